@@ -1,5 +1,5 @@
 import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
-import type { Interceptor } from '@connectrpc/connect';
+import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { CodecCompiler } from '../../codec/message-codec.js';
 import { Reading } from '../../codec/reading.js';
 import { mayUseRelayer } from '../../core/access/principal.js';
@@ -7,11 +7,11 @@ import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import type { NetworkType } from '../../core/relayer/network.js';
 import type { JsonObject } from '../../json/json-value.js';
-import type { Call } from '../contract/call.js';
+import { type Call, callKey } from '../contract/call.js';
+import { composeDispatch, type Dispatch, isUnary, UnaryContext } from '../contract/dispatch.js';
 import { domainErrorOf, internal, isStoreAway } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { headerValuesOf } from '../http/header.js';
-import { composeDispatch, type Dispatch, isUnary, RestContext } from './dispatch.js';
 import { type RestExchange, writeError, writeJson } from './exchange.js';
 import { answerJsonRpc } from './json-rpc.js';
 import { objectOf, readBody } from './read-body.js';
@@ -94,7 +94,9 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
     const message = endpoint.read({ params, query: exchange.query, body, ifMatch: headerValuesOf(exchange.request, 'if-match') }, reading);
     call.bodyProblem = reading.problem;
-    const context = new RestContext(endpoint.method, exchange, call);
+    const values = createContextValues().set(callKey, call);
+    // REST has no deadlines.
+    const context = new UnaryContext(endpoint.method, { ...exchange, values, protocolName: 'rest', deadlineMs: null });
     return { text: endpoint.write(await endpoint.dispatch(message, context)), headers: context.answerHeaders };
   }
 

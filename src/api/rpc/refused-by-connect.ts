@@ -28,10 +28,15 @@ export async function refusedByConnect(
   for await (const chunk of answer.body ?? []) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const error = errorOf(answer, body, protocol);
-  const ours = error === undefined ? null : thrownByReader(error);
-  if (ours !== null) return ours;
-  if (error === undefined || !unreadable.has(error.code)) return { ...answer, body: createAsyncIterable([body]) };
-  return bodyRefused(error);
+  return (error === undefined ? null : refusalOf(error)) ?? { ...answer, body: createAsyncIterable([body]) };
+}
+
+/**
+ * Returns the error that our readers of bodies threw, or `invalid` BODY_MALFORMED for a message that cannot be read; null for a violation of the
+ * protocol.
+ */
+export function refusalOf(error: ConnectError): DomainError | null {
+  return thrownByReader(error) ?? (unreadable.has(error.code) ? bodyRefused(error) : null);
 }
 
 /** Returns the error that our readers of bodies throw, out of its details; null if there are none. */

@@ -4,7 +4,6 @@ import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, tooManyValues } from '../contract/shared-errors.js';
-import type { ApiRequest } from '../http/header.js';
 import { untilAborted } from './until-aborted.js';
 
 /** The flags and the length before each message of gRPC, gRPC-Web and Connect's streams; the limit of a message does not count them. */
@@ -28,8 +27,8 @@ export interface BodyRules {
 }
 
 /** Yields the body and checks it as it arrives; ignores the announced length. Throws ConnectErrors with a reason, which Connect answers with. */
-export async function* bodyOf(request: ApiRequest, rules: BodyRules): AsyncGenerator<Uint8Array> {
-  const received = untilAborted(request.iterator({ destroyOnReturn: false }), rules.signal);
+export async function* bodyOf(source: AsyncIterable<Uint8Array>, rules: BodyRules): AsyncGenerator<Uint8Array> {
+  const received = untilAborted(source, rules.signal);
   const chunks = rules.isText ? decodedText(received) : received;
   try {
     yield* rules.isEnveloped ? checkedEnvelopes(chunks, rules) : checkedSize(chunks, rules.maxBytes);
@@ -110,7 +109,7 @@ async function* checkedEnvelopes(chunks: AsyncIterable<Uint8Array>, rules: BodyR
 }
 
 /** Returns the length that the head of an envelope announces. */
-function checkedLength(head: Buffer, { maxBytes, isCompressible }: BodyRules): number {
+export function checkedLength(head: Buffer, { maxBytes, isCompressible }: Pick<BodyRules, 'maxBytes' | 'isCompressible'>): number {
   const flags = head.readUInt8();
   if ((flags & ~compressedFlag) !== 0) {
     throw new DomainError('invalid', 'BODY_MALFORMED', `the flags of a message are ${flags}; only 0 and 1 (compressed) are allowed`);

@@ -4,16 +4,13 @@ import {
   ConnectError,
   type ContextValues,
   createContextKey,
-  createContextValues,
   type HandlerContext,
   type Interceptor,
   type UnaryRequest,
   type UnaryResponse,
 } from '@connectrpc/connect';
-import { type Call, callKey } from '../contract/call.js';
 import { isGone } from '../http/answer.js';
-import { type Header, headersOf } from '../http/header.js';
-import type { RestExchange } from './exchange.js';
+import { type ApiRequest, type ApiResponse, type Header, headersOf } from '../http/header.js';
 
 /** The function that interceptors wrap. Connect does not export its name. */
 type Next = Parameters<Interceptor>[0];
@@ -25,10 +22,11 @@ export function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary';
 }
 
-export type Dispatch = (message: Message, context: RestContext) => Promise<Message>;
+/** Runs a unary method with its interceptors. Rejects with what they throw: ConnectErrors, since the outermost one translates every error. */
+export type Dispatch = (message: Message, context: UnaryContext) => Promise<Message>;
 
 /** Leads the innermost step to the context of its call, even if an interceptor replaced the request. */
-const contextKey = createContextKey<RestContext | undefined>(undefined, { description: 'rest context' });
+const contextKey = createContextKey<UnaryContext | undefined>(undefined, { description: 'unary context' });
 
 /**
  * Composes the implementation and the interceptors of RPC into one function, once per method. It does the same as Connect's
@@ -39,7 +37,7 @@ export function composeDispatch(method: DescMethodUnary, implementation: object,
   const outermost = interceptors.reduceRight<Next>((next, interceptor) => interceptor(next), innermost);
   return async (message, context) => {
     context.values.set(contextKey, context);
-    const response = await outermost(new RestRequest(method, message, context));
+    const response = await outermost(new UnaryCallRequest(method, message, context));
     return (response as UnaryResponse).message;
   };
 }
@@ -49,30 +47,49 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
   const run = typeof property === 'function' ? (property.bind(implementation) as UnaryMethod) : null;
   return async (request) => {
     const context = request.contextValues.get(contextKey);
-    if (context === undefined) throw new Error('an interceptor replaced the context values of a REST call');
+    if (context === undefined) throw new Error('an interceptor replaced the context values of a unary call');
     if (run === null) throw new ConnectError(`${method.parent.typeName}.${method.name} is not implemented`, Code.Unimplemented);
-    return new RestResponse(method, create(method.output, await run(request.message as Message, context)), context);
+    return new UnaryCallResponse(method, create(method.output, await run(request.message as Message, context)), context);
   };
 }
 
+/** A unary call as its door received it. */
+export interface UnaryExchange {
+  readonly request: ApiRequest;
+  readonly response: ApiResponse;
+  /** Holds the call. */
+  readonly values: ContextValues;
+  readonly protocolName: 'rest' | 'connect' | 'grpc';
+  /** Null: none. */
+  readonly deadlineMs: number | null;
+}
+
 /**
- * What services and interceptors see of a REST call. Costly parts are lazy: an abort controller and headers cost more than the rest
+ * What services and interceptors see of a unary call. Costly parts are lazy: an abort controller and headers cost more than the rest
  * together.
  */
-export class RestContext implements HandlerContext {
-  readonly protocolName = 'rest';
+export class UnaryContext implements HandlerContext {
   readonly method: DescMethodUnary;
-  readonly values: ContextValues;
-  readonly #exchange: RestExchange;
-  #signal: AbortSignal | null = null;
+  readonly #exchange: UnaryExchange;
+  readonly #deadlineAtMs: number | null;
+  #work: AbortController | null = null;
+  #end: { readonly reason: unknown } | null = null;
   #requestHeader: Headers | null = null;
   #responseHeader: Headers | null = null;
   #responseTrailer: Headers | null = null;
 
-  constructor(method: DescMethodUnary, exchange: RestExchange, call: Call) {
+  constructor(method: DescMethodUnary, exchange: UnaryExchange) {
     this.method = method;
     this.#exchange = exchange;
-    this.values = createContextValues().set(callKey, call);
+    this.#deadlineAtMs = exchange.deadlineMs === null ? null : performance.now() + exchange.deadlineMs;
+  }
+
+  get values(): ContextValues {
+    return this.#exchange.values;
+  }
+
+  get protocolName(): string {
+    return this.#exchange.protocolName;
   }
 
   get service(): DescService {
@@ -83,14 +100,21 @@ export class RestContext implements HandlerContext {
     return this.#exchange.request.method ?? '';
   }
 
+  /** Without the caller's host, which is not checked any further. */
   get url(): string {
-    return this.#exchange.request.url ?? '';
+    return `http://relayer${this.#exchange.request.url ?? ''}`;
   }
 
-  /** Aborts when the caller leaves before the answer. */
+  /** Aborts when the caller leaves before the answer, or when the call is ended. */
   get signal(): AbortSignal {
-    this.#signal ??= leavingSignal(this.#exchange);
-    return this.#signal;
+    this.#work ??= this.#createWork();
+    return this.#work.signal;
+  }
+
+  /** Ends the call before its answer, for example at its deadline: its work may stop. */
+  end(reason: unknown): void {
+    this.#end ??= { reason };
+    this.#work?.abort(reason);
   }
 
   get requestHeader(): Headers {
@@ -103,26 +127,32 @@ export class RestContext implements HandlerContext {
     return this.#responseHeader;
   }
 
-  /** REST has no trailers; the service drops what is set here. */
+  /** REST has no trailers, and drops what is set here. */
   get responseTrailer(): Headers {
     this.#responseTrailer ??= new Headers();
     return this.#responseTrailer;
   }
 
-  /** REST has no deadlines. */
-  readonly timeoutMs = (): undefined => undefined;
+  readonly timeoutMs = (): number | undefined => (this.#deadlineAtMs === null ? undefined : this.#deadlineAtMs - performance.now());
 
   /** The response headers that the service or an interceptor has set. */
   get answerHeaders(): readonly Header[] {
     return this.#responseHeader === null ? [] : [...this.#responseHeader];
   }
-}
 
-function leavingSignal({ response }: RestExchange): AbortSignal {
-  const controller = new AbortController();
-  if (isGone(response)) controller.abort();
-  else response.once('close', () => response.writableEnded || controller.abort());
-  return controller.signal;
+  /** The trailers that they have set. */
+  get answerTrailers(): readonly Header[] {
+    return this.#responseTrailer === null ? [] : [...this.#responseTrailer];
+  }
+
+  #createWork(): AbortController {
+    const { response } = this.#exchange;
+    const work = new AbortController();
+    if (this.#end !== null) work.abort(this.#end.reason);
+    else if (isGone(response)) work.abort();
+    else response.once('close', () => response.writableEnded || work.abort());
+    return work;
+  }
 }
 
 /*
@@ -132,14 +162,14 @@ function leavingSignal({ response }: RestExchange): AbortSignal {
  */
 
 /** The fields that a request and a response share. */
-class RestMessage {
+class UnaryCallMessage {
   readonly stream = false as const;
   readonly service: DescService;
   readonly method: DescMethodUnary;
   readonly message: Message;
-  protected readonly context: RestContext;
+  protected readonly context: UnaryContext;
 
-  constructor(method: DescMethodUnary, message: Message, context: RestContext) {
+  constructor(method: DescMethodUnary, message: Message, context: UnaryContext) {
     this.service = method.parent;
     this.method = method;
     this.message = message;
@@ -147,7 +177,7 @@ class RestMessage {
   }
 }
 
-class RestRequest extends RestMessage implements UnaryRequest {
+class UnaryCallRequest extends UnaryCallMessage implements UnaryRequest {
   get contextValues(): ContextValues {
     return this.context.values;
   }
@@ -169,7 +199,7 @@ class RestRequest extends RestMessage implements UnaryRequest {
   }
 }
 
-class RestResponse extends RestMessage implements UnaryResponse {
+class UnaryCallResponse extends UnaryCallMessage implements UnaryResponse {
   get header(): Headers {
     return this.context.responseHeader;
   }
