@@ -93,7 +93,8 @@ function medianOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : median(values);
 }
 
-function median(values: readonly number[]): number {
+/** The middle value; the mean of the two middle ones of an even number. */
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? Number.NaN;

@@ -1,0 +1,205 @@
+/*
+ * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [names of rows...]`. See README.md here.
+ */
+import { setTimeout as elapsed } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type Anvil, startAnvil } from '../test/support/anvil.js';
+import { type Case, casesFor, type ServerName, sampleTransaction } from './cases.js';
+import { startLoadGenerator } from './load/load-generator.js';
+import { processCpuUs } from './load/process-cpu.js';
+import { pinned } from './pinned-process.js';
+import { referenceBuild } from './reference-build.js';
+import { authorization, type MeasuredServer, startBaseline, startBuiltService } from './servers.js';
+import { median } from './table.js';
+
+/*
+ * Compares the processor time of this build with that of an earlier commit. On a machine whose speed changes from minute to minute only this
+ * holds: servers that stay up, short slices that alternate between them, and the median of the ratios of neighbours.
+ */
+
+const callers = 64;
+const warmUpMs = 2_000;
+/** So many sends before the first measured one: until then the compilers are measured. */
+const unmeasuredSends = 6_000;
+
+const { values: options, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    against: { type: 'string' },
+    rounds: { type: 'string', default: '20' },
+    'slice-ms': { type: 'string', default: '300' },
+    batch: { type: 'string', default: '500' },
+    max: { type: 'string' },
+  },
+});
+const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'engine'] as const;
+const unknown = names.filter((name) => !(rows as readonly string[]).includes(name));
+if (options.against === undefined || unknown.length > 0) {
+  process.stderr.write(
+    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [${rows.join(' ')}]\n`,
+  );
+  process.exit(2);
+}
+const chosen = names.length === 0 ? rows : rows.filter((row) => names.includes(row));
+const rounds = Number(options.rounds);
+
+/** One of the two services. */
+interface Contender {
+  readonly server: MeasuredServer;
+  readonly transactionPath: string;
+}
+
+const releasers: (() => unknown)[] = [];
+const ratios = new Map<string, number>();
+try {
+  const reference = referenceBuild(options.against);
+  const chain = await startAnvil({ blockTime: 1, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
+  releasers.push(chain.stop);
+  const old = await startContender(`${reference}/dist/src/main.js`, chain);
+  const own = await startContender('dist/src/main.js', chain);
+  for (const row of chosen) {
+    const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);
+    ratios.set(row, ratio);
+  }
+} finally {
+  for (const release of releasers.reverse()) await release();
+}
+const worst = Math.max(...ratios.values());
+if (options.max !== undefined && worst > Number(options.max)) {
+  process.stderr.write(`processor time is ${worst.toFixed(2)} times that of ${options.against}; at most ${options.max} is allowed\n`);
+  process.exitCode = 1;
+}
+
+async function startContender(main: string, chain: Anvil): Promise<Contender> {
+  const server = await started(startBuiltService(main, chain.url, []));
+  const relayer = await call(server, 'GET', '/relayers/r1');
+  await chain.rpc('anvil_setBalance', [relayer.address, '0x21e19e0c9bab2400000']);
+  const transaction = await call(server, 'POST', '/relayers/r1/transactions', sampleTransaction);
+  return { server, transactionPath: `/api/v1/relayers/r1/transactions/${String(transaction.id)}` };
+}
+
+async function started(starting: Promise<MeasuredServer>): Promise<MeasuredServer> {
+  const server = await starting;
+  releasers.push(server.stop);
+  return server;
+}
+
+/** Prints and returns this build's processor time per request over the reference's. */
+async function compareRow(row: string, old: Contender, own: Contender): Promise<number> {
+  const load = startLoadGenerator(pinned(1, [process.execPath]));
+  const measureMs = Number(options['slice-ms']);
+  const cpuOf = async ({ pid, port }: { readonly pid: number; readonly port: number }, one: Case, warmUp: number) =>
+    (await load.run({ pid, port, request: one.request, callers, warmUpMs: warmUp, measureMs })).serverCpuUs ?? Number.NaN;
+  const caseOf = ({ transactionPath }: Contender) => caseNamed(row, transactionPath);
+  const bare = await bareServerOf(caseOf(own));
+  try {
+    const contenders = [
+      { name: 'reference', ...addressOf(old.server), one: caseOf(old) },
+      { name: 'own', ...addressOf(own.server), one: caseOf(own) },
+      ...(bare === null ? [] : [{ name: 'bare', ...bare }]),
+    ];
+    for (const { one, ...at } of contenders) await cpuOf(at, one, warmUpMs);
+    const samples = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+    for (let round = 0; round < rounds; round += 1) {
+      // Every second round backwards, so that no one always comes after the same neighbour.
+      for (const { name, one, ...at } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+        samples.get(name)?.push(await cpuOf(at, one, 50));
+      }
+    }
+    const ratio = pairedRatio(samples.get('own'), samples.get('reference'));
+    const ofBare = bare === null ? '' : `; bare ÷ own ${pairedRatio(samples.get('bare'), samples.get('own')).toFixed(2)}`;
+    const micros = (name: string) => `${median(samples.get(name) ?? []).toFixed(0)} µs`;
+    print(`${row}: own ÷ reference ${ratio.toFixed(2)} (${micros('own')} and ${micros('reference')} a request)${ofBare}`);
+    return ratio;
+  } finally {
+    load.stop();
+  }
+}
+
+/** The server that a row is compared with besides; null if it has none. */
+async function bareServerOf({ of }: Case): Promise<{ readonly pid: number; readonly port: number; readonly one: Case } | null> {
+  if (of === undefined) return null;
+  const one = caseNamed(of.baseline, '');
+  const file: Partial<Record<ServerName, { readonly name: string; readonly port: number }>> = {
+    'bare http': { name: 'bare-http', port: 0 },
+    'bare connect': { name: 'bare-connect', port: 0 },
+    'bare connect grpc': { name: 'bare-connect', port: 1 },
+  };
+  const found = file[one.server];
+  if (found === undefined) throw new Error(`${one.name} is no baseline`);
+  const server = await started(startBaseline(`dist/bench/baselines/${found.name}.js`));
+  return { ...addressOf(server, found.port), one };
+}
+
+function caseNamed(name: string, transactionPath: string): Case {
+  const found = casesFor(transactionPath).find((one) => one.name === name);
+  if (found === undefined) throw new Error(`there is no row ${name}`);
+  return found;
+}
+
+/** Prints and returns this build's processor time per confirmed transaction over the reference's. */
+async function compareEngines(old: Contender, own: Contender): Promise<number> {
+  const batch = Number(options.batch);
+  const sendBatch = async ({ server }: Contender): Promise<number> => {
+    const before = processCpuUs(server.pid) ?? Number.NaN;
+    const already = await finalCount(server);
+    let left = batch;
+    const send = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        await call(server, 'POST', '/relayers/r1/transactions', { ...sampleTransaction, gas_limit: undefined });
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, send));
+    while ((await finalCount(server)) < already + batch) await elapsed(100);
+    return ((processCpuUs(server.pid) ?? Number.NaN) - before) / batch;
+  };
+  for (let sent = 0; sent < unmeasuredSends; sent += batch) {
+    await sendBatch(old);
+    await sendBatch(own);
+  }
+  const samples = { old: [] as number[], own: [] as number[] };
+  for (let round = 0; round < rounds; round += 1) {
+    const order = [() => sendBatch(old).then((us) => samples.old.push(us)), () => sendBatch(own).then((us) => samples.own.push(us))];
+    for (const measure of round % 2 === 0 ? order : order.toReversed()) await measure();
+  }
+  const ratio = pairedRatio(samples.own, samples.old);
+  print(
+    `engine: own ÷ reference ${ratio.toFixed(2)} (${median(samples.own).toFixed(0)} and ${median(samples.old).toFixed(0)} µs a confirmed transaction)`,
+  );
+  return ratio;
+}
+
+async function finalCount(server: MeasuredServer): Promise<number> {
+  const { pagination } = await answerOf(server, 'GET', '/relayers/r1/transactions?per_page=1&status=confirmed');
+  return (pagination as { total_items: number }).total_items;
+}
+
+/** The median of the ratios of neighbours. A slice without an answer, on a machine that does something else, has none. */
+function pairedRatio(dividends: readonly number[] = [], divisors: readonly number[] = []): number {
+  return median(dividends.map((value, index) => value / (divisors[index] ?? Number.NaN)).filter(Number.isFinite));
+}
+
+function addressOf({ pid, ports }: MeasuredServer, index = 0): { readonly pid: number; readonly port: number } {
+  return { pid, port: ports[index] ?? 0 };
+}
+
+async function call(server: MeasuredServer, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  return (await answerOf(server, method, path, body)).data as Record<string, unknown>;
+}
+
+/** The envelope of a REST call that must succeed. */
+async function answerOf(server: MeasuredServer, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`http://127.0.0.1:${server.ports[0]}/api/v1${path}`, {
+    method,
+    headers: { authorization, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
