@@ -162,8 +162,11 @@ describe('the audit log', () => {
       outcome: 'SCOPE_MISSING',
     });
     const before = rig.audited.length;
+    const startedAt = performance.now();
     for (let count = 0; count < 500; count += 1) await rig.ask('GET', '/api/v1/relayers', { headers });
-    assert.ok(rig.audited.length - before < 200, `${rig.audited.length - before} lines`);
+    // 50 at once and 5 per second, on a machine of any speed.
+    const allowed = 50 + 5 * Math.ceil((performance.now() - startedAt) / 1_000);
+    assert.ok(rig.audited.length - before <= allowed, `${rig.audited.length - before} lines, at most ${allowed} allowed`);
     const later = await waitFor('a line that counts those left out', async () => {
       await rig.ask('GET', '/api/v1/relayers', { headers });
       return (rig.audited as readonly { readonly suppressed?: number }[]).find(({ suppressed = 0 }) => suppressed > 0);
