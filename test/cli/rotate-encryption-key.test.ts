@@ -4,7 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import Sqlite from 'better-sqlite3';
+import { type SendTransactionResponse, TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
+import { rpcAskers } from '../support/rpc-askers.js';
 import { runCli } from '../support/run-cli.js';
 import { apiKey, createServiceHome, launchService, type ServiceHome, startService } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
@@ -13,7 +15,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const signingKeys = { filed: 'a-key-of-the-file-0123456789-0123456789', made: 'a-key-by-the-api-0123456789-0123456789' };
 
-/** No node listens here; the test sends no transaction. */
+/** No node listens here. */
 const rpcUrl = 'http://127.0.0.1:9';
 
 async function call(baseUrl: string, verb: string, path: string, body?: object): Promise<number> {
@@ -25,12 +27,40 @@ async function call(baseUrl: string, verb: string, path: string, body?: object):
   return answer.status;
 }
 
+/** A send that every protocol repeats with one idempotency key. No node is needed to accept it. */
+const sent = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1', gas_limit: 21_000 };
+const sentOnce = 'sent-before-the-rotation';
+
+/** Sends with the idempotency key over REST; returns whether the answer was a replay, and the transaction's id. */
+async function sendOverRest(baseUrl: string): Promise<readonly unknown[]> {
+  const answer = await fetch(`${baseUrl}/api/v1/relayers/r1/transactions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': sentOnce },
+    body: JSON.stringify(sent),
+  });
+  const body = (await answer.json()) as { readonly data: { readonly id: string } };
+  assert.equal(answer.status, 200, JSON.stringify(body));
+  return [answer.headers.get('idempotency-replayed'), body.data.id];
+}
+
+/** Returns the id that the repeated send gets over each RPC protocol, by protocol; the error of one that is refused. */
+async function sendOverRpc(baseUrl: string, value: string): Promise<Readonly<Record<string, unknown>>> {
+  const results: Record<string, unknown> = {};
+  for (const asker of rpcAskers(baseUrl)) {
+    const message = { relayer_id: 'r1', idempotency_key: sentOnce, evm: { ...sent, value } };
+    const answer = await asker.ask(TransactionService.method.sendTransaction, message);
+    results[asker.protocol] = answer.ok ? (answer.response as SendTransactionResponse).transaction?.id : answer.info?.reason;
+    asker.close();
+  }
+  return results;
+}
+
 /** Returns the service's environment with another database and another key. */
 function elsewhere(home: ServiceHome, file: string, key: string): ServiceHome {
   return { ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}`, STORAGE_ENCRYPTION_KEY: key } };
 }
 
-it('rotate-encryption-key: encrypts a copy of a live database with the new key, and the old key opens no secret', {
+it('rotate-encryption-key: encrypts a copy of a live database with the new key, the old key opens no secret, and no idempotency key is forgotten', {
   timeout: 400_000,
 }, async (test: TestContext) => {
   const receiver = await startHttpReceiver(test, (response) => response.writeHead(204).end());
@@ -48,6 +78,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
     runCli(['rotate-encryption-key'], { DATABASE_URL: `sqlite:${file}`, STORAGE_ENCRYPTION_KEY: key }, input);
 
   const service = await startService(home);
+  let sentId: unknown;
   try {
     assert.equal(
       await call(service.baseUrl, 'POST', '/notifications', {
@@ -60,6 +91,9 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
     );
     const key = { id: 'kept', type: 'plain', config: { key: '11'.repeat(32) } };
     assert.equal(await call(service.baseUrl, 'POST', '/signers', key), 201);
+    const [replayed, id] = await sendOverRest(service.baseUrl);
+    assert.equal(replayed, null);
+    sentId = id;
     const inUse = await rotate(join(home.dir, 'relayer.db'), oldKey, newKey);
     assert.match(
       inUse.stderr,
@@ -104,6 +138,11 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   const restarted = await startServiceHere(elsewhere(home, copy, newKey));
   try {
     assert.equal(await call(restarted.baseUrl, 'GET', '/signers/kept'), 200);
+    // The fingerprint of the request is keyed by a secret that moved with the others: a repeated send is still the same one.
+    assert.deepEqual(await sendOverRest(restarted.baseUrl), ['true', sentId]);
+    const everywhere = (result: unknown) => ({ gRPC: result, 'gRPC-Web': result, Connect: result, 'Connect JSON': result });
+    assert.deepEqual(await sendOverRpc(restarted.baseUrl, sent.value), everywhere(sentId));
+    assert.deepEqual(await sendOverRpc(restarted.baseUrl, '2'), everywhere('IDEMPOTENCY_KEY_REUSED'));
     for (const [id, key] of Object.entries(signingKeys)) {
       assert.equal(await call(restarted.baseUrl, 'POST', `/notifications/${id}/test`), 200);
       const post = await waitFor(`the delivery of ${id}`, async () => receiver.requests.find(({ path }) => path === `/${id}`));

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { createCipheriv, pbkdf2Sync, randomBytes } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { before, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { decryptKeystoreJson, encryptKeystoreJson, keccak256 as ethersKeccak256, Wallet } from 'ethers';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createKeystore, openKeystore } from '../../../src/signers/local/keystore.js';
@@ -115,12 +118,29 @@ describe('Ethereum keystore', () => {
     const opened = await Promise.all(Array.from({ length: 6 }, () => openKeystore(json, 'right')));
     assert.ok(opened.every(({ privateKey }) => privateKey.equals(key)));
   });
+
+  for (const [kdf, make] of [
+    ['scrypt', () => encryptKeystoreJson(wallet, 'right', { scrypt: { N: 131_072, r: 8, p: 1 } })],
+    ['pbkdf2', () => pbkdf2Keystore('right', 1_000_000)],
+  ] as const) {
+    it(`Ethereum keystore: six ${kdf} keystores at once wait for each other, and leave threads to the disk`, async () => {
+      const json = await make();
+      const ended: string[] = [];
+      const opening = Array.from({ length: 6 }, () => openKeystore(json, 'right').then(() => ended.push('keystore')));
+      // All that may derive a key have begun. The disk has the same threads.
+      await turn();
+      await stat(tmpdir()).then(() => ended.push('disk'));
+      await Promise.all(opening);
+      assert.equal(ended[0], 'disk');
+      assert.equal(ended.length, 7);
+    });
+  }
 });
 
-function pbkdf2Keystore(passphrase: string): string {
+function pbkdf2Keystore(passphrase: string, rounds = 1000): string {
   const salt = randomBytes(32);
   const iv = randomBytes(16);
-  const derived = pbkdf2Sync(Buffer.from(passphrase), salt, 1000, 32, 'sha256');
+  const derived = pbkdf2Sync(Buffer.from(passphrase), salt, rounds, 32, 'sha256');
   const cipher = createCipheriv('aes-128-ctr', derived.subarray(0, 16), iv);
   const ciphertext = Buffer.concat([cipher.update(key), cipher.final()]);
   return JSON.stringify({
@@ -131,7 +151,7 @@ function pbkdf2Keystore(passphrase: string): string {
       cipherparams: { iv: iv.toString('hex') },
       ciphertext: ciphertext.toString('hex'),
       kdf: 'pbkdf2',
-      kdfparams: { c: 1000, prf: 'hmac-sha256', dklen: 32, salt: salt.toString('hex') },
+      kdfparams: { c: rounds, prf: 'hmac-sha256', dklen: 32, salt: salt.toString('hex') },
       mac: ethersKeccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])).slice(2),
     },
   });
