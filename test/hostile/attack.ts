@@ -8,6 +8,8 @@ export interface Ground {
   /** True for the form that is short enough to run with every change. */
   readonly isShort: boolean;
   readonly random: Random;
+  /** Prints a figure. */
+  say(line: string): void;
   /** Reports a violation: the attack continues, and has failed. */
   violation(sentence: string): void;
 }

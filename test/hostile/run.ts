@@ -128,6 +128,7 @@ function groundOf(name: string, target: Target): Ground {
     target,
     isShort,
     random: random.fork(name),
+    say,
     violation(sentence) {
       told += 1;
       if (told <= shownViolations) violation(name, sentence);
