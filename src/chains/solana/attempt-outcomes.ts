@@ -5,15 +5,10 @@ import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { createAbsence, type SolanaAttempt } from './absence.js';
+import type { ReadBudget } from './block-contents.js';
 import { type BlockPosition, blocksCall, confirmedPosition, hasEveryBlock, positionCall } from './history.js';
 import { maxStatuses, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
-import { blocksApart, createWitnesses } from './witnesses.js';
-
-/** An attempt; `hash` is its signature. */
-export interface SolanaAttempt {
-  readonly hash: string;
-  readonly fields: SolanaAttemptFields;
-}
 
 /** Reads the outcomes of attempts. */
 export interface AttemptOutcomes {
@@ -23,9 +18,9 @@ export interface AttemptOutcomes {
    * - a finalized block is higher than the last block that could include the attempt;
    * - the node does not find the attempt in its history;
    * - that history has every block since the attempt was drafted;
-   * - in the same answer the node finds transactions from all over these blocks, as far as they have any.
+   * - none of these blocks, as nodes show them, contains the attempt.
    *
-   * Another endpoint, if there is one, must not find it either.
+   * Another endpoint, if there is one, must not find it either. The number of blocks per call is bounded, so the proof of several can take several calls.
    *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
@@ -35,15 +30,16 @@ export interface AttemptOutcomes {
 
 /** One day of blocks at 0.4 s each. */
 const blocksUntilUnknown = 216_000n;
-/** The attempts whose death is proved in one call, with the witnesses of this many blocks: together they stay below `maxStatuses`. */
-const maxTogether = 224;
-const maxBlocksTogether = BigInt(blocksApart * (maxStatuses - maxTogether - 2));
+/** The maximum number of blocks that are read per head, enough for two attempts: on the main cluster each has about 200 kB of signatures. */
+const blocksPerHead = 384;
+/** The blocks of attempts whose death is proved in one call. */
+const maxBlocksTogether = 960n;
 const atHead = { first: 'head' } as const;
 const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block included it' };
 
 /** Creates a reader of outcomes. */
 export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, networkName: string): AttemptOutcomes {
-  const witnesses = createWitnesses(rpc);
+  const absence = createAbsence(rpc, log, networkName);
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
@@ -58,6 +54,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
 
   async function search(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
     const { height } = await confirmedPosition(rpc, memory);
+    const budget = { blocks: blocksPerHead };
     // The finalized height is never above the confirmed height.
     for (const some of chunksOf(attempts.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
       const known = await inHistory(some);
@@ -69,11 +66,17 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
       }
       const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
       if (known === null) continue;
-      for (const together of neighborsAmong(unfound)) await proveDead(together, height, outcomes);
+      // A block that no node shows must not keep others from being proved dead.
+      for (const together of neighborsAmong(unfound)) await proveDead(together, height, budget, outcomes).catch(logFailure);
     }
   }
 
-  async function proveDead(attempts: readonly SolanaAttempt[], height: bigint, outcomes: Map<string, AttemptOutcome>): Promise<void> {
+  async function proveDead(
+    attempts: readonly SolanaAttempt[],
+    height: bigint,
+    budget: ReadBudget,
+    outcomes: Map<string, AttemptOutcome>,
+  ): Promise<void> {
     const [oldest] = attempts;
     if (oldest === undefined) return;
     const since = sinceOf(oldest.fields);
@@ -81,20 +84,20 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const listed = await rpc.ask(history.method, history.params, history.read, atHead);
     const ended = attempts.filter(({ fields }) => BigInt(listed.length) > blocksOf(fields.lastValidBlockHeight, since));
     if (ended.length === 0) return;
-    const blocks = blocksOf(highestOf(ended), since) + 1n;
-    const seen = await witnesses.among(listed.slice(0, Number(blocks)), since.height);
+    const absent = await absence.among(ended, ({ fields }) => windowOf(listed, fields), budget);
+    if (absent.length === 0) return;
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
-      [positionCall('finalized'), statusesCall([...signaturesOf(ended), ...seen], true), history],
+      [positionCall('finalized'), statusesCall(signaturesOf(absent), true), history],
       atHead,
     );
-    // The answer must prove itself, because a gateway may split a request among its nodes.
-    if (!statuses.value.slice(ended.length).every((status) => status?.isFinal === true)) return;
-    const proved = ended.filter(({ fields }, at) => {
+    const proved = absent.filter(({ fields }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
-      return isKnown && finalized.height > fields.lastValidBlockHeight && statuses.value[at] === null;
+      const isOver = isKnown && finalized.height > fields.lastValidBlockHeight;
+      // The list that was searched may come from another node, and lack a block.
+      return isOver && statuses.value[at] === null && isSame(windowOf(slots, fields), windowOf(listed, fields));
     });
     if (proved.length === 0) return;
-    // The index of signatures can lack what the blocks have, so another endpoint, if there is one, must not find them either.
+    // One node can also show false blocks, so another endpoint, if there is one, must not find them either.
     const { method, params, read } = statusesCall(signaturesOf(proved), true);
     const { value } = await rpc.ask(method, params, read, { first: 'another' });
     for (const [at, { hash }] of proved.entries()) if (value[at] === null) outcomes.set(hash, dead);
@@ -146,18 +149,25 @@ function blocksOf(height: bigint, since: BlockPosition): bigint {
   return height - since.height + 1n;
 }
 
-function highestOf(attempts: readonly SolanaAttempt[]): bigint {
-  return attempts.map(({ fields }) => fields.lastValidBlockHeight).reduce((a, b) => (b > a ? b : a));
+/** Returns, among slots of consecutive blocks, those of the blocks that could include an attempt. */
+function windowOf(slots: readonly bigint[], fields: SolanaAttemptFields): readonly bigint[] {
+  const since = sinceOf(fields);
+  const first = slots.findIndex((slot) => slot >= since.slot);
+  return first === -1 ? [] : slots.slice(first, first + Number(blocksOf(fields.lastValidBlockHeight, since)));
 }
 
-/** Sorts attempts by age and groups those whose witnesses fit into one call. */
+function isSame(slots: readonly bigint[], others: readonly bigint[]): boolean {
+  return slots.length === others.length && slots.every((slot, at) => slot === others[at]);
+}
+
+/** Sorts attempts by age and groups those that one call can ask about. */
 function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly SolanaAttempt[])[] {
   const groups: SolanaAttempt[][] = [];
   for (const one of attempts.toSorted((a, b) => Number(a.fields.sinceSlot - b.fields.sinceSlot))) {
     const group = groups.at(-1);
     const oldest = group?.[0];
     const fits = oldest !== undefined && blocksOf(one.fields.lastValidBlockHeight, sinceOf(oldest.fields)) <= maxBlocksTogether;
-    if (group !== undefined && fits && group.length < maxTogether) group.push(one);
+    if (group !== undefined && fits && group.length < maxStatuses) group.push(one);
     else groups.push([one]);
   }
   return groups;

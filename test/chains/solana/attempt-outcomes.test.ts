@@ -171,6 +171,41 @@ describe('outcome of an attempt', () => {
     }
   }
 
+  it('outcome of an attempt: is not dead if the only node lost the index of its block alone in a crash', async (test) => {
+    const { sent, payer, advance, outcomeOf, solana } = await startSolanaChain(test);
+    const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(6);
+    const slot = solana.chain.placeOf(landed.hash, newest)?.slot;
+    assert.ok(slot !== undefined);
+    await advance(600);
+    solana.node.condition.indexGap = { from: slot, to: slot };
+    for (let head = 0; head < 5; head += 1) {
+      assert.equal((await outcomeOf(landed)).kind, 'open');
+      await advance();
+    }
+    solana.node.condition.indexGap = null;
+    assert.equal((await outcomeOf(landed)).kind, 'landed');
+  });
+
+  it('outcome of an attempt: reads each block once for all attempts, and at most 384 blocks at a head', async (test) => {
+    const { sent, payer, advance, chain, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const dropped: Attempt[] = [];
+    for (let amount = 1n; amount <= 9n; amount += 1n) {
+      if (amount === 4n || amount === 7n) await advance(300);
+      dropped.push(await sent({ instructions: [transferInstruction(payer, to, amount)] }));
+    }
+    await advance(600);
+    const asked = () => solana.node.calls.get('getBlock') ?? 0;
+    const dead = async () => [...((await chain.unsequenced?.outcomes(dropped)) ?? [])].filter(([, { kind }]) => kind === 'dead').length;
+    assert.equal(await dead(), 6);
+    assert.equal(asked(), 384);
+    assert.equal(await dead(), 9);
+    assert.ok(asked() > 450 && asked() <= 456, `${asked()} blocks`);
+    await dead();
+    assert.ok(asked() <= 456, `${asked()} blocks`);
+  });
+
   it('outcome of an attempt: is dead if a gateway splits batches and every node behind it has the history', async (test) => {
     const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;

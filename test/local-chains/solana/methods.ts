@@ -40,6 +40,8 @@ export interface NodeCondition {
   historyGap: { readonly from: bigint; readonly to: bigint } | null;
   /** The first slot whose transactions its history finds: it lists earlier blocks too, since it kept no history when it got them. */
   indexFromSlot: bigint;
+  /** The slots, both included, whose transactions its history does not find although it has their blocks: a crash lost that part of its index; null if none. */
+  indexGap: { readonly from: bigint; readonly to: bigint } | null;
   /** False if its simulations do not report the consumed units, as old nodes and some gateways do. */
   reportsUnits: boolean;
   /** True if it accepts transactions but never forwards them. */
@@ -115,7 +117,9 @@ export function createMethods(
     const found = chain.placeOf(signature, view);
     if (found === undefined) return null;
     const above = chain.blocksOnTop(found.slot, view);
-    const isIndexed = isInHistory(found.slot) && found.slot >= condition.indexFromSlot;
+    const { indexFromSlot, indexGap } = condition;
+    const isLost = indexGap !== null && found.slot >= indexGap.from && found.slot <= indexGap.to;
+    const isIndexed = isInHistory(found.slot) && found.slot >= indexFromSlot && !isLost;
     const isKnown = above <= recentBlocks || (searchesHistory && isIndexed);
     return isKnown ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
   }

@@ -66,6 +66,7 @@ export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} 
     historyFromSlot: 0n,
     historyGap: null,
     indexFromSlot: 0n,
+    indexGap: null,
     reportsUnits: true,
     forwardsNothing: false,
   };

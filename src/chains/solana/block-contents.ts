@@ -1,0 +1,85 @@
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import { MalformedAnswerError } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { integerFrom, textFrom } from './answer.js';
+
+/** The signatures in a block. */
+export interface BlockContent {
+  /** Null: the node does not report it. */
+  readonly height: bigint | null;
+  contains(signature: string): boolean;
+}
+
+/**
+ * Reads the signatures in finalized blocks. A node finds signatures by an index that it writes apart from the blocks: one that crashed, was restored from a
+ * snapshot, or began to keep history later lists blocks whose transactions it does not find. The blocks themselves show what they contain.
+ */
+export interface BlockContents {
+  /** Reads these blocks in order, as far as `budget` allows, and takes what it asks for off the budget. Throws `NODE_UNAVAILABLE`. */
+  read(slots: readonly bigint[], budget: ReadBudget): Promise<ReadonlyMap<bigint, BlockContent>>;
+}
+
+/** The blocks that may still be read. */
+export interface ReadBudget {
+  blocks: number;
+}
+
+const maxAtOnce = 4;
+/** Finalized blocks do not change. These take about 10 MB on the main cluster. */
+const maxRemembered = 320;
+/** The first 64 bits of a signature. If another one begins alike, the attempt only counts as open. */
+const keptCharacters = 11;
+
+/** Creates an empty collection. */
+export function createBlockContents(rpc: Rpc): BlockContents {
+  const known = new Map<bigint, BlockContent>();
+  /** Relayers of the same network need the same blocks. */
+  const reading = new Map<bigint, Promise<BlockContent>>();
+
+  async function readOne(slot: bigint): Promise<BlockContent> {
+    const config = { commitment: 'finalized', transactionDetails: 'signatures', rewards: false, maxSupportedTransactionVersion: 0 };
+    const content = await rpc.ask('getBlock', [Number(slot), config], contentFrom, { first: 'head' });
+    const [oldest] = known.keys();
+    if (known.size >= maxRemembered && oldest !== undefined) known.delete(oldest);
+    known.set(slot, content);
+    return content;
+  }
+
+  function readOnce(slot: bigint): Promise<BlockContent> {
+    const shared = reading.get(slot) ?? readOne(slot).finally(() => reading.delete(slot));
+    reading.set(slot, shared);
+    return shared;
+  }
+
+  return {
+    async read(slots, budget) {
+      const contents = new Map<bigint, BlockContent>();
+      const missing: bigint[] = [];
+      for (const slot of slots) {
+        const content = known.get(slot);
+        if (content !== undefined) contents.set(slot, content);
+        else if (missing.length < budget.blocks) missing.push(slot);
+      }
+      budget.blocks -= missing.length;
+      for (let at = 0; at < missing.length; at += maxAtOnce) {
+        const some = missing.slice(at, at + maxAtOnce);
+        for (const [index, content] of (await Promise.all(some.map(readOnce))).entries()) contents.set(some[index] ?? 0n, content);
+      }
+      return contents;
+    },
+  };
+}
+
+function contentFrom(answer: unknown): BlockContent {
+  const { signatures, blockHeight } = objectFrom(answer, 'block');
+  const beginnings = listFrom(signatures, 'signatures of a block').map((one) => {
+    const signature = textFrom(one, 'signature');
+    if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signature)) throw new MalformedAnswerError('signature');
+    return signature.slice(0, keptCharacters);
+  });
+  const joined = Buffer.from(beginnings.join(' '), 'latin1');
+  return {
+    height: blockHeight === null || blockHeight === undefined ? null : integerFrom(blockHeight, 'block height'),
+    contains: (signature) => joined.includes(signature.slice(0, keptCharacters)),
+  };
+}
