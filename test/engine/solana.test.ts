@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { address, createAddressWithSeed } from '@solana/kit';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import type { Chain } from '../../src/core/ports/chain.js';
+import { endWaiting } from '../../src/core/transaction/end-waiting.js';
 import type { SolanaInstruction } from '../../src/core/transaction/solana.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { openStore } from '../../src/storage/open-store.js';
 import { systemProgram } from '../local-chains/solana/instructions.js';
 import type { AccountState } from '../local-chains/solana/runtime.js';
-import { type SolanaRig, type SolanaRigOptions, startSolanaRig } from '../support/engine-rig.js';
+import { startSolana } from '../local-chains/solana/start-solana.js';
+import { type SolanaRig, type SolanaRigOptions, startSolanaEngine, startSolanaRig } from '../support/engine-rig.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
+import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -152,6 +157,38 @@ describe('transactions on Solana', () => {
     chain.pool.losesPackets = false;
     await rig.untilWithBlocks(id, 'confirmed');
     assert.equal((await rig.attempts(id)).length, 2);
+  });
+
+  it('a transaction of a restored database is not signed again, because a later attempt may have landed', async (test) => {
+    const [folder, key] = [await temporaryFolder(), solanaKey()];
+    const solana = await startSolana({ accounts: [{ address: key.address, lamports: 100n * sol }] });
+    test.after(() => solana.stop());
+    const parts = { folder, key, urls: [solana.url], makeBlock: () => solana.chain.advance() };
+    const before = await startSolanaEngine(parts);
+    const pay = () => before.send({ instructions: [transferInstruction(key.address, solanaKey().address, sol)] });
+    const landing = (await pay()).transaction.id;
+    await before.until(landing, 'submitted');
+    solana.chain.advance(2);
+    await before.until(landing, 'mined');
+    solana.chain.pool.losesPackets = true;
+    const dropped = (await pay()).transaction.id;
+    await before.until(dropped, 'submitted');
+    await before.stop();
+    const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
+    const { signed } = await endWaiting(store, Date.now());
+    assert.equal(signed.length, 2);
+    await store.close();
+
+    const rig = await startSolanaEngine(parts);
+    test.after(() => rig.stop());
+    assert.match((await rig.view(dropped)).transaction.statusReason ?? '', /^restored from a backup: .* not signed again$/);
+    solana.chain.advance(blocksUntilDead);
+    const landed = await rig.untilWithBlocks(landing, 'confirmed');
+    assert.deepEqual([landed.transaction.failureReason, landed.transaction.statusReason], [null, null]);
+    const { transaction } = await rig.untilWithBlocks(dropped, 'failed');
+    assert.equal(transaction.failureReason, 'unresolvable');
+    assert.match(transaction.statusReason ?? '', /^restored from a backup: .*; check the account's history before you resend$/);
+    assert.equal((await rig.attempts(dropped)).length, 1);
   });
 
   it('dead transactions without funds cost the same few calls per block, however many they are', async (test) => {

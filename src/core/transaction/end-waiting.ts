@@ -1,12 +1,12 @@
 import type { OpenTransaction, Store } from '../ports/store.js';
-import { failed } from './lifecycle.js';
+import { failed, restored } from './lifecycle.js';
 import { isSigned, type Transaction } from './transaction.js';
 
 /** The open transactions of a restored database. */
 export interface Ended {
   /** The unsigned ones; they failed. */
   readonly ended: readonly Transaction[];
-  /** The signed ones with their attempts; the chain resolves them. */
+  /** The signed ones with their attempts; the chain resolves them, and those that have no nonce are not signed again. */
   readonly signed: readonly OpenTransaction[];
 }
 
@@ -15,7 +15,10 @@ const reason =
 /** Transactions ended in one commit. */
 const batchSize = 200;
 
-/** Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. Sends no webhook. */
+/**
+ * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same reason a signed one
+ * whose attempts share no slot, on Solana, is not signed again. Sends no webhook.
+ */
 export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 'change' | 'commit'>, nowMs: number): Promise<Ended> {
   const open: OpenTransaction[] = [];
   for (const lane of await read.openLanes()) open.push(...(await read.openTransactions(lane)));
@@ -28,5 +31,15 @@ export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 
     ]);
     await commit(changes.flat());
   }
+  const repeatable = open.map(({ transaction }) => transaction).filter(mayBeSignedAgain);
+  for (let first = 0; first < repeatable.length; first += batchSize) {
+    const batch = repeatable.slice(first, first + batchSize);
+    await commit(batch.map((transaction) => change.updateTransaction({ ...restored(transaction), updatedAtMs: nowMs })));
+  }
   return { ended: waiting, signed: open.filter(({ transaction }) => isSigned(transaction)) };
+}
+
+/** True if the service signs it again when its attempts are dead, so that one that the backup does not contain could land too. */
+function mayBeSignedAgain(transaction: Transaction): boolean {
+  return isSigned(transaction) && transaction.content.network === 'solana' && transaction.intent === 'content';
 }

@@ -99,8 +99,20 @@ export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): 
   return next(transaction, { intent, queued: null, statusReason: unsequencedReason({ intent, queued: null }) });
 }
 
+const restoredReason = 'restored from a backup: a later attempt may have been sent since, so it is not signed again';
+
+/**
+ * Keeps an unsequenced transaction of a restored database from being signed again: it ends with what the attempts in the backup became, and fails if they are
+ * all dead.
+ */
+export function restored(transaction: Transaction): Transaction {
+  const statusReason = transaction.mined === null ? restoredReason : transaction.statusReason;
+  return next(transaction, { intent: 'release_slot', queued: null, failureReason: 'unresolvable', statusReason });
+}
+
 /** The reason of an unsequenced transaction that was broadcast. */
 function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
+  if (intent === 'release_slot') return restoredReason;
   const untilDead = 'it is not rebroadcast, but may still be mined until its attempts expire';
   if (intent === 'cancel') return `being canceled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
@@ -110,6 +122,8 @@ function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'que
 /** Ends an unsequenced transaction that was given up and whose attempts are all dead. */
 export function endedDead(transaction: Transaction): Transaction {
   const dead = 'its attempts can no longer be mined';
+  if (transaction.intent === 'release_slot')
+    return failed(transaction, 'unresolvable', `${restoredReason}; check the account's history before you resend`);
   return transaction.intent === 'expire'
     ? next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` })
     : next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${dead}` });
@@ -166,7 +180,7 @@ export function reorged(transaction: Transaction): Transaction {
     status: 'submitted',
     mined: null,
     statusReason:
-      intent === 'release_slot'
+      intent === 'release_slot' && transaction.nonce !== null
         ? (obstacle ?? 'it could not be sent')
         : (unwanted ?? 'waiting: a reorg removed its block; rebroadcasting it'),
   });
