@@ -258,19 +258,6 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal((await rig.until(sent.id, 'confirmed')).hash, replaced.hash);
       assert.deepEqual([gained(bob), gained(carol)], [0n, 73n]);
     });
-
-    it('fee bump: a foreign transaction fails if its account used the sequence number otherwise', async () => {
-      const [user, bob, carol] = [createWallet(rig.ledger), receiver(), receiver()];
-      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
-      const sent = await rig.send({ network: 'local', transaction_xdr: signedBy(user, bob, 79n).toXDR(), fee_bump: true });
-      await rig.until(sent.id, 'submitted');
-      rig.ledger.submit(signedBy(user, carol, 83n).toXDR());
-      rig.ledger.close();
-      rig.node.setOutcome(null);
-      const failed = await rig.untilWithBlocks(sent.id, 'failed');
-      assert.match(String(failed.status_reason), /sequence number/);
-      assert.deepEqual([gained(bob), gained(carol)], [0n, 83n]);
-    });
   });
 
   it('contract call: is simulated, declares its resources, and the record has its return value', async () => {

@@ -463,8 +463,9 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const another = Keypair.random();
     const rig = await start(test, {
       accounts: { ...accounts, [user.publicKey()]: 100_000_000n, [another.publicKey()]: 100_000_000n },
+      nodeCount: 2,
     });
-    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    for (const node of rig.nodes) node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const endless = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(endless.transaction.id, 'submitted');
     assert.equal(
@@ -478,10 +479,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     await rig.untilWithBlocks(bounded.transaction.id, 'canceled');
   });
 
-  it('foreign use of its sequence number fails the transaction', async (test) => {
+  it('foreign use of its sequence number, which two nodes show, fails the transaction', async (test) => {
     const user = Keypair.random();
-    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
-    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n }, nodeCount: 2 });
+    for (const node of rig.nodes) node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(transaction.id, 'submitted');
     rig.node.ledger.submit(signedXdr(rig, user, 0, '0.0000009'));

@@ -164,11 +164,15 @@ export interface StellarServiceOptions extends CommonServiceOptions {
   readonly node?: StellarOptions;
   /** The balance of the relayer's account in stroops; default 10,000 XLM, 0: it does not exist. */
   readonly stroops?: bigint;
+  /** The number of nodes that the service calls; default 1. */
+  readonly nodes?: number;
 }
 
 /** A service with a Stellar relayer on a local ledger of its own. */
 export interface StellarService extends NetworkService<StellarRecord, StellarAttempt> {
   readonly node: StellarNode;
+  /** All nodes of the ledger, `node` first. */
+  readonly nodes: readonly StellarNode[];
   readonly ledger: StellarLedger;
   /** The relayer's own key, for tests that use it beside the service. */
   readonly keys: Keypair;
@@ -181,18 +185,20 @@ export function paymentBody(destination: string, amount: bigint, more: object = 
 
 /** Starts all. */
 export async function startStellarService(options: StellarServiceOptions = {}): Promise<StellarService> {
-  const { node: nodeOptions, stroops = 100_000_000_000n, start, ...ofHome } = options;
+  const { node: nodeOptions, stroops = 100_000_000_000n, nodes: count = 1, start, ...ofHome } = options;
   const node = await startStellar(nodeOptions);
   const { ledger } = node;
+  const nodes = [node];
+  while (nodes.length < count) nodes.push(await startStellar({ ledger }));
   const networkFields = { passphrase: ledger.passphrase };
-  const home = await createEd25519Home({ network: 'stellar', rpcUrls: [node.url], networkFields, ...ofHome });
+  const home = await createEd25519Home({ network: 'stellar', rpcUrls: nodes.map(({ url }) => url), networkFields, ...ofHome });
   if (stroops > 0n) ledger.fund(home.address, stroops);
   const started = await startNetworkService<StellarRecord, StellarAttempt>({
     home,
     start,
     isWaiting: (hash) => ledger.waiting().some((frame) => frame.hash === hash),
     makeBlock: () => ledger.close(),
-    stopNetwork: () => node.stop(),
+    stopNetwork: async () => void (await Promise.all(nodes.map((one) => one.stop()))),
   });
-  return { ...started, node, ledger, keys: Keypair.fromRawEd25519Seed(Buffer.from(home.privateKey, 'hex')) };
+  return { ...started, node, nodes, ledger, keys: Keypair.fromRawEd25519Seed(Buffer.from(home.privateKey, 'hex')) };
 }

@@ -61,6 +61,8 @@ export interface Rpc {
   ): Promise<T>;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
+  /** True if only one endpoint is configured: what it says can only be confirmed by its own later answers. */
+  isSingle(): boolean;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
   /** The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the expected one. */
@@ -212,6 +214,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       const source = selector.headSource();
       return source === null ? undefined : endpoints.indexOf(source);
     },
+    isSingle: () => endpoints.length === 1,
     expectGenesis(hash) {
       genesis = hash;
     },

@@ -1,5 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
+import type { DurationClock } from '../../core/ports/clock.js';
+import type { Log } from '../../core/ports/log.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
 import type { First } from '../rpc/endpoint-selector.js';
@@ -9,60 +11,120 @@ import { accountOf } from './address.js';
 import { latestLedgerCall } from './dialect.js';
 import { type NodeView, readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
-/**
- * Reads the outcomes of fee-bump envelopes around other accounts' transactions. Only those are looked up whose source account has used the sequence number, or
- * whose time bounds have passed: no other can have landed or died. An attempt that a node does not know is dead if a ledger closed after its time bounds,
- * or if its sequence number is used, and that node still has every ledger since the draft. If the node lacks some of them, the outcome is unknown, unless the
- * sequence number is provably unused. A second node is asked before either is believed. Throws `NODE_UNAVAILABLE`.
- */
-export async function readOutcomes(
-  rpc: Rpc,
-  networkId: Buffer,
-  attempts: readonly Attempt[],
-): Promise<ReadonlyMap<string, AttemptOutcome>> {
-  const believed = await readFrom(rpc, networkId, attempts, 'head');
-  const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
-  // Attempts around the same inner transaction are distinguished only if all are asked for.
-  const asked = attempts.filter((attempt) => doubtful.has(sourceOf(attempt)));
-  // If no other node answers now, the first one's complete ledgers have to do.
-  const second = await readFrom(rpc, networkId, asked, 'another').catch((error: unknown) => {
-    if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return new Map<string, AttemptOutcome>();
-    throw error;
-  });
-  return new Map([...believed].map(([hash, outcome]) => [hash, isLost(outcome) ? combined(outcome, second.get(hash)) : outcome]));
+/** Reads the outcomes of fee-bump envelopes around other accounts' transactions. */
+export interface AttemptOutcomes {
+  /**
+   * Only those are looked up whose source account has used the sequence number, or whose time bounds have passed: no other can have landed or died. An attempt
+   * that a node does not know is dead if a ledger closed after its time bounds, or if its sequence number is used, and that node still has every ledger since
+   * the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is provably unused.
+   *
+   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A network with a single endpoint must say so for some
+   * ledgers and a while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
+   */
+  of(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
+}
+
+/** The dependencies of the reader. */
+export interface AttemptOutcomesDeps {
+  readonly rpc: Rpc;
+  readonly networkId: Buffer;
+  readonly networkName: string;
+  readonly clock: DurationClock;
+  readonly log: Log;
+}
+
+/** A single endpoint is believed after it has shown the same in this many ledgers and this long. */
+const alonePatience = { ledgers: 8n, ms: 60_000 };
+/** Bounds the memory of what a single endpoint showed. */
+const maxDoubted = 10_000;
+
+/** Creates the reader. */
+export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log }: AttemptOutcomesDeps): AttemptOutcomes {
+  /** By hash, since when the only endpoint has shown that the attempt is lost. */
+  const doubted = new Map<string, { readonly ledger: bigint; readonly sinceMs: number }>();
+  let isReported = false;
+
+  const read = (attempts: readonly Attempt[], by: First) => readFrom({ rpc, networkId, clock }, attempts, by);
+
+  /** Returns null if no other endpoint answers. */
+  async function readAgain(attempts: readonly Attempt[]): Promise<Views | null> {
+    try {
+      const second = await read(attempts, 'another');
+      isReported = false;
+      return second;
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+      if (!isReported)
+        log.warn({ network: networkName, reason: error.message }, 'no second RPC endpoint shows whether transactions can still land');
+      isReported = true;
+      return null;
+    }
+  }
+
+  /** True if the only endpoint has shown it for long enough. */
+  function isLasting(hash: string, ledger: bigint): boolean {
+    const elapsedMs = clock.elapsedMs();
+    const [oldest] = doubted.keys();
+    if (!doubted.has(hash) && doubted.size >= maxDoubted && oldest !== undefined) doubted.delete(oldest);
+    const since = doubted.get(hash) ?? { ledger, sinceMs: elapsedMs };
+    doubted.set(hash, since);
+    return ledger - since.ledger >= alonePatience.ledgers && elapsedMs - since.sinceMs >= alonePatience.ms;
+  }
+
+  return {
+    async of(attempts) {
+      const { outcomes: believed } = await read(attempts, 'head');
+      for (const { hash } of attempts) if (!isLost(believed.get(hash))) doubted.delete(hash);
+      const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
+      if (doubtful.size === 0) return believed;
+      // Attempts around the same inner transaction are distinguished only if all are asked for.
+      const second = await readAgain(attempts.filter((attempt) => doubtful.has(sourceOf(attempt))));
+      const outcomes = new Map(believed);
+      for (const [hash, outcome] of believed) {
+        if (!isLost(outcome)) continue;
+        const agreed = combined(outcome, second?.outcomes.get(hash));
+        const isBelieved = !isLost(agreed) || !rpc.isSingle() || (second !== null && isLasting(hash, second.ledger));
+        outcomes.set(hash, isBelieved ? agreed : { kind: 'open' });
+      }
+      return outcomes;
+    },
+  };
 }
 
 function isLost(outcome: AttemptOutcome | undefined): boolean {
   return outcome?.kind === 'dead' || outcome?.kind === 'unknown';
 }
 
-/** A node that has the attempt in a ledger, or does not see its end, contradicts one that does; a node with all ledgers knows more than one without. */
+/**
+ * A node that has the attempt in a ledger, or does not see its end, contradicts one that does; a node with all ledgers knows more than one without. Without a
+ * second answer it is open.
+ */
 function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): AttemptOutcome {
-  if (second === undefined) return lost;
+  if (second === undefined) return { kind: 'open' };
   return !isLost(second) || (lost.kind === 'unknown' && second.kind === 'dead') ? second : lost;
 }
 
+/** What one endpoint shows. */
+interface Views {
+  readonly outcomes: ReadonlyMap<string, AttemptOutcome>;
+  readonly ledger: bigint;
+}
+
 async function readFrom(
-  rpc: Rpc,
-  networkId: Buffer,
+  { rpc, networkId, clock }: Pick<AttemptOutcomesDeps, 'rpc' | 'networkId' | 'clock'>,
   attempts: readonly Attempt[],
   by: First,
-): Promise<ReadonlyMap<string, AttemptOutcome>> {
+): Promise<Views> {
   // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
   const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], by);
-  const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
-  const closeTimeMs = isBounded ? await readCloseTimeMs(rpc, by) : 0;
+  const { method, params, read } = latestLedgerCall;
+  const { number: ledger, timestampMs } = await rpc.ask(method, params, read, { first: by });
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
-  const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
+  const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), timestampMs ?? clock.nowMs()));
   const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), by);
   const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
   for (const attempt of due) outcomes.set(attempt.hash, outcomeOf(attempt, views, accountOfAttempt(attempt)));
-  return outcomes;
-}
-
-async function readCloseTimeMs(rpc: Rpc, by: First): Promise<number> {
-  const { method, params, read } = latestLedgerCall;
-  return (await rpc.ask(method, params, read, { first: by })).timestampMs ?? Date.now();
+  return { outcomes, ledger };
 }
 
 function mayHaveEnded({ fields }: Attempt, account: Account | null, closeTimeMs: number): boolean {

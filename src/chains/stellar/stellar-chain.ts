@@ -8,7 +8,7 @@ import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { readAccount } from './account.js';
 import { accountOf } from './address.js';
-import { readOutcomes } from './attempt-outcomes.js';
+import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
@@ -36,6 +36,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
+  const outcomes = createAttemptOutcomes({ rpc, networkId, networkName, clock, log });
   const askTransaction = (hash: string) => {
     const { method, params, read } = getTransactionCall(hash, networkId);
     return rpc.ask(method, params, read, { first: 'head' });
@@ -100,7 +101,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       fillerOf,
     },
     unsequenced: {
-      outcomes: (attempts) => readOutcomes(rpc, networkId, attempts),
+      outcomes: outcomes.of,
       // All attempts share one sequence number, so only one of them can land.
       replacement: 'outbid',
       // Only the account's next sequence number can be used, and only once.

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
 import { createStellarChain, type StellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
+import { type DurationClock, systemClock } from '../../../src/core/ports/clock.js';
 import type { StellarAttemptFields } from '../../../src/core/transaction/stellar.js';
 import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { type StellarNode, type StellarOptions, startStellar } from '../../local-chains/stellar/server.js';
@@ -18,21 +19,23 @@ interface Rig {
   readonly other: Wallet;
 }
 
-function open(test: TestContext, url: string): StellarChain {
+function open(test: TestContext, urls: readonly string[], clock: DurationClock = systemClock): StellarChain {
   const chain = createStellarChain({
     network: stellarNetwork(),
-    rpcUrls: [{ url, weight: 100 }],
+    rpcUrls: urls.map((url, index) => ({ url, weight: 100 - index })),
     rpcTimeoutMs: 2_000,
     log: silentLog,
+    clock,
   });
   test.after(() => chain.close());
   return chain;
 }
 
-async function start(test: TestContext, options: StellarOptions = {}): Promise<Rig> {
+async function start(test: TestContext, options: StellarOptions = {}, clock: DurationClock = systemClock): Promise<Rig> {
   const node = await startStellar(options);
   test.after(() => node.stop());
-  return { node, chain: open(test, node.url), wallet: createWallet(node.ledger), other: createWallet(node.ledger) };
+  const chain = open(test, [node.url], clock);
+  return { node, chain, wallet: createWallet(node.ledger), other: createWallet(node.ledger) };
 }
 
 const pay = (to: Wallet, amount = '1'): xdr.Operation => Operation.payment({ destination: to.address, asset: Asset.native(), amount });
@@ -182,7 +185,58 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
   };
   const soon = () => Math.floor(Date.now() / 1000) + 60;
-  const outcomeOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+  const outcomeOf = async ({ chain }: Pick<Rig, 'chain'>, attempt: Attempt) =>
+    (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+  /** What two nodes of the ledger show. */
+  async function agreedOutcomeOf(test: TestContext, { node }: Rig, attempt: Attempt) {
+    const second = await startStellar({ ledger: node.ledger });
+    test.after(() => second.stop());
+    const chain = open(test, [node.url, second.url]);
+    await chain.head();
+    return outcomeOf({ chain }, attempt);
+  }
+
+  it('outcome of a fee-bump envelope around another account’s transaction: is not ended by the only node before 8 ledgers and a minute show the same', async (test) => {
+    let passedMs = 0;
+    const clock: DurationClock = { nowMs: () => systemClock.nowMs(), elapsedMs: () => systemClock.elapsedMs() + passedMs };
+    const rig = await start(test, {}, clock);
+    const close = (count: number) => {
+      for (let closed = 0; closed < count; closed += 1) rig.node.ledger.close();
+    };
+    const attempt = await signed(rig, soon());
+    rig.node.ledger.pass(120);
+    close(1);
+    assert.equal(await outcomeOf(rig, attempt), 'open');
+    passedMs = 60_000;
+    assert.equal(await outcomeOf(rig, attempt), 'open', 'it is the same ledger');
+    close(7);
+    assert.equal(await outcomeOf(rig, attempt), 'open');
+    close(1);
+    assert.equal(await outcomeOf(rig, attempt), 'dead');
+    passedMs = 0;
+    const another = await signed(rig, soon() + 120);
+    rig.node.ledger.pass(120);
+    close(1);
+    assert.equal(await outcomeOf(rig, another), 'open');
+    close(20);
+    assert.equal(await outcomeOf(rig, another), 'open', 'less than a minute has passed');
+  });
+
+  it('outcome of a fee-bump envelope around another account’s transaction: is not ended by one of two nodes while the other one is silent, however long', async (test) => {
+    let passedMs = 0;
+    const clock: DurationClock = { nowMs: () => systemClock.nowMs(), elapsedMs: () => systemClock.elapsedMs() + passedMs };
+    const rig = await start(test);
+    const silent = await startFakeNode(test, () => 'hang up');
+    const chain = open(test, [rig.node.url, silent.url], clock);
+    const attempt = await signed(rig, soon());
+    rig.node.ledger.pass(120);
+    for (let round = 0; round < 3; round += 1) {
+      for (let closed = 0; closed < 10; closed += 1) rig.node.ledger.close();
+      passedMs += 600_000;
+      assert.equal(await outcomeOf({ chain }, attempt), 'open');
+    }
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
+  });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is open until a ledger closes after its time bounds', async (test) => {
     const rig = await start(test);
@@ -191,7 +245,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     rig.node.ledger.pass(120);
     assert.equal(await outcomeOf(rig, attempt), 'open');
     rig.node.ledger.close();
-    assert.equal(await outcomeOf(rig, attempt), 'dead');
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
   });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is dead if its sequence number is used, and unknown if the node dropped ledgers since it was signed', async (test) => {
@@ -199,11 +253,11 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     const attempt = await signed(rig, 0);
     rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXDR());
     rig.node.ledger.close();
-    assert.equal(await outcomeOf(rig, attempt), 'dead');
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
     for (let count = 0; count < 5; count += 1) {
       rig.node.ledger.close();
     }
-    assert.equal(await outcomeOf(rig, attempt), 'unknown');
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'unknown');
   });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is unknown if the node dropped its ledger and its account no longer exists', async (test) => {
@@ -215,7 +269,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     rig.node.ledger.pass(120);
     for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
     rig.node.ledger.latest().state.accounts.delete(rig.wallet.address);
-    assert.equal(await outcomeOf(rig, attempt), 'unknown');
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'unknown');
   });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is dead if its time bounds have passed and its sequence number is unused, even if the node dropped ledgers', async (test) => {
@@ -223,7 +277,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     const attempt = await signed(rig, soon());
     rig.node.ledger.pass(120);
     for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
-    assert.equal(await outcomeOf(rig, attempt), 'dead');
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
   });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is landed without a fee if another fee-bump envelope landed the inner transaction', async (test) => {
@@ -272,7 +326,7 @@ describe('malformed answer: throws NODE_UNAVAILABLE for', { concurrency: 4 }, ()
         const said = calls[0]?.method === 'getNetwork' ? { passphrase: stellarNetwork().passphrase } : result;
         return { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: said }) };
       });
-      const chain = open(test, fake.url);
+      const chain = open(test, [fake.url]);
       const asking = what === 'a ledger number that is not a number' ? chain.head() : chain.balanceOf(stellarKey().address);
       await assert.rejects(asking, (error) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE');
     });
