@@ -103,6 +103,14 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   });
   let copies = 0;
 
+  function unreachableFor(problems: readonly string[]): TransportError {
+    const none =
+      selector.forkedHosts().length > 0
+        ? 'the RPC endpoints that respond are on another branch of the chain than the one before'
+        : 'no RPC endpoint is available';
+    return new TransportError(network.name, [...new Set(problems)].join('; ') || none);
+  }
+
   /** Returns the result of each call, and the endpoint that was tried last. */
   async function settle<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>) {
     const results = new Map<RpcCall<T>, Settled<T>>();
@@ -141,15 +149,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       });
       open = open.filter((call) => !results.has(call));
     }
-    const none =
-      selector.forkedHosts().length > 0
-        ? 'the RPC endpoints that respond are on another branch of the chain than the one before'
-        : 'no RPC endpoint is available';
-    const unreachable = new TransportError(network.name, [...new Set(problems)].join('; ') || none);
     const isUnanimous = problems.length === 0 && !selector.hasBlocked();
     const settled = calls.map((call): Settled<T> => {
       const nodeError = options.unanimous === true && !isUnanimous ? undefined : nodeErrors.get(call);
-      return results.get(call) ?? { error: nodeError ?? unreachable };
+      return results.get(call) ?? { error: nodeError ?? unreachableFor(problems) };
     });
     return { settled, by };
   }

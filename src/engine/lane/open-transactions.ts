@@ -45,6 +45,8 @@ export interface OpenTransactions {
   /** With a nonce and not known to be in a block, lowest first. */
   inFlight(): Iterable<OpenTransaction>;
   inFlightCount(): number;
+  /** The number of those below this nonce. */
+  inFlightBelow(nonce: bigint): number;
   /**
    * In flight from `chainNonce` on, lowest first. A lower nonce is used on chain: neither a price nor a broadcast helps there.
    */
@@ -81,26 +83,33 @@ export function createOpenTransactions(
   const untaken = new Set<string>();
   /** Nonces, lowest first. Those without a slot are skipped, and removed when they are many. */
   let order: bigint[] = [];
+  let ordered = new Set<bigint>();
   let inFlightCount = 0;
+  /** Each change of what is in flight makes the count below a nonce outdated. */
+  let countsBelow = new Map<bigint, number>();
   let reserved = 0n;
   let held = 0;
 
   /** Adds (1) or subtracts (-1) a signed transaction that is in no block. */
   function count(open: OpenTransaction, sign: 1 | -1): void {
     held += sign * charactersOf(open);
+    if (countsBelow.size > 0) countsBelow = new Map();
     if (open.transaction.mined !== null) return;
     if (open.transaction.nonce !== null) inFlightCount += sign;
     reserved += BigInt(sign) * highestCost(open);
   }
 
   function addToOrder(nonce: bigint): void {
+    // A transaction that changes leaves the index and comes back.
+    if (ordered.has(nonce)) return;
+    ordered.add(nonce);
     const last = order.at(-1);
     if (last === undefined || nonce > last) {
       order.push(nonce);
       return;
     }
     // Only a filled gap comes before others.
-    order = [...new Set([...order, nonce])].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    order = [...order, nonce].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
   /** Takes a record out of the index that holds it. */
@@ -111,13 +120,15 @@ export function createOpenTransactions(
     if (nonce === null || slots.get(nonce) !== record) return;
     count(record.open, -1);
     slots.delete(nonce);
-    if (order.length > 2 * slots.size + 100) order = order.filter((kept) => slots.has(kept));
+    if (order.length <= 2 * slots.size + 100) return;
+    order = order.filter((kept) => slots.has(kept));
+    ordered = new Set(order);
   }
 
   function add(record: Tracked, open: OpenTransaction, hadNonce: boolean): void {
     const { id, nonce } = open.transaction;
     if (nonce !== null) {
-      if (!slots.has(nonce)) addToOrder(nonce);
+      addToOrder(nonce);
       slots.set(nonce, record);
       count(open, 1);
     } else if (isSigned(open.transaction)) {
@@ -259,6 +270,17 @@ export function createOpenTransactions(
     slottedCount: () => slots.size,
     inFlight,
     inFlightCount: () => inFlightCount,
+    inFlightBelow(nonce) {
+      const known = countsBelow.get(nonce);
+      if (known !== undefined) return known;
+      let below = 0;
+      for (const { transaction } of inFlight()) {
+        if (transaction.nonce === null || transaction.nonce >= nonce) break;
+        below += 1;
+      }
+      countsBelow.set(nonce, below);
+      return below;
+    },
     *minable(chainNonce) {
       for (const open of inFlight()) if (open.transaction.nonce !== null && open.transaction.nonce >= chainNonce) yield open;
     },

@@ -17,20 +17,11 @@ function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
 /** How many transactions may take a nonce now. */
 export function slotsLeft(lane: LaneContext): number {
   if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
-  return lane.inFlightLimit.current() - lane.transactions.inFlightCount() + usedCount(lane);
+  // Slots that the chain shows as used and that are not explained yet take no room from others.
+  return lane.inFlightLimit.current() - lane.transactions.inFlightCount() + lane.transactions.inFlightBelow(lane.chainNonce);
 }
 
 /** How many unsequenced transactions may be signed now. */
 export function unsequencedLeft({ chain, transactions }: LaneContext): number {
   return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
-}
-
-/** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */
-function usedCount({ transactions, chainNonce }: LaneContext): number {
-  let used = 0;
-  for (const { transaction } of transactions.inFlight()) {
-    if (transaction.nonce === null || transaction.nonce >= chainNonce) break;
-    used += 1;
-  }
-  return used;
 }

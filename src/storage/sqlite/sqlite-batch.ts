@@ -16,8 +16,8 @@ export function preparedStatements(db: Sqlite.Database): (statement: Step['state
 }
 
 /**
- * Runs batches on the writing connection: one commit for all lists, and a savepoint per list, so that a failed list is undone alone. `requireOwned` runs
- * inside each transaction; if it throws, nothing of the batch is written.
+ * Runs batches on the writing connection: one commit for all lists, of which a failed list is undone alone. `requireOwned` runs inside each
+ * transaction; if it throws, nothing of the batch is written.
  */
 export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void): (lists: readonly ChangeList[]) => readonly Outcome[] {
   const prepared = preparedStatements(db);
@@ -55,16 +55,37 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     }
   }
 
-  return (lists) => {
+  /** Runs a batch in one transaction. Throws if it is undone. */
+  function inTransaction<T>(task: () => T): T {
     begin.run();
     try {
       requireOwned();
-      const outcomes = lists.map(runList);
+      const result = task();
       commit.run();
-      return outcomes;
+      return result;
     } catch (error) {
       if (db.inTransaction) rollback.run();
       throw error;
+    }
+  }
+
+  return (lists) => {
+    let hasFailedList = false;
+    const runPlainly = (list: ChangeList): Outcome => {
+      try {
+        list.forEach(runChange);
+        return undefined;
+      } catch (error) {
+        hasFailedList = true;
+        throw error;
+      }
+    };
+    try {
+      // Nearly all batches succeed, and a savepoint per list costs as much as a statement.
+      return inTransaction(() => lists.map(runPlainly));
+    } catch (error) {
+      if (!hasFailedList) throw error;
+      return inTransaction(() => lists.map(runList));
     }
   };
 }

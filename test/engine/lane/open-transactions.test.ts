@@ -113,6 +113,10 @@ describe('the index of open transactions', () => {
           assert.equal(transactions.slottedCount(), byNonce.length);
           assert.deepEqual([...transactions.inFlight()], inFlight);
           assert.equal(transactions.inFlightCount(), inFlight.length);
+          for (const nonce of [0n, nextNonce / 2n, nextNonce]) {
+            const below = inFlight.filter(({ transaction }) => (transaction.nonce ?? nonce) < nonce);
+            assert.equal(transactions.inFlightBelow(nonce), below.length);
+          }
           assert.equal(
             transactions.reserved(),
             inFlight.reduce((sum, open) => sum + dearest(open), 0n),
