@@ -13,10 +13,13 @@ export interface Step {
 export class BoundChange implements Change {
   readonly name: string;
   readonly steps: readonly Step[];
+  /** The relayer whose change counter it moves, which other writers then wait for; null: none. */
+  readonly countedFor: string | null;
 
-  constructor(name: string, steps: readonly Step[]) {
+  constructor(name: string, steps: readonly Step[], countedFor: string | null = null) {
     this.name = name;
     this.steps = steps;
+    this.countedFor = countedFor;
   }
 }
 

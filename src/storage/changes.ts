@@ -18,14 +18,14 @@ export function createChanges(statements: Statements): Changes {
     const row = rowFromTransaction(transaction);
     const insert = guarded(transactions.insert, row);
     const count = isFinal(transaction.status) ? [step(transactions.addInserted, row)] : [];
-    return new BoundChange('insertTransaction', [step(changePositions.take, row), insert, ...count]);
+    return new BoundChange('insertTransaction', [step(changePositions.take, row), insert, ...count], row.relayer_id);
   }
 
   function updateTransaction(next: Transaction): BoundChange {
     const row = { ...rowFromTransaction(next), revision_before: next.revision - 1 };
     const update = guarded(transactions.update, row);
     const count = isFinal(next.status) ? [step(transactions.addFinished, row)] : [];
-    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...count, update]);
+    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...count, update], row.relayer_id);
   }
 
   return {
@@ -50,7 +50,10 @@ export function createChanges(statements: Statements): Changes {
     moveLane: ({ chain, account }, from, to) =>
       new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
     insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
-    insertEvent: (event) => new BoundChange('insertEvent', [guarded(events.insert, eventMapping.toRow(event))]),
+    insertEvent: (event) => {
+      const row = eventMapping.toRow(event);
+      return new BoundChange('insertEvent', [...events.insertLocks.map((lock) => step(lock, row)), guarded(events.insert, row)]);
+    },
     updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }, attemptsBefore = null) => {
       const row = { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs };
       const update =
@@ -86,8 +89,8 @@ export function createChanges(statements: Statements): Changes {
       ]),
     markNotificationGone: ({ id, revision }, goneAtMs) =>
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
-    putStoredResponse: (response) =>
-      new BoundChange('putStoredResponse', [step(storedResponses.put, storedResponseMapping.toRow(response))]),
+    putStoredResponse: (response, nowMs) =>
+      new BoundChange('putStoredResponse', [guarded(storedResponses.put, { ...storedResponseMapping.toRow(response), now_ms: nowMs })]),
     insertDatabaseSecret: (sealed) =>
       new BoundChange('insertDatabaseSecret', [guarded(statements.databaseSecret.insert, { number: 1, sealed })]),
     resealDatabaseSecret: (sealed) =>

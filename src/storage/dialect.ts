@@ -18,6 +18,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Builds and compiles statements; cannot run them. */
   readonly builder: Kysely<Schema>;
+  /** True if several processes may write at the same time, so a row on which a statement bases a decision must be locked first. */
+  readonly hasSeveralWriters: boolean;
   /** The type of a column that numbers the rows in the order of their inserts. */
   readonly sequenceType: ColumnDataType;
   /** Completes such a column. */
@@ -36,6 +38,7 @@ export const sqlite: Dialect = {
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }),
+  hasSeveralWriters: false,
   sequenceType: 'integer',
   sequence: (column) => column.primaryKey().autoIncrement(),
 };
@@ -48,6 +51,7 @@ export const postgres: Dialect = {
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }),
+  hasSeveralWriters: true,
   sequenceType: 'bigserial',
   sequence: (column) => column.primaryKey(),
 };

@@ -116,7 +116,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
           return createFingerprint(secret ?? assert.fail('the key does not open the database secret'))(Buffer.from(text));
         };
         const response = aStoredResponse({ fingerprint: await fingerprintUnder(from, 'payload') });
-        await store.commit([store.change.putStoredResponse(response)]);
+        await store.commit([store.change.putStoredResponse(response, 0)]);
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 1 });
         const { begin } = createIdempotency({ store, clock: { nowMs: () => 0, startOfLifeMs: () => 0 } });
         assert.deepEqual((await begin(response, await fingerprintUnder(to, 'payload'))).replay, response.response);

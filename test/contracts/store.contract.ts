@@ -227,26 +227,28 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
-    test('reads stored responses byte for byte until they expire, the newest per key', async () => {
+    test('reads stored responses byte for byte until they expire, and replaces an expired one of the same key', async () => {
       const { change, read } = store;
       const bytes = new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte));
       const response = aStoredResponse({ response: bytes, expiresAtMs: 1000 });
       assert.equal(await read.firstStoredResponseExpiryMs(), undefined);
-      await store.commit([change.putStoredResponse(response)]);
+      await store.commit([change.putStoredResponse(response, 0)]);
       assert.deepEqual(await read.storedResponse(response, 999), response);
       assert.equal(await read.storedResponse(response, 1000), undefined);
       for (const other of [{ keyId: 'other' }, { method: '/s/Other' }, { idempotencyKey: 'ONE' }]) {
         assert.equal(await read.storedResponse({ ...response, ...other }, 0), undefined);
       }
       const later = { ...response, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
-      await store.commit([change.putStoredResponse(later)]);
+      assert.equal(await conflictIn(store.commit([change.putStoredResponse(later, 999)])), 'putStoredResponse');
+      assert.deepEqual(await read.storedResponse(response, 999), response);
+      await store.commit([change.putStoredResponse(later, 1000)]);
       assert.deepEqual(await read.storedResponse(response, 1000), later);
     });
 
     test('deletes expired stored responses, oldest first, up to the limit', async () => {
       const { change, read } = store;
       const named = (number: number) => aStoredResponse({ idempotencyKey: `expires ${number}`, expiresAtMs: 100 + number });
-      await store.commit([3, 1, 2, 4].map((number) => change.putStoredResponse(named(number))));
+      await store.commit([3, 1, 2, 4].map((number) => change.putStoredResponse(named(number), 0)));
       assert.equal(await read.firstStoredResponseExpiryMs(), 101);
       await store.commit([change.deleteExpiredStoredResponses(103, 2)]);
       assert.equal(await read.firstStoredResponseExpiryMs(), 103);
@@ -375,16 +377,21 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.nextNonce(sampleLane), 5n);
     });
 
-    test('a stored response is written with its list or not at all, and never causes a conflict', async () => {
+    test('a stored response is written with its list or not at all, and of many with one key only the first is', async () => {
       const { change, read } = store;
       const response = aStoredResponse({ idempotencyKey: 'with a list' });
       assert.equal(
-        await conflictIn(store.commit([change.putStoredResponse(response), change.insertTransaction(taken)])),
+        await conflictIn(store.commit([change.putStoredResponse(response, 0), change.insertTransaction(taken)])),
         'insertTransaction',
       );
       assert.equal(await read.storedResponse(response, 0), undefined);
-      await Promise.all([1, 2, 3].map(() => store.commit([change.putStoredResponse(response), change.putStoredResponse(response)])));
+      const puts = [1, 2, 3].map((number) =>
+        conflictIn(store.commit([change.openLane({ chain: 'evm:8', account: `0x${number}` }, 0n), change.putStoredResponse(response, 0)])),
+      );
+      assert.deepEqual((await Promise.all(puts)).sort(), ['nothing', 'putStoredResponse', 'putStoredResponse']);
       assert.deepEqual(await read.storedResponse(response, 0), response);
+      const opened = await Promise.all([1, 2, 3].map((number) => read.nextNonce({ chain: 'evm:8', account: `0x${number}` })));
+      assert.equal(opened.filter((nonce) => nonce === 0n).length, 1);
     });
 
     test('of many commits that move a lane from the same nonce, one succeeds', async () => {

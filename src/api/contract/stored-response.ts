@@ -12,6 +12,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { Idempotency, SaveResponse } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
+import type { Change } from '../../core/ports/store.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { addWarnings } from './warnings.js';
@@ -46,21 +47,38 @@ export function createServeOnce({ idempotency: { begin }, fingerprint, secretBox
     const key = { keyId: call.principal.keyId, method: plan.rpcPath, idempotencyKey: idempotencyKeyOf(call) };
     const idempotent = await begin(key, call.bodyProblem === null ? fingerprintOf(input, message) : null);
     const form = plan.answersSecret ? sealedForm(secretBox, JSON.stringify(key)) : plainForm;
-    const replay = idempotent.replay === null ? null : fromBinary(output, form.open(idempotent.replay));
-    // The replayed response holds the warnings of the call that stored it.
-    if (replay !== null) call.warnings.length = 0;
-    call.storedResponse = {
-      replay,
-      save(response) {
-        addWarnings(response, output, call.warnings);
-        return [idempotent.save(form.close(toBinary(output, response)))];
-      },
-    };
+
+    function save(response: Message): readonly Change[] {
+      addWarnings(response, output, call.warnings);
+      return [idempotent.save(form.close(toBinary(output, response)))];
+    }
+
+    function use(stored: Uint8Array | null): void {
+      const replay = stored === null ? null : fromBinary(output, form.open(stored));
+      // The replayed response holds the warnings of the call that stored it.
+      if (replay !== null) call.warnings.length = 0;
+      call.storedResponse = { replay, save };
+    }
+
+    use(idempotent.replay);
     try {
-      return await serve();
+      return await serve().catch(async (error: unknown) => {
+        // A failed read says nothing; the caller gets the first error.
+        const stored = idempotent.replay === null ? await idempotent.replayAfterFailure().catch(requireOther(error)) : null;
+        if (stored === null) throw error;
+        use(stored);
+        return serve();
+      });
     } finally {
       idempotent.end();
     }
+  };
+}
+
+/** Returns a handler that throws the domain error which says that the key belongs to another payload, and the first error otherwise. */
+function requireOther(first: unknown): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof DomainError ? error : first;
   };
 }
 

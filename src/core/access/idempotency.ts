@@ -16,8 +16,13 @@ export type SaveResponse<T> = (result: T) => readonly Change[];
 export interface IdempotentCall {
   /** The response stored by an earlier call with the key: return it, and do nothing. Null: run the call. */
   readonly replay: Uint8Array | null;
-  /** Returns the change that stores this call's response. The change never makes a commit fail. */
+  /** Returns the change that stores this call's response. It makes the commit fail if another call with the key has stored one. */
   save(response: Uint8Array): Change;
+  /**
+   * Call it when the call has failed: returns the response that is stored under the key now; null: none is. Another process may have run a call with
+   * the key at the same time, or the answer to this call's commit was lost. Throws `unprocessable` IDEMPOTENCY_KEY_REUSED as `begin` does.
+   */
+  replayAfterFailure(): Promise<Uint8Array | null>;
   /** Frees the key for the next call. Call it when the call has ended, whether it succeeded or not. */
   end(): void;
 }
@@ -43,8 +48,8 @@ export interface IdempotencyDeps {
 }
 
 /**
- * Creates the service-wide idempotency. Running calls are known in memory: one process owns the database, and a call of a process that died
- * has committed its response together with its effect, or neither.
+ * Creates the service-wide idempotency. Running calls of this process are known in memory. Calls of other processes, and commits that come late, meet in
+ * the database: a response is committed together with its effect, and only the first is stored, so the commit of any other fails as a whole.
  */
 export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotency {
   /** The lookups of the keys whose calls are being looked up or run. */
@@ -57,7 +62,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
       if (other !== undefined) {
         const stored = await other;
         if (stored === undefined) throw stillRunning();
-        return { replay: replayOf(stored, fingerprint), save, end: nothingRuns };
+        return { replay: replayOf(stored, fingerprint), save, replayAfterFailure, end: nothingRuns };
       }
       const end = () => void underWay.delete(name);
       const lookup = store.read.storedResponse(key, clock.nowMs());
@@ -65,9 +70,9 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
       underWay.set(name, lookup);
       try {
         const stored = await lookup;
-        if (stored === undefined) return { replay: null, save, end };
+        if (stored === undefined) return { replay: null, save, replayAfterFailure, end };
         end();
-        return { replay: replayOf(stored, fingerprint), save, end: nothingRuns };
+        return { replay: replayOf(stored, fingerprint), save, replayAfterFailure, end: nothingRuns };
       } catch (error) {
         end();
         throw error;
@@ -75,7 +80,13 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
 
       function save(response: Uint8Array): Change {
         if (fingerprint === null) throw new Error('a payload that cannot be accepted was accepted');
-        return store.change.putStoredResponse({ ...key, fingerprint, response, expiresAtMs: clock.startOfLifeMs() + storedResponseLifeMs });
+        const expiresAtMs = clock.startOfLifeMs() + storedResponseLifeMs;
+        return store.change.putStoredResponse({ ...key, fingerprint, response, expiresAtMs }, clock.nowMs());
+      }
+
+      async function replayAfterFailure(): Promise<Uint8Array | null> {
+        const stored = await store.read.storedResponse(key, clock.nowMs());
+        return stored === undefined ? null : replayOf(stored, fingerprint);
       }
     },
   };

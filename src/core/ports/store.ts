@@ -152,8 +152,8 @@ export interface Changes {
   resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'url' | 'sealedSigningKey' | 'retiredKeys'>): Change;
   /** Sets `goneAtMs` unless the stored revision differs; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
-  /** Stores a response in place of one with the same key; never fails. */
-  putStoredResponse(response: StoredResponse): Change;
+  /** Stores a response, in place of one with the same key that has expired at `nowMs`; fails if the key has another response. */
+  putStoredResponse(response: StoredResponse, nowMs: number): Change;
   /** Stores the sealed secret of the database; fails if it has one. */
   insertDatabaseSecret(sealed: string): Change;
   /** Writes the secret sealed again; fails if there is none. */

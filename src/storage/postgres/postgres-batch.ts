@@ -1,16 +1,31 @@
 import pg from 'pg';
 import { ConflictError } from '../../core/ports/store.js';
-import type { BoundChange, Step } from '../bound-change.js';
+import { type BoundChange, type Step, step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
+import { postgres } from '../dialect.js';
+import { changePositionStatements } from '../statements/change-positions.js';
 
 const uniqueViolation = '23505';
 /** Error classes that a statement's values cause: data exception, integrity constraint violation, program limit exceeded. */
 const classesOfValues = /^(22|23|54)/;
 
+/** Deadlock and serialization failure: the server chose this transaction as the one that gives way. */
+const givingWay: ReadonlySet<string | undefined> = new Set(['40P01', '40001']);
+/** A batch that had to give way to other writers this often in a row fails. */
+const maxGivingWay = 10;
+
+const { lockAll } = changePositionStatements(postgres.builder);
+
 /** A list and its position in the batch. */
 interface Entry {
   readonly list: ChangeList;
   readonly index: number;
+}
+
+/** The first steps of a batch's transaction. */
+interface Opening {
+  readonly fence: Step | null;
+  readonly counters: readonly Step[];
 }
 
 interface Failure {
@@ -49,6 +64,15 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code !== undefined && classesOfValues.test(error.code);
 }
 
+/**
+ * Locks the change counters of several relayers in one order. The lists would lock them in the order of the callers, and two writers would wait for
+ * each other. Empty for one relayer.
+ */
+function countersOf(lists: readonly ChangeList[]): readonly Step[] {
+  const relayers = new Set(lists.flatMap((list) => list.flatMap(({ countedFor }) => (countedFor === null ? [] : [countedFor]))));
+  return relayers.size < 2 ? [] : [step(lockAll, { relayer_ids: JSON.stringify([...relayers]) })];
+}
+
 /** True if the server says that the commit failed. An error that ends the connection says nothing: the server may have written it. */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';
@@ -65,13 +89,13 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Begins the transaction and sends the steps; resolves with their results when all have ended. */
-  async function begin(fence: Step | null, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
-    const fences = fence === null ? [] : [fence];
-    const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...[...fences, ...steps].map(send)]);
+  async function begin({ fence, counters }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+    const opening = [...(fence === null ? [] : [fence]), ...counters];
+    const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...[...opening, ...steps].map(send)]);
     if (begun.status === 'rejected') throw begun.reason;
-    for (const fenced of results.splice(0, fences.length)) {
-      if (fenced.status === 'rejected') throw fenced.reason;
-      if (fenced.value.rowCount !== 1) throw new NotOwnerError();
+    for (const [position, opened] of results.splice(0, opening.length).entries()) {
+      if (opened.status === 'rejected') throw opened.reason;
+      if (opening[position] === fence && opened.value.rowCount !== 1) throw new NotOwnerError();
     }
     return results;
   }
@@ -87,10 +111,10 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Sends all lists and leaves the transaction open; returns the first list that failed. */
-  async function runAll(entries: readonly Entry[], fence: Step | null): Promise<Failure | undefined> {
+  async function runAll(entries: readonly Entry[], opening: Opening): Promise<Failure | undefined> {
     const sent = entries.flatMap((entry) => entry.list.flatMap((change) => change.steps.map((step) => ({ entry, change, step }))));
     const results = await begin(
-      fence,
+      opening,
       sent.map(({ step }) => step),
     );
     for (const [position, { entry, change, step }] of sent.entries()) {
@@ -113,8 +137,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Runs every list with a savepoint, and leaves the transaction open. */
-  async function runEachAlone(entries: readonly Entry[], fence: Step | null, outcomes: Outcome[]): Promise<void> {
-    await begin(fence, []);
+  async function runEachAlone(entries: readonly Entry[], opening: Opening, outcomes: Outcome[]): Promise<void> {
+    await begin(opening, []);
     for (const entry of entries) outcomes[entry.index] = (await runAlone(entry))?.error;
   }
 
@@ -123,29 +147,35 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Writes the lists; a failed one is absent from the database and has an error as its outcome. */
-  async function write(lists: readonly ChangeList[], fence: Step | null): Promise<readonly Outcome[]> {
+  async function write(lists: readonly ChangeList[], opening: Opening): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = lists.map(() => undefined);
     let entries: readonly Entry[] = lists.map((list, index) => ({ list, index }));
     for (let failures = 0; failures < 2; failures += 1) {
-      const failure = await runAll(entries, fence);
+      const failure = await runAll(entries, opening);
       if (failure === undefined) return outcomes;
       await rollback();
       outcomes[failure.entry.index] = failure.error;
       entries = entries.filter((other) => other !== failure.entry);
     }
-    await runEachAlone(entries, fence, outcomes);
+    await runEachAlone(entries, opening, outcomes);
     return outcomes;
   }
 
-  return async (lists, fence) => {
-    let outcomes: readonly Outcome[];
-    try {
-      outcomes = await write(lists, fence);
-    } catch (error) {
-      // If the connection is gone, the server has rolled back already; the first error is the one to report.
-      await rollback().catch(() => {});
-      throw error;
+  /** Writes the lists, again if other writers made this one give way, and leaves the transaction open. */
+  async function writeAtLast(lists: readonly ChangeList[], opening: Opening): Promise<readonly Outcome[]> {
+    for (let gaveWay = 0; ; gaveWay += 1) {
+      try {
+        return await write(lists, opening);
+      } catch (error) {
+        // If the connection is gone, the server has rolled back already; the first error is the one to report.
+        await rollback().catch(() => {});
+        if (!(error instanceof pg.DatabaseError) || !givingWay.has(error.code) || gaveWay >= maxGivingWay) throw error;
+      }
     }
+  }
+
+  return async (lists, fence) => {
+    const outcomes = await writeAtLast(lists, { fence, counters: countersOf(lists) });
     try {
       await client.query('commit');
     } catch (error) {

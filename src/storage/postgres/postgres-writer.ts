@@ -13,6 +13,8 @@ const sessionSettings = {
   idle_in_transaction_session_timeout: '0',
   client_connection_check_interval: '5s',
   lock_timeout: '5s',
+  // A statement must see what the writer before it, for which it waited, has committed.
+  default_transaction_isolation: 'read committed',
 } as const;
 
 /**

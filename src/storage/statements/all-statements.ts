@@ -17,7 +17,7 @@ import { transactionStatements } from './transactions.js';
 export type Statements = ReturnType<typeof compileStatements>;
 
 /** Compiles all statements for a dialect. */
-export function compileStatements({ builder }: Dialect) {
+export function compileStatements({ builder, hasSeveralWriters }: Dialect) {
   return {
     transactions: transactionStatements(builder),
     transactionChanges: transactionChangeStatements(builder),
@@ -25,7 +25,7 @@ export function compileStatements({ builder }: Dialect) {
     lanes: laneStatements(builder),
     notifications: notificationStatements(builder),
     fileEntries: fileEntryStatements(builder),
-    events: eventStatements(builder),
+    events: eventStatements(builder, hasSeveralWriters),
     deliveryAttempts: deliveryAttemptStatements(builder),
     storedResponses: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),

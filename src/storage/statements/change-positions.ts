@@ -21,6 +21,15 @@ export function changePositionStatements(db: Kysely<Schema>) {
         ),
     ),
 
+    /** Locks the counters of the relayers of a JSON list, in the order of their ids. PostgreSQL only. */
+    lockAll: statement<{ relayer_ids: string }, never>('change_positions_lock_all', (values) => ({
+      compile: () =>
+        sql<never>`select from change_positions
+          where relayer_id in (select jsonb_array_elements_text(${values.relayer_ids}::jsonb)) order by relayer_id for no key update`.compile(
+          db,
+        ),
+    })),
+
     /** Remembers the position of a transaction that is about to be deleted. */
     noteRemoved: statement<{ id: string }, never>('change_positions_note_removed', (values) => {
       const removed = db.selectFrom('transactions').where('transactions.id', '=', values.id);

@@ -2,7 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notification.js';
 import { recordMapping } from '../record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
-import { perCount, pick, statement } from '../statement.js';
+import { perCount, pick, type Statement, statement } from '../statement.js';
 import type { Walked } from './transactions.js';
 
 /** An event's columns, without those that the store gives it. */
@@ -59,8 +59,32 @@ interface NewestOf {
   readonly limit: number;
 }
 
-/** Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement repeats them. */
-export function eventStatements(db: Kysely<Schema>) {
+type InsertLock = Statement<Pick<EventRow, 'notification_id' | 'order_key'>, never>;
+
+/**
+ * Locks for the insert of an event while other processes write. The first keeps the notification from being deleted: otherwise the new event could wait
+ * behind one that is deleted with it. The second locks the event behind which the new one would wait: otherwise another process could end that event,
+ * find nothing to release, and leave the new one waiting for ever.
+ */
+function insertLocks(db: Kysely<Schema>): readonly InsertLock[] {
+  return [
+    statement('events_lock_notification', (values) => ({
+      compile: () => sql<never>`select from notifications where id = ${values.notification_id} for key share`.compile(db),
+    })),
+    statement('events_lock_latest', (values) => ({
+      compile: () =>
+        sql<never>`select from events
+          where notification_id = ${values.notification_id} and order_key = ${values.order_key} and status = 'pending'
+          order by seq desc limit 1 for no key update`.compile(db),
+    })),
+  ];
+}
+
+/**
+ * Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement repeats them.
+ * `hasSeveralWriters`: see `Dialect`.
+ */
+export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) {
   const { columns } = eventMapping;
   const isPending = sql<boolean>`status = 'pending'`;
 
@@ -75,6 +99,9 @@ export function eventStatements(db: Kysely<Schema>) {
   }
 
   return {
+    /** Run in this order before an insert; empty if there is one writer. */
+    insertLocks: hasSeveralWriters ? insertLocks(db) : [],
+
     insert: statement<EventRow, never>('events_insert', (values) =>
       db.insertInto('events').values((eb) => ({
         ...pick(values, columns),

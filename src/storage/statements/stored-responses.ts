@@ -25,17 +25,20 @@ export const storedResponseMapping = recordMapping<StoredResponse, StoredRespons
 export function storedResponseStatements(db: Kysely<Schema>) {
   const { columns } = storedResponseMapping;
   return {
-    /** Inserts a response, or replaces the expired response of the same key. */
-    put: statement<StoredResponseRow, never>('stored_responses_put', (values) =>
+    /** Inserts a response, or replaces the expired response of the same key. Affects no row if the key has another response. */
+    put: statement<StoredResponseRow & { readonly now_ms: number }, never>('stored_responses_put', (values) =>
       db
         .insertInto('stored_responses')
         .values(pick(values, columns))
         .onConflict((conflict) =>
-          conflict.columns(['key_id', 'method', 'idempotency_key']).doUpdateSet((eb) => ({
-            fingerprint: eb.ref('excluded.fingerprint'),
-            response: eb.ref('excluded.response'),
-            expires_at_ms: eb.ref('excluded.expires_at_ms'),
-          })),
+          conflict
+            .columns(['key_id', 'method', 'idempotency_key'])
+            .doUpdateSet((eb) => ({
+              fingerprint: eb.ref('excluded.fingerprint'),
+              response: eb.ref('excluded.response'),
+              expires_at_ms: eb.ref('excluded.expires_at_ms'),
+            }))
+            .where('stored_responses.expires_at_ms', '<=', values.now_ms),
         ),
     ),
 

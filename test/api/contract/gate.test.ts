@@ -11,6 +11,8 @@ import { createServeOnce, replayable } from '../../../src/api/contract/stored-re
 
 import { createFingerprint, storedResponseSealKey } from '../../../src/core/access/database-secret.js';
 import type { StoredResponseKey } from '../../../src/core/access/stored-response.js';
+import { DomainError } from '../../../src/core/errors.js';
+import { ConflictError } from '../../../src/core/ports/store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
@@ -133,6 +135,7 @@ describe('gate', () => {
     const idempotentCall = {
       replay: toBinary(SendTransactionResponseSchema, keptResponse),
       save: () => assert.fail('a replay saves nothing'),
+      replayAfterFailure: () => assert.fail('a replay does not fail'),
       end: () => undefined,
     };
     const idempotency = {
@@ -145,6 +148,45 @@ describe('gate', () => {
     assert.match(await told(ofRestricted?.sendTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_ALLOWED/);
     // A method that stores no responses.
     assert.match(await told(of?.cancelTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_FOUND/);
+  });
+
+  it('gate: replays the response of another process that ran a call with the key at the same time', async () => {
+    const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
+    const stored: (Uint8Array | null | Error)[] = [
+      toBinary(SendTransactionResponseSchema, keptResponse),
+      null,
+      new Error('the database is away'),
+      new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'another request'),
+    ];
+    let ended = 0;
+    const serveOnce = createServeOnce({
+      idempotency: {
+        begin: async () => ({
+          replay: null,
+          save: () => ({ name: 'putStoredResponse' }),
+          async replayAfterFailure() {
+            const now = stored.shift() ?? assert.fail();
+            if (now instanceof Error) throw now;
+            return now;
+          },
+          end: () => {
+            ended += 1;
+          },
+        }),
+      },
+      fingerprint,
+      secretBox,
+    });
+    const loses = { sendTransaction: () => Promise.reject(new ConflictError('putStoredResponse')) };
+    const method = replayable(TransactionService.method.sendTransaction, loses.sendTransaction);
+    const { client } = createRpcRig(TransactionService, { sendTransaction: method }, anyone, { keys: ['one'], serveOnce });
+    const send = () =>
+      client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: { to: `0x${'1'.repeat(40)}`, value: '1' } } });
+    assert.deepEqual(await send(), keptResponse);
+    assert.match(await told(send()), /^Internal /);
+    assert.match(await told(send()), /^Internal /);
+    assert.match(await told(send()), /IDEMPOTENCY_KEY_REUSED/);
+    assert.equal(ended, 4);
   });
 
   it('gate: accepts one idempotency key of visible ASCII', async () => {

@@ -123,7 +123,7 @@ describe('stored response cleaner', () => {
   it('stored response cleaner: deletes all expired responses at its start, and nothing else', async (test) => {
     const { store, clock } = await openIdempotency(test);
     const put = (number: number, expiresAtMs: number) =>
-      store.change.putStoredResponse({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });
+      store.change.putStoredResponse({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs }, 0);
     await store.commit(Array.from({ length: 1000 }, (_, number) => put(number, clock.ms - (number % 500))));
     await store.commit([put(1000, clock.ms + 1), put(1001, clock.ms + 2)]);
     const cleaner = startStoredResponseCleaner({ store, clock, log: silentLog });
