@@ -65,11 +65,17 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
 
   return {
     has: (endpoint) => forked.has(endpoint),
-    accept({ number, hash }) {
+    accept({ number, hash, parentHash }) {
+      const before = newest;
       newest = number;
-      if (hash === undefined || hashes.get(number) === hash) return;
-      // The head moved back, or to another branch.
-      for (const height of [...hashes.keys()]) if (height >= number) hashes.delete(height);
+      if (hash === undefined || before === null || hashes.get(number) === hash) {
+        if (hash !== undefined) remember(number, hash);
+        return;
+      }
+      // Blocks that are not linked to the new head may be gone, as deep as reorgs reach.
+      const isLinked = number === before + 1n && hashes.get(before) === parentHash;
+      const safe = (number < before ? number : before) - depth;
+      if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
       remember(number, hash);
     },
     async isForked(endpoint, { number, hash }, source) {

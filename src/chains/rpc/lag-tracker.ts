@@ -7,6 +7,8 @@ export interface Position {
   readonly timestampMs: number | null;
   /** Absent: the network does not report it together with the number. */
   readonly hash?: string;
+  /** The hash of the block below it; absent or null: not known. */
+  readonly parentHash?: string | null;
 }
 
 /** `behind`: far below what the other endpoints show. `ahead`: far above it, although the chain cannot have grown so far. */

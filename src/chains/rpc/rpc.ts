@@ -5,6 +5,7 @@ import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
 import { createEndpointSelector, type First } from './endpoint-selector.js';
 import { createHttpClient } from './http-client.js';
 import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
+import type { Position } from './lag-tracker.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 
 /** How to route calls. */
@@ -54,7 +55,7 @@ export interface Rpc {
    * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet, compared with those of
    * the other endpoints, is not returned.
    */
-  askHead<T extends { readonly number: bigint; readonly timestampMs?: number | null; readonly hash?: string }>(
+  askHead<T extends Pick<Position, 'number' | 'hash' | 'parentHash'> & { readonly timestampMs?: number | null }>(
     method: string,
     params: RpcParams,
     read: RpcCall<T>['read'],
@@ -207,8 +208,8 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
         const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
         const [answer] = settled;
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
-        const { number, timestampMs = null, hash } = answer.result;
-        const position = { number, timestampMs, ...(hash === undefined ? {} : { hash }) };
+        const { number, timestampMs = null, hash, parentHash = null } = answer.result;
+        const position = { number, timestampMs, parentHash, ...(hash === undefined ? {} : { hash }) };
         if (by !== null && (await selector.takeHead(by, position))) return answer.result;
       }
       throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));

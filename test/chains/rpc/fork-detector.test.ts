@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Endpoint } from '../../../src/chains/rpc/endpoint.js';
+import { createForkDetector, type ForkDetector } from '../../../src/chains/rpc/fork-detector.js';
+import { rememberingLog } from '../../support/evm.js';
+
+type Asked = Pick<Endpoint, 'host' | 'hashAt' | 'isTripped'>;
+
+const hashOf = (branch: string, height: bigint): string => `${branch}${height}`;
+
+/** An endpoint that shows this branch. */
+function endpointOn(branch: string, isTripped = false): Endpoint {
+  const asked: Asked = { host: `${branch}.test`, hashAt: async (height) => hashOf(branch, height), isTripped: () => isTripped };
+  return asked as Endpoint;
+}
+
+/** Gives the detector heads of a branch. */
+function acceptHeads(detector: ForkDetector, branch: string, from: bigint, to: bigint): void {
+  for (let number = from; number <= to; number += 1n) {
+    detector.accept({ number, timestampMs: null, hash: hashOf(branch, number), parentHash: hashOf(branch, number - 1n) });
+  }
+}
+
+function open(): { readonly detector: ForkDetector; readonly lines: readonly string[] } {
+  const log = rememberingLog();
+  const detector = createForkDetector({ networkName: 'test', averageBlockTimeMs: 1_000, requiredConfirmations: 2, log });
+  return { detector, lines: log.lines };
+}
+
+const at = (branch: string, number: bigint) => ({ number, timestampMs: null, hash: hashOf(branch, number) });
+const away = endpointOn('a', true);
+
+describe('fork detector', () => {
+  it('fork detector: finds an endpoint on another branch although the endpoint of the heads is away, and logs it once', async () => {
+    const { detector, lines } = open();
+    acceptHeads(detector, 'a', 1n, 20n);
+    const other = endpointOn('b');
+    assert.equal(await detector.isForked(other, at('b', 30n), away), true);
+    assert.equal(await detector.isForked(other, at('b', 31n), away), true);
+    assert.equal(detector.has(other), true);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /"host":"b\.test"/);
+  });
+
+  it('fork detector: asks nothing about an endpoint whose newest block was a head', async () => {
+    const { detector } = open();
+    acceptHeads(detector, 'a', 1n, 20n);
+    const silent: Asked = { host: 'a.test', isTripped: () => false, hashAt: () => assert.fail('it was asked') };
+    assert.equal(await detector.isForked(silent as Endpoint, at('a', 19n), away), false);
+  });
+
+  it('fork detector: forgets heads that a reorg may have replaced while they were not polled', async () => {
+    const { detector } = open();
+    acceptHeads(detector, 'a', 1n, 20n);
+    // The blocks from 18 on are others now, and were never the head.
+    acceptHeads(detector, 'c', 21n, 26n);
+    assert.equal(await detector.isForked(endpointOn('c'), at('x', 23n), away), false);
+    assert.equal(await detector.isForked(endpointOn('b'), at('b', 23n), endpointOn('c')), true);
+  });
+
+  it('fork detector: takes an endpoint back that is on the branch again', async () => {
+    const { detector } = open();
+    acceptHeads(detector, 'a', 1n, 20n);
+    let branch = 'b';
+    const asked: Asked = { host: 'b.test', isTripped: () => false, hashAt: async (height) => hashOf(branch, height) };
+    const other = asked as Endpoint;
+    assert.equal(await detector.isForked(other, at('b', 30n), away), true);
+    branch = 'a';
+    assert.equal(await detector.isForked(other, at('a', 21n), away), false);
+    assert.equal(detector.has(other), false);
+  });
+});
