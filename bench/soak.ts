@@ -96,7 +96,7 @@ try {
 async function soak(): Promise<readonly Reading[]> {
   const readings: Reading[] = [];
   const stopping = new AbortController();
-  const loading = load(stopping.signal);
+  const loading = load(AbortSignal.any([stopping.signal, interrupted.signal]));
   print(['minute', ...names].map((name) => name.padStart(12)).join(''));
   for (let minute = 1; minute <= minutes; minute += 1) {
     await elapsed(minuteMs, undefined, { signal: interrupted.signal });

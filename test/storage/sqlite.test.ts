@@ -78,8 +78,8 @@ describe('sqlite only', () => {
       const store = await open();
       await store.checkWorking();
       assert.deepEqual(
-        ['', '-wal', '-shm', '.lock'].map((end) => modeOf(file + end)),
-        ['600', '600', '600', '600'],
+        ['', '-wal', '-shm', '.lock', '.lock-journal'].map((end) => modeOf(file + end)),
+        ['600', '600', '600', '600', '600'],
       );
       assert.equal(modeOf(dirname(file)), '700');
       await store.close();

@@ -7,6 +7,7 @@ import { sqlite } from '../dialect.js';
 import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
+import { startCheckpointer } from './checkpointer.js';
 import { openSqliteFile } from './open-sqlite-file.js';
 import { requireNoBackup } from './sqlite-backup.js';
 import { createSqliteBatch, preparedStatements } from './sqlite-batch.js';
@@ -75,6 +76,8 @@ function openFile(file: string, files: readonly string[], release: () => void): 
   const query: Query = <P extends object, R>(statement: Statement<P, R>, values: P) =>
     whenUnlocked(() => prepared(statement).all(statement.bind(values)) as R[]);
   const ownership = createSqliteOwnership(writer, files);
+  const logBytes = () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const checkpointer = startCheckpointer(file, writer, logBytes);
   const runUnguarded = createSqliteBatch(writer, ownership.requireToken);
   const runBatch: RunBatch = async (lists) => {
     ownership.requireFiles();
@@ -94,8 +97,9 @@ function openFile(file: string, files: readonly string[], release: () => void): 
     lost: ownership.lost,
     isAway: () => false,
     onReturn: () => undefined,
-    logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    logBytes,
     close: async () => {
+      checkpointer.stop();
       ownership.stop();
       reader.close();
       writer.close();

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../database-locked-error.js';
@@ -36,6 +36,14 @@ function requireOneName(file: string): void {
     throw new Error(`the database file ${file} has ${found.nlink} hard links; a database may have one name only: remove the others`);
 }
 
+/**
+ * Creates the lock file readable by its owner only; SQLite gives the file's journal the same mode. An existing file is not opened: closing it
+ * would release the lock that this process may hold on it.
+ */
+function createLockFile(lockFile: string): void {
+  if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));
+}
+
 /** Undefined if the row cannot be read, for example while the holder runs its first migration. */
 function holderOf(file: string): Instance | undefined {
   try {
@@ -59,6 +67,7 @@ export function takeSqliteLock(file: string): SqliteLock {
   const real = realFile(file);
   const lockFile = `${real}.lock`;
   requireOneName(real);
+  createLockFile(lockFile);
   let lock: Sqlite.Database;
   try {
     lock = openSqliteFile(lockFile, { timeout: 0 }, (db) => db.exec('begin exclusive'));
