@@ -44,6 +44,7 @@ import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accou
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { createShutdown } from './core/shutdown.js';
+import { definitionFromPin } from './core/signer/hosted-key.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
 import { startTransactionCleaner } from './core/transaction/transaction-cleaner.js';
@@ -53,7 +54,8 @@ import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
-import { accountOf, openRelayers } from './open-relayers.js';
+import { createHostedKeys } from './open-hosted-keys.js';
+import { accountOf, closeSigners, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
@@ -160,7 +162,10 @@ export async function startApp(
       connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
     });
     onStop('nodes', () => chains.close());
-    const { directory, signers } = await openRelayers(inForce, chains);
+    const hostedKeys = createHostedKeys(log);
+    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
+    onStop('work', () => closeSigners(signers));
+    if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
     const moved = await findMovedAccounts(store, directory.relayers());
     if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
 
@@ -236,6 +241,7 @@ export async function startApp(
       fileSigners: idsOf(config.signers),
       fileRelayers: idsOf(config.relayers),
       localKeys,
+      hostedKeys,
       accountOf,
       registry: createRelayerRegistry({ directory, chains, engine }),
       exclusively: createExclusively(),

@@ -10,6 +10,7 @@ import type { Clock } from './core/ports/clock.js';
 import type { SecretBox } from './core/ports/secret-box.js';
 import type { Definition, Store } from './core/ports/store.js';
 import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
+import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from './core/signer/hosted-key.js';
 import { signerPurpose } from './core/signer/signers.js';
 
 /** A relayer to run, and where it comes from, for reports of problems. */
@@ -22,13 +23,21 @@ interface StoredKey {
   readonly privateKey: Buffer;
 }
 
+/** A hosted key that the API created. */
+interface StoredHostedKey {
+  readonly id: string;
+  readonly hosted: HostedKey;
+}
+
 /** The configuration file together with the changes by API. */
 export interface ConfigInForce {
   readonly networks: Networks;
   /** Signers of the file, with their paths in it. */
   readonly fileSigners: readonly { readonly entry: LoadedConfig['signers'][number]; readonly origin: string }[];
   /** Oldest first. */
-  readonly storedKeys: readonly StoredKey[];
+  readonly storedKeys: readonly (StoredKey | StoredHostedKey)[];
+  /** The public keys of the hosted signers that were opened before. */
+  readonly pinnedKeys: readonly PinnedKey[];
   /** The file's in its order, then those of the API, oldest first. */
   readonly relayers: readonly RelayerInForce[];
   /** Sentences about parts of the file that have no effect. */
@@ -67,7 +76,8 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   const fileSigners = config.signers.flatMap((entry, index) =>
     isHidden('signer', entry.id, signers, warnings) ? [] : [{ entry, origin: `signers[${index}]` }],
   );
-  const storedKeys = [...signers.kept.values()].map(({ id, sealed }) => ({ id, privateKey: openedKey(secretBox, id, sealed) }));
+  const storedKeys = [...signers.kept.values()].map((definition) => openedKey(secretBox, definition));
+  const pinnedKeys = (await store.read.definitions('pinned_key')).map(pinFrom);
   const signerIds = new Set([...fileSigners.map(({ entry }) => entry.id), ...signers.kept.keys()]);
 
   const definitions = split(await store.read.definitions('relayer'));
@@ -100,7 +110,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
 
   await forgetDeleted(store, 'signer', signers.deleted, config.signers);
   await forgetDeleted(store, 'relayer', definitions.deleted, config.relayers);
-  return { networks, fileSigners, storedKeys, relayers, warnings: [...followed.warnings, ...warnings] };
+  return { networks, fileSigners, storedKeys, pinnedKeys, relayers, warnings: [...followed.warnings, ...warnings] };
 
   function relayerFrom(definition: Definition): RelayerInForce | null {
     const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);
@@ -173,9 +183,11 @@ function keptSentence(kind: Definition['kind'], id: string): string {
   return `${kind} ${id} was changed by the API and is kept; ${what}`;
 }
 
-function openedKey(secretBox: Pick<SecretBox, 'open'>, id: string, sealed: string | null): Buffer {
-  if (sealed === null) throw new Error(`the stored signer ${id} has no key`);
-  return Buffer.from(secretBox.open(sealed, signerPurpose(id)), 'hex');
+function openedKey(secretBox: Pick<SecretBox, 'open'>, { id, content, sealed }: Definition): StoredKey | StoredHostedKey {
+  if (sealed === null || content === null) throw new Error(`the stored signer ${id} has no key`);
+  const secret = secretBox.open(sealed, signerPurpose(id));
+  const isLocal = 'type' in content && content.type === 'local';
+  return isLocal ? { id, privateKey: Buffer.from(secret, 'hex') } : { id, hosted: hostedKeyFromStored(content, secret) };
 }
 
 /** Forgets deleted entries that were removed from the file: one that is added again is new. */

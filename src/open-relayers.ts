@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { fileProblem } from './config/json-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import { accountProblems } from './config/relayer-entries.js';
-import type { LocalSignerEntry } from './config/signer-entries.js';
+import type { HostedSignerEntry, LocalSignerEntry } from './config/signer-entries.js';
 import type { ConfigInForce } from './config-in-force.js';
+import { DomainError } from './core/errors.js';
 import type { Signer } from './core/ports/signer.js';
 import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
 import { curveOf, type NetworkType } from './core/relayer/network.js';
 import { type Chains, nodesOf } from './core/relayer/relayer-registry.js';
-import { createSigners, type HeldSigner, type Signers } from './core/signer/signers.js';
+import type { PinnedKey } from './core/signer/hosted-key.js';
+import { createSigners, type HeldSigner, type HostedKeys, type Signers } from './core/signer/signers.js';
 import { KeystoreError } from './signers/local/keystore-error.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openSigner } from './signers/local/open-signer.js';
@@ -17,22 +19,32 @@ import { openSigner } from './signers/local/open-signer.js';
 export interface OpenedRelayers {
   readonly directory: ChangeableDirectory;
   readonly signers: Signers;
+  /** The public keys of the hosted signers. */
+  readonly pins: readonly PinnedKey[];
 }
 
 /**
- * Opens the keystores and gives each relayer its signer and its chain. Throws ConfigError with every keystore that cannot be opened and
+ * Opens the keystores and the hosted keys, and gives each relayer its signer and its chain. Throws ConfigError with every key that cannot be opened and
  * every account that two relayers share. Needs no node. `initKeccak` must have resolved.
  */
-export async function openRelayers(config: ConfigInForce, chains: Chains): Promise<OpenedRelayers> {
-  const { signers, accounts, problems } = await openAccounts(config);
-  if (problems.length > 0) throw new ConfigError(problems);
+export async function openRelayers(config: ConfigInForce, chains: Chains, hostedKeys: HostedKeys): Promise<OpenedRelayers> {
+  const { signers, accounts, problems, pins } = await openAccounts(config, hostedKeys);
+  if (problems.length > 0) {
+    await closeSigners(signers);
+    throw new ConfigError(problems);
+  }
   const entries = await Promise.all(
     accounts.map(async ({ origin, signer, address, ...entry }): Promise<DirectoryEntry> => {
       if (signer === undefined || address === null) throw new Error(`${origin} has no signer`);
       return { relayer: { ...entry, address, disabledReason: null }, signer, chain: await chains.acquire(entry.network, nodesOf(entry)) };
     }),
   );
-  return { directory: createDirectory(entries), signers };
+  return { directory: createDirectory(entries), signers, pins };
+}
+
+/** Ends what hosted signers have open. */
+export async function closeSigners(signers: Pick<Signers, 'all'>): Promise<void> {
+  await Promise.all(signers.all().map((signer) => signer.close?.()));
 }
 
 /** The signers of a configuration, and the account of each of its relayers. */
@@ -44,13 +56,24 @@ interface OpenedAccounts {
     readonly address: string | null;
   })[];
   readonly problems: readonly Problem[];
+  readonly pins: readonly PinnedKey[];
 }
 
-/** Opens the keystores, and finds each relayer's account. Needs no node. `initKeccak` must have resolved. */
-export async function openAccounts(config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'relayers'>): Promise<OpenedAccounts> {
+/** Opens the keystores and the hosted keys, and finds each relayer's account. Needs no node. `initKeccak` must have resolved. */
+export async function openAccounts(
+  config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'pinnedKeys' | 'relayers'>,
+  hostedKeys: HostedKeys,
+): Promise<OpenedAccounts> {
   const problems: Problem[] = [];
-  const fromFile = await Promise.all(config.fileSigners.map(({ entry, origin }) => openFileSigner(entry, `${origin}.config`, problems)));
-  const signers = createSigners([...fromFile.filter((signer) => signer !== null), ...config.storedKeys.map(openStoredKey)]);
+  const pins: PinnedKey[] = [];
+  const fromFile = config.fileSigners.map(({ entry, origin }) =>
+    'hosted' in entry ? openHosted(entry, origin) : openFileSigner(entry, `${origin}.config`, problems),
+  );
+  const stored = config.storedKeys.map((entry) =>
+    'hosted' in entry ? openHosted(entry, `the stored signer ${entry.id}`) : openStoredKey(entry),
+  );
+  const opened = await Promise.all([...fromFile, ...stored]);
+  const signers = createSigners(opened.filter((signer) => signer !== null));
 
   const accounts = await Promise.all(
     config.relayers.map(async ({ origin, ...entry }) => {
@@ -62,7 +85,22 @@ export async function openAccounts(config: Pick<ConfigInForce, 'fileSigners' | '
       return { ...entry, origin, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
     }),
   );
-  return { signers, accounts, problems: [...problems, ...accountProblems(accounts)] };
+  return { signers, accounts, problems: [...problems, ...accountProblems(accounts)], pins };
+
+  async function openHosted({ id, hosted }: HostedSignerEntry, origin: string): Promise<HeldSigner | null> {
+    try {
+      const { signer, pin } = await hostedKeys.open(id, hosted, config.pinnedKeys.find(({ signerId }) => signerId === id) ?? null);
+      pins.push(pin);
+      return signer;
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      const [field] = error.fields;
+      problems.push(
+        field === undefined ? { path: origin, problem: error.message } : { path: `${origin}.${field.field}`, problem: field.description },
+      );
+      return null;
+    }
+  }
 }
 
 /** Returns the account address of a key on networks of this type, in their notation. */
@@ -74,7 +112,7 @@ export async function accountOf(type: NetworkType, signer: Signer): Promise<stri
   return addressFromPublicKey(signer.publicKey);
 }
 
-function openStoredKey({ id, privateKey }: ConfigInForce['storedKeys'][number]): HeldSigner {
+function openStoredKey({ id, privateKey }: { readonly id: string; readonly privateKey: Buffer }): HeldSigner {
   const signer = localKeys.open(id, privateKey);
   privateKey.fill(0);
   return signer;

@@ -29,7 +29,10 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'chains/stellar': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
   'chains/solana': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
   'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'zod'] },
-  'signers/hosted': { rooms: ['core', 'crypto'], packages: ['ethers'] },
+  'signers/hosted': { rooms: ['core', 'crypto'], packages: ['ethers', 'undici'] },
+  'signers/vault': { rooms: ['core', 'signers/hosted'], packages: [] },
+  // The same server as the KV engine's.
+  'signers/vault-transit': { rooms: ['core', 'signers/hosted', 'signers/vault'], packages: [] },
   'api/contract': { rooms: ['core', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },
@@ -129,6 +132,7 @@ describe('dependencies point one way', () => {
       'config-in-force.ts',
       'main.ts',
       'open-chains.ts',
+      'open-hosted-keys.ts',
       'open-relayers.ts',
     ]);
   });

@@ -8,6 +8,7 @@ import { createNetworks } from '../src/core/network/networks.js';
 import { noTelemetry } from '../src/core/ports/telemetry.js';
 import { initKeccak } from '../src/crypto/keccak.js';
 import { openChains } from '../src/open-chains.js';
+import { createHostedKeys } from '../src/open-hosted-keys.js';
 import { openRelayers } from '../src/open-relayers.js';
 import { cheapKeystore } from './support/cheap-keystore.js';
 import { evmNetwork, evmPolicies } from './support/evm.js';
@@ -46,6 +47,7 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
     relayers: relayers.map((entry, index) => ({ ...entry, origin: `relayers[${index}]` })),
     fileSigners: signers.map((entry, index) => ({ entry, origin: `signers[${index}]` })),
     storedKeys: [],
+    pinnedKeys: [],
     warnings: [],
   };
 }
@@ -59,7 +61,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
   const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
   const chains = openChains(options);
-  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains);
+  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains, createHostedKeys(silentLog));
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
@@ -72,13 +74,16 @@ it('relayers have the addresses of their keys, and the chains of their networks'
 it('keys that cannot be opened, and accounts that two relayers share, are reported together', async () => {
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
-  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options)), {
-    problems: [
-      { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
-      {
-        path: 'relayers[1].signer_id',
-        problem: `has the same address as relayer "a" on the same chain (${address}); an account can have only one relayer`,
-      },
-    ],
-  });
+  await assert.rejects(
+    openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options), createHostedKeys(silentLog)),
+    {
+      problems: [
+        { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
+        {
+          path: 'relayers[1].signer_id',
+          problem: `has the same address as relayer "a" on the same chain (${address}); an account can have only one relayer`,
+        },
+      ],
+    },
+  );
 });

@@ -27,7 +27,7 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
 
 /** Warns of keystores that other users of the machine can read: only the passphrase protects those keys. */
 async function openKeystores({ signers }: LoadedConfig): Promise<readonly string[]> {
-  const paths = [...new Set(signers.map(({ path }) => path))];
+  const paths = [...new Set(signers.flatMap((signer) => ('path' in signer ? [signer.path] : [])))];
   const modes = await Promise.all(paths.map(async (path) => ({ path, mode: (await stat(path)).mode })));
   return modes
     .filter(({ mode }) => (mode & readableByOthers) !== 0)

@@ -10,7 +10,7 @@ import { networkSources } from './network-sources.js';
 import { type NotificationEntry, notificationEntries } from './notification-entries.js';
 import { ConfigError, Problems } from './problem.js';
 import { type RelayerEntry, relayerEntries } from './relayer-entries.js';
-import { type CurvesOfKeystore, type LocalSignerEntry, signerEntries } from './signer-entries.js';
+import { type CurvesOfKeystore, type SignerEntry, signerEntries } from './signer-entries.js';
 
 /** Where the configuration file is, and the variables that hold its secrets. */
 export interface ConfigSource {
@@ -25,7 +25,7 @@ export interface LoadedConfig {
   /** The file's own, then the bundled ones, even if no relayer uses them. */
   readonly networks: readonly Network[];
   readonly relayers: readonly RelayerEntry[];
-  readonly signers: readonly LocalSignerEntry[];
+  readonly signers: readonly SignerEntry[];
   readonly notifications: readonly NotificationEntry[];
   /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];

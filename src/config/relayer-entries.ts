@@ -1,7 +1,6 @@
 import { CreateRelayerRequestSchema } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { networkTypeFromProto, newRelayerFromProto, rpcUrlFromProto } from '../codec/relayer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
-import type { Curve } from '../core/ports/signer.js';
 import { chainKeyOf, curveOf, type Network, type NetworkType } from '../core/relayer/network.js';
 import type { Relayer } from '../core/relayer/relayer.js';
 import { checkRelayerParts } from '../core/relayer/relayer-rules.js';
@@ -12,6 +11,7 @@ import { apiPolicies } from './file-policies.js';
 import { type NetworkEntries, networkTypes } from './network-entries.js';
 import type { Problem, Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
+import type { DeclaredCurves } from './signer-entries.js';
 
 /** A relayer of the file, without the fields that its signer and its operation determine. */
 export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
@@ -20,7 +20,7 @@ export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
 export interface References {
   readonly networks: NetworkEntries;
   /** By id; undefined: its curves are unknown. */
-  readonly signers: ReadonlyMap<string, readonly Curve[] | undefined>;
+  readonly signers: ReadonlyMap<string, DeclaredCurves | undefined>;
   readonly notificationIds: ReadonlySet<string>;
 }
 
@@ -89,11 +89,11 @@ function checkNetwork(name: string, type: NetworkType, networks: NetworkEntries,
 }
 
 function checkCurve(signerId: string, type: NetworkType, signers: References['signers'], path: string, problems: Problems): void {
-  const curves = signers.get(signerId);
+  const declared = signers.get(signerId);
   const needed = curveOf(type);
-  if (curves === undefined || curves.includes(needed)) return;
-  const has = `the keystore of ${JSON.stringify(signerId)} has the curve ${curves.join(' and ')}`;
-  problems.add(path, `${has}; ${type} networks need ${needed}. To create one: relayer keystore create --type ${needed}`);
+  if (declared === undefined || declared.curves.includes(needed)) return;
+  const has = `${declared.what} has the curve ${declared.curves.join(' and ')}`;
+  problems.add(path, `${has}; ${type} networks need ${needed}. ${declared.remedy(needed)}`);
 }
 
 /** A part of `accountProblems` that needs no address: two relayers with one signer on one chain have the same account. */

@@ -1,7 +1,10 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
+import { hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
 import type { Curve } from '../core/ports/signer.js';
+import { curvesOfHosted, type HostedKey, type HostedType } from '../core/signer/hosted-key.js';
 import type { JsonObject } from '../json/json-value.js';
+import { likelyName } from '../json/likely-name.js';
 import type { Environment } from './environment.js';
 import { codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
 import type { Problems } from './problem.js';
@@ -16,14 +19,32 @@ export interface LocalSignerEntry {
   readonly passphrase: string;
 }
 
+/** A key outside of the service. */
+export interface HostedSignerEntry {
+  readonly id: string;
+  readonly hosted: HostedKey;
+}
+
+/** A signer of the file. */
+export type SignerEntry = LocalSignerEntry | HostedSignerEntry;
+
+/** What the configuration says about the curves of a signer's key. */
+export interface DeclaredCurves {
+  readonly curves: readonly Curve[];
+  /** Begins a sentence: `the keystore of "treasury"`. */
+  readonly what: string;
+  /** What to do if another curve is needed. */
+  readonly remedy: (needed: Curve) => string;
+}
+
 /** Returns the curves that the key in a keystore file is for, or why the file is not a keystore. Needs no passphrase. */
 export type CurvesOfKeystore = (path: string) => Promise<readonly Curve[] | { readonly problem: string }>;
 
 /** The signers of the file. */
 export interface SignerEntries {
-  readonly signers: readonly LocalSignerEntry[];
+  readonly signers: readonly SignerEntry[];
   /** The ids of all entries, valid or not, with the curves that they can sign on; undefined if those are unknown. */
-  readonly declared: ReadonlyMap<string, readonly Curve[] | undefined>;
+  readonly declared: ReadonlyMap<string, DeclaredCurves | undefined>;
 }
 
 const codec = codecOf(CreateSignerRequestSchema);
@@ -35,29 +56,45 @@ export async function signerEntries(
   curvesOfKeystore: CurvesOfKeystore,
   problems: Problems,
 ): Promise<SignerEntries> {
-  const declared = new Map<string, readonly Curve[] | undefined>();
+  const declared = new Map<string, DeclaredCurves | undefined>();
   for (const id of declaredNames(entries, 'id', problems)) declared.set(id, undefined);
-  const signers: LocalSignerEntry[] = [];
+  const signers: SignerEntry[] = [];
   for (const entry of entries) {
     const signer = signerFromEntry(entry, env, problems);
     if (signer === undefined) continue;
     signers.push(signer);
-    const curves = await curvesOfKeystore(signer.path);
-    if ('problem' in curves) problems.add(`${entry.path}.config.path`, curves.problem);
-    else declared.set(signer.id, curves);
+    if ('hosted' in signer) declared.set(signer.id, hostedCurves(signer.hosted.type));
+    else {
+      const curves = await curvesOfKeystore(signer.path);
+      if ('problem' in curves) problems.add(`${entry.path}.config.path`, curves.problem);
+      else declared.set(signer.id, { curves, what: `the keystore of ${JSON.stringify(signer.id)}`, remedy: createKeystore });
+    }
   }
   return { signers, declared };
 }
 
-function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems): LocalSignerEntry | undefined {
-  const { path } = entry;
+const createKeystore = (needed: Curve) => `To create one: relayer keystore create --type ${needed}`;
+
+function hostedCurves(type: HostedType): DeclaredCurves | undefined {
+  const curves = curvesOfHosted[type];
+  return curves && { curves, what: `a key of type ${type}`, remedy: () => 'Use another type of signer' };
+}
+
+function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems): SignerEntry | undefined {
   const object = objectOf(entry, problems);
   if (object === undefined) return undefined;
   const type = textIn(object, 'type');
-  if (type !== undefined && type !== 'local') {
-    problems.add(`${path}.type`, `signers of type ${JSON.stringify(type)} are not supported yet; use "local"`);
-    return undefined;
-  }
+  const hosted = hostedTypes.find((one) => one === type);
+  if (hosted !== undefined) return hostedFromEntry(object, hosted, entry.path, env, problems);
+  if (type === undefined || type === 'local') return localFromEntry(object, entry.path, env, problems);
+  const known = ['local', ...hostedTypes];
+  const likely = likelyName(type, known);
+  const help = likely === undefined ? `supported types: ${known.join(', ')}` : `did you mean ${JSON.stringify(likely)}?`;
+  problems.add(`${entry.path}.type`, `signers of type ${JSON.stringify(type)} are not supported; ${help}`);
+  return undefined;
+}
+
+function localFromEntry(object: JsonObject, path: string, env: Environment, problems: Problems): LocalSignerEntry | undefined {
   const config = object.get('config') ?? null;
   const isObject = config instanceof Map;
   const keystore = isObject ? keystoreFrom(config, `${path}.config`, env, problems) : null;
@@ -65,6 +102,40 @@ function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems)
   requireMembers(object, ['id', 'type', 'config'], path, problems);
   problems.check(path, () => entryIdFromText(id ?? ''));
   return problems.has(path) || id === undefined || keystore === null ? undefined : { id, ...keystore };
+}
+
+/** Reads a hosted key. Its secrets are references in the file, and texts in the API. */
+function hostedFromEntry(
+  object: JsonObject,
+  type: HostedType,
+  path: string,
+  env: Environment,
+  problems: Problems,
+): HostedSignerEntry | undefined {
+  const given = object.get('config') ?? null;
+  const config = given instanceof Map ? new Map(given) : given;
+  if (config instanceof Map) resolveSecrets(config, hostedFieldsOf(type), `${path}.config`, env, problems);
+  const { id, config: read } = readMessage(codec, new Map(object).set('config', config), path, problems);
+  requireMembers(object, ['id', 'type', 'config'], path, problems);
+  problems.check(path, () => entryIdFromText(id ?? ''));
+  const hosted = read.case === undefined || read.case === 'local' ? undefined : problems.check(path, () => hostedKeyFromProto(read));
+  return problems.has(path) || id === undefined || hosted === undefined ? undefined : { id, hosted };
+}
+
+function resolveSecrets(
+  config: JsonObject,
+  fields: ReturnType<typeof hostedFieldsOf>,
+  path: string,
+  env: Environment,
+  problems: Problems,
+): void {
+  for (const { field, isSecret } of fields) {
+    const reference = config.get(field.name) ?? null;
+    if (!isSecret || reference === null) continue;
+    const secret = resolveSecret(reference, `${path}.${field.name}`, env, problems);
+    if (secret === undefined) config.delete(field.name);
+    else config.set(field.name, secret);
+  }
 }
 
 function keystoreFrom(config: JsonObject, path: string, env: Environment, problems: Problems): Omit<LocalSignerEntry, 'id'> {

@@ -123,7 +123,7 @@ function recordsOfUse(home: ServiceHome, hookUrl: string): readonly Stored[] {
 
 const reportOfUse = [
   'network evm:local: is here: with other RPC URLs than in OpenZeppelin Relayer; to use those, write them into the configuration file',
-  'signer kms: cannot move: signers of type aws_kms are not supported yet; use a key of type local',
+  'signer kms: cannot move: signers of type aws_kms are not imported; add it to the configuration file if its type is supported',
   'signer older: moves',
   'signer payments: moves',
   'signer s1: is here: the configuration file has it',

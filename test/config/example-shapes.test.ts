@@ -51,12 +51,17 @@ function plugin(id: string, parts: object = {}): object {
   return { id, path: `${id}/index.ts`, timeout: 30, emit_logs: true, emit_traces: true, ...parts };
 }
 
-/** A configuration whose one signer is not here: only its type is a problem, so that nothing else is in the way when the type is supported. */
+/** The types of hosted signers that are supported. */
+const supported = ['vault', 'vault_transit'];
+
+/** A configuration with a hosted signer. If its type is not supported, only the type is a problem. */
 function hosted(type: string, network_type: string, network: string, config: object): Shape {
   const signer = { id: 'hosted', type, config };
   return {
     config: file([relayer(network_type, network, { signer_id: 'hosted' })], { signers: [signer] }),
-    problems: { 'signers[0].type': new RegExp(`^signers of type "${type}" are not supported yet; use "local"`) },
+    problems: supported.includes(type)
+      ? {}
+      : { 'signers[0].type': new RegExp(`^signers of type "${type}" are not supported; supported types: local, vault`) },
   };
 }
 
@@ -287,6 +292,8 @@ const commonEnv = {
   KEYSTORE_PASSPHRASE: 'hunter2',
   WEBHOOK_SIGNING_KEY: 'their-signing-key-of-32-characters',
   REDIS_URL: 'redis://redis:6379',
+  VAULT_ROLE_ID: 'role-id',
+  VAULT_SECRET_ID: 'secret-id',
 };
 const unusedNetwork = { 'unused.json': { networks: [{ ...evmNetwork, network: 'unused' }] } };
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxInAKBlNpZ25lchIKCgJpZBgBIAEoCRI8CgVsb2NhbBgCIAEoCzIXLnJlbGF5ZXIudjEuTG9jYWxTaWduZXJCEtLzGA4iBWxvY2FsIgVwbGFpbkgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyLcAQoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgCiAEBQh4KBmNvbmZpZxIU2vMYECIGY29uZmlnMAEaBHR5cGVCBQoDX2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkijgEKEUxvY2FsU2lnbmVyQ29uZmlnEhsKA2tleRgBIAEoDEIMgAEB0vMYBSgBsAEgSAASHQoIa2V5c3RvcmUYAiABKAlCCYABAdLzGAJIAUgAEhwKCnBhc3NwaHJhc2UYAyABKAlCA4ABAUgBiAEBQhAKBnNlY3JldBIG2vMYAjABQg0KC19wYXNzcGhyYXNlImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhMp8ECg1TaWduZXJTZXJ2aWNlEosBCgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIjjK8xgSCAcYyQEwAUIJSURfRVhJU1RTgtPkkwIcOgEqYgZzaWduZXIiDy9hcGkvdjEvc2lnbmVycxJ+CglHZXRTaWduZXISHC5yZWxheWVyLnYxLkdldFNpZ25lclJlcXVlc3QaHS5yZWxheWVyLnYxLkdldFNpZ25lclJlc3BvbnNlIjSQAgHK8xgCCAeC0+STAiViBnNpZ25lchIbL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9EnkKC0xpc3RTaWduZXJzEh4ucmVsYXllci52MS5MaXN0U2lnbmVyc1JlcXVlc3QaHy5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVzcG9uc2UiKZACAcrzGAIIB4LT5JMCGmIHc2lnbmVycxIPL2FwaS92MS9zaWduZXJzEoQBCgxEZWxldGVTaWduZXISHy5yZWxheWVyLnYxLkRlbGV0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkRlbGV0ZVNpZ25lclJlc3BvbnNlIjHK8xgKCAdCBklOX1VTRYLT5JMCHSobL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9QokBCg5jb20ucmVsYXllci52MUISU2lnbmVyU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxItMBCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIAEIcCgZjb25maWcSEtrzGA4iBmNvbmZpZxoEdHlwZSKqAQoLVmF1bHRTaWduZXISGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEhYKCW5hbWVzcGFjZRgDIAEoCUgBiAEBEhgKC21vdW50X3BvaW50GAQgASgJSAKIAQESEAoIa2V5X25hbWUYBSABKAlCDgoMX2V2bV9hZGRyZXNzQgwKCl9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50Ir8BChJWYXVsdFRyYW5zaXRTaWduZXISFwoKcHVibGljX2tleRgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSFgoJbmFtZXNwYWNlGAMgASgJSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQiQQoLTG9jYWxTaWduZXISIgoLZXZtX2FkZHJlc3MYASABKAlCCNLzGAR6AiIiSACIAQFCDgoMX2V2bV9hZGRyZXNzIssCChNDcmVhdGVTaWduZXJSZXF1ZXN0EiAKAmlkGAEgASgJQg/S8xgLqgEIZW50cnlfaWRIAYgBARJCCgVsb2NhbBgCIAEoCzIdLnJlbGF5ZXIudjEuTG9jYWxTaWduZXJDb25maWdCEtLzGA4iBWxvY2FsIgVwbGFpbkgAEi4KBXZhdWx0GAMgASgLMh0ucmVsYXllci52MS5WYXVsdFNpZ25lckNvbmZpZ0gAEj0KDXZhdWx0X3RyYW5zaXQYBCABKAsyJC5yZWxheWVyLnYxLlZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2Ui2wEKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIYCghrZXlfbmFtZRgEIAEoCUIG0vMYAlABEhYKCW5hbWVzcGFjZRgFIAEoCUgAiAEBEhgKC21vdW50X3BvaW50GAYgASgJSAGIAQFCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQi+gEKGFZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZxIiCgdhZGRyZXNzGAEgASgJQhHS8xgNUAGqAQhodHRwX3VybBIaCgdyb2xlX2lkGAIgASgJQgmAAQHS8xgCUAESHAoJc2VjcmV0X2lkGAMgASgJQgmAAQHS8xgCUAESGAoIa2V5X25hbWUYBCABKAlCBtLzGAJQARIWCgluYW1lc3BhY2UYBSABKAlIAIgBARIYCgttb3VudF9wb2ludBgGIAEoCUgBiAEBEhYKBnB1YmtleRgHIAEoCUIG0vMYAlABQgwKCl9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhMrMECg1TaWduZXJTZXJ2aWNlEp8BCgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIkzK8xgmCAcYyQEwAUIJSURfRVhJU1RTQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAhw6ASpiBnNpZ25lciIPL2FwaS92MS9zaWduZXJzEn4KCUdldFNpZ25lchIcLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVzcG9uc2UiNJACAcrzGAIIB4LT5JMCJWIGc2lnbmVyEhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SeQoLTGlzdFNpZ25lcnMSHi5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVxdWVzdBofLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXNwb25zZSIpkAIByvMYAggHgtPkkwIaYgdzaWduZXJzEg8vYXBpL3YxL3NpZ25lcnMShAEKDERlbGV0ZVNpZ25lchIfLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVzcG9uc2UiMcrzGAoIB0IGSU5fVVNFgtPkkwIdKhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH1CiQEKDmNvbS5yZWxheWVyLnYxQhJTaWduZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -44,6 +44,22 @@ export type Signer = Message<"relayer.v1.Signer"> & {
      */
     value: LocalSigner;
     case: "local";
+  } | {
+    /**
+     * A key in the KV secrets engine of HashiCorp Vault.
+     *
+     * @generated from field: relayer.v1.VaultSigner vault = 3;
+     */
+    value: VaultSigner;
+    case: "vault";
+  } | {
+    /**
+     * A key of the Transit secrets engine of HashiCorp Vault.
+     *
+     * @generated from field: relayer.v1.VaultTransitSigner vault_transit = 4;
+     */
+    value: VaultTransitSigner;
+    case: "vaultTransit";
   } | { case: undefined; value?: undefined };
 };
 
@@ -53,6 +69,111 @@ export type Signer = Message<"relayer.v1.Signer"> & {
  */
 export const SignerSchema: GenMessage<Signer> = /*@__PURE__*/
   messageDesc(file_relayer_v1_signer_service, 0);
+
+/**
+ * A key in the KV secrets engine (version 2) of HashiCorp Vault.
+ *
+ * @generated from message relayer.v1.VaultSigner
+ */
+export type VaultSigner = Message<"relayer.v1.VaultSigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The URL of Vault.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * The namespace. Absent: none.
+   *
+   * @generated from field: optional string namespace = 3;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The path of the secrets engine. Absent: `secret`.
+   *
+   * @generated from field: optional string mount_point = 4;
+   */
+  mountPoint?: string | undefined;
+
+  /**
+   * The path of the secret.
+   *
+   * @generated from field: string key_name = 5;
+   */
+  keyName: string;
+};
+
+/**
+ * Describes the message relayer.v1.VaultSigner.
+ * Use `create(VaultSignerSchema)` to create a new message.
+ */
+export const VaultSignerSchema: GenMessage<VaultSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 1);
+
+/**
+ * A key of the Transit secrets engine of HashiCorp Vault.
+ *
+ * @generated from message relayer.v1.VaultTransitSigner
+ */
+export type VaultTransitSigner = Message<"relayer.v1.VaultTransitSigner"> & {
+  /**
+   * The ed25519 public key: 64 hex digits.
+   *
+   * @generated from field: optional string public_key = 1;
+   */
+  publicKey?: string | undefined;
+
+  /**
+   * The URL of Vault.
+   *
+   * @generated from field: string address = 2;
+   */
+  address: string;
+
+  /**
+   * The namespace. Absent: none.
+   *
+   * @generated from field: optional string namespace = 3;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The path of the secrets engine. Absent: `transit`.
+   *
+   * @generated from field: optional string mount_point = 4;
+   */
+  mountPoint?: string | undefined;
+
+  /**
+   * The name of the key.
+   *
+   * @generated from field: string key_name = 5;
+   */
+  keyName: string;
+
+  /**
+   * The configured public key, base64 of 32 bytes.
+   *
+   * @generated from field: string pubkey = 6;
+   */
+  pubkey: string;
+};
+
+/**
+ * Describes the message relayer.v1.VaultTransitSigner.
+ * Use `create(VaultTransitSignerSchema)` to create a new message.
+ */
+export const VaultTransitSignerSchema: GenMessage<VaultTransitSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 2);
 
 /**
  * The public part of a key that the service itself stores.
@@ -74,7 +195,7 @@ export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
  * Use `create(LocalSignerSchema)` to create a new message.
  */
 export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 1);
+  messageDesc(file_relayer_v1_signer_service, 3);
 
 /**
  * A signer to create. In REST: `type` names the case and `config` is its content.
@@ -102,6 +223,22 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
      */
     value: LocalSignerConfig;
     case: "local";
+  } | {
+    /**
+     * A key in the KV secrets engine of HashiCorp Vault.
+     *
+     * @generated from field: relayer.v1.VaultSignerConfig vault = 3;
+     */
+    value: VaultSignerConfig;
+    case: "vault";
+  } | {
+    /**
+     * A key of the Transit secrets engine of HashiCorp Vault. Stellar and Solana only, since Transit has no secp256k1 keys.
+     *
+     * @generated from field: relayer.v1.VaultTransitSignerConfig vault_transit = 4;
+     */
+    value: VaultTransitSignerConfig;
+    case: "vaultTransit";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -119,7 +256,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
  * Use `create(CreateSignerRequestSchema)` to create a new message.
  */
 export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 2);
+  messageDesc(file_relayer_v1_signer_service, 4);
 
 /**
  * A key that the service itself stores.
@@ -163,7 +300,126 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
  * Use `create(LocalSignerConfigSchema)` to create a new message.
  */
 export const LocalSignerConfigSchema: GenMessage<LocalSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 3);
+  messageDesc(file_relayer_v1_signer_service, 5);
+
+/**
+ * A key in the KV secrets engine (version 2) of HashiCorp Vault. The service reads the secret when it starts, and signs with the key itself.
+ *
+ * @generated from message relayer.v1.VaultSignerConfig
+ */
+export type VaultSignerConfig = Message<"relayer.v1.VaultSignerConfig"> & {
+  /**
+   * The URL of Vault. Required.
+   *
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * The role ID of an AppRole. Required.
+   *
+   * @generated from field: string role_id = 2;
+   */
+  roleId: string;
+
+  /**
+   * The secret ID of an AppRole. Required.
+   *
+   * @generated from field: string secret_id = 3;
+   */
+  secretId: string;
+
+  /**
+   * The path of the secret. Its field `value` is the private key: 64 hex digits, `0x` optional. Required.
+   *
+   * @generated from field: string key_name = 4;
+   */
+  keyName: string;
+
+  /**
+   * The namespace of Vault Enterprise. Absent: none.
+   *
+   * @generated from field: optional string namespace = 5;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The path of the secrets engine. Absent: `secret`.
+   *
+   * @generated from field: optional string mount_point = 6;
+   */
+  mountPoint?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.VaultSignerConfig.
+ * Use `create(VaultSignerConfigSchema)` to create a new message.
+ */
+export const VaultSignerConfigSchema: GenMessage<VaultSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 6);
+
+/**
+ * An ed25519 key of the Transit secrets engine of HashiCorp Vault, which signs.
+ *
+ * @generated from message relayer.v1.VaultTransitSignerConfig
+ */
+export type VaultTransitSignerConfig = Message<"relayer.v1.VaultTransitSignerConfig"> & {
+  /**
+   * The URL of Vault. Required.
+   *
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * The role ID of an AppRole. Required.
+   *
+   * @generated from field: string role_id = 2;
+   */
+  roleId: string;
+
+  /**
+   * The secret ID of an AppRole. Required.
+   *
+   * @generated from field: string secret_id = 3;
+   */
+  secretId: string;
+
+  /**
+   * The name of the key. Required.
+   *
+   * @generated from field: string key_name = 4;
+   */
+  keyName: string;
+
+  /**
+   * The namespace of Vault Enterprise. Absent: none.
+   *
+   * @generated from field: optional string namespace = 5;
+   */
+  namespace?: string | undefined;
+
+  /**
+   * The path of the secrets engine. Absent: `transit`.
+   *
+   * @generated from field: optional string mount_point = 6;
+   */
+  mountPoint?: string | undefined;
+
+  /**
+   * The public key of the key: base64 of 32 bytes. Required.
+   *
+   * @generated from field: string pubkey = 7;
+   */
+  pubkey: string;
+};
+
+/**
+ * Describes the message relayer.v1.VaultTransitSignerConfig.
+ * Use `create(VaultTransitSignerConfigSchema)` to create a new message.
+ */
+export const VaultTransitSignerConfigSchema: GenMessage<VaultTransitSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 7);
 
 /**
  * The created signer.
@@ -191,7 +447,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
  * Use `create(CreateSignerResponseSchema)` to create a new message.
  */
 export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 4);
+  messageDesc(file_relayer_v1_signer_service, 8);
 
 /**
  * Identifies a signer.
@@ -212,7 +468,7 @@ export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
  * Use `create(GetSignerRequestSchema)` to create a new message.
  */
 export const GetSignerRequestSchema: GenMessage<GetSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 5);
+  messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
  * The signer.
@@ -240,7 +496,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
  * Use `create(GetSignerResponseSchema)` to create a new message.
  */
 export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 6);
+  messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
  * Request for a page of signers.
@@ -282,7 +538,7 @@ export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
  * Use `create(ListSignersRequestSchema)` to create a new message.
  */
 export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 7);
+  messageDesc(file_relayer_v1_signer_service, 11);
 
 /**
  * A page of signers.
@@ -324,7 +580,7 @@ export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
  * Use `create(ListSignersResponseSchema)` to create a new message.
  */
 export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 8);
+  messageDesc(file_relayer_v1_signer_service, 12);
 
 /**
  * The signer to delete.
@@ -345,7 +601,7 @@ export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
  * Use `create(DeleteSignerRequestSchema)` to create a new message.
  */
 export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 9);
+  messageDesc(file_relayer_v1_signer_service, 13);
 
 /**
  * The signer is deleted.
@@ -366,7 +622,7 @@ export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & 
  * Use `create(DeleteSignerResponseSchema)` to create a new message.
  */
 export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 10);
+  messageDesc(file_relayer_v1_signer_service, 14);
 
 /**
  * Manages signers. Their secrets are encrypted at rest, and never returned or logged.
@@ -375,7 +631,8 @@ export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@_
  */
 export const SignerService: GenService<{
   /**
-   * Creates a signer. Errors: INVALID_ARGUMENT (also if the passphrase does not decrypt the keystore), ALREADY_EXISTS (`ID_EXISTS`).
+   * Creates a signer. Errors: INVALID_ARGUMENT (also if the passphrase does not decrypt the keystore, or if the provider refuses the key), ALREADY_EXISTS
+   * (`ID_EXISTS`), UNAVAILABLE (`SIGNER_UNAVAILABLE`: the provider of the key is not reachable).
    *
    * @generated from rpc relayer.v1.SignerService.CreateSigner
    */

@@ -18,7 +18,7 @@ import { newApiKeyFromProto } from './api-keys/api-key-service.js';
 import type { NotificationServiceDeps } from './notifications/notification-service.js';
 import { relayerChangeFromProto } from './relayers/relayer-change.js';
 import type { RelayerServiceDeps } from './relayers/relayer-service.js';
-import { secretFrom } from './signers/signer-service.js';
+import { keyFrom } from './signers/signer-service.js';
 import { contentRequestOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
@@ -39,7 +39,7 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
       RelayerService.method.updateRelayer,
       (request, { relayer }, isRefused) => relayer && checkRelayerChange(deps, relayerChangeFromProto(relayer, request, isRefused)),
     ),
-    checkOf(SignerService.method.createSigner, secretFrom),
+    checkOf(SignerService.method.createSigner, keyFrom),
     checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) => checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), deps.nodeUrls)),
     checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),
   ]);

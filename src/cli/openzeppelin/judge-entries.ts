@@ -53,7 +53,9 @@ export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judgi
   const variants = content.get('config');
   const [variant = '', parts] = variants instanceof Map ? ([...variants][0] ?? []) : [];
   if (variant !== 'Local')
-    return cannotMove(`signers of type ${hostedTypes.get(variant) ?? 'unknown'} are not supported yet; use a key of type local`);
+    return cannotMove(
+      `signers of type ${hostedTypes.get(variant) ?? 'unknown'} are not imported; add it to the configuration file if its type is supported`,
+    );
   const opened = openedSecret(textIn(parts ?? null, 'raw_key') ?? '', key, oldKey);
   if (opened === undefined) {
     undecrypted.push(`signer ${id}`);

@@ -7,10 +7,12 @@ import { configInForce } from '../../config-in-force.js';
 import { networkIdOf } from '../../core/network/networks.js';
 import { newNotification } from '../../core/notification/notifications.js';
 import type { Clock } from '../../core/ports/clock.js';
+import { noLog } from '../../core/ports/log.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change, Definition, Store } from '../../core/ports/store.js';
 import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
-import { openAccounts } from '../../open-relayers.js';
+import { createHostedKeys } from '../../open-hosted-keys.js';
+import { closeSigners, openAccounts } from '../../open-relayers.js';
 import { CliError } from '../cli-error.js';
 import { judgeApiKey, type NewKey } from './judge-api-key.js';
 import { type Judging, judgeNotification, judgeRelayer, judgeSigner } from './judge-entries.js';
@@ -116,7 +118,9 @@ async function judgeAccounts(
     },
     commit: async () => undefined,
   };
-  const { accounts, problems } = await openAccounts(await configInForce({ store: preview, secretBox, clock }, config));
+  const inForce = await configInForce({ store: preview, secretBox, clock }, config);
+  const { signers: opened, accounts, problems } = await openAccounts(inForce, createHostedKeys(noLog));
+  await closeSigners(opened);
   const addressThere = new Map(
     records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),
   );

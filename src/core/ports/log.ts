@@ -6,6 +6,11 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+const nothing = () => undefined;
+
+/** A log that keeps nothing. */
+export const noLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
 /** Records who did what, at every log level. */
 export interface AuditLog {
   audit(fields: object): void;

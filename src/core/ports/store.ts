@@ -88,7 +88,7 @@ export interface FileEntry {
 
 /** The API's definition of a relayer, signer or network. It overrides the configuration file's entry with the same id. */
 export interface Definition {
-  readonly kind: 'relayer' | 'signer' | 'network';
+  readonly kind: 'relayer' | 'signer' | 'network' | 'pinned_key';
   readonly id: string;
   /** Plain data without secrets, in the form of its kind; null: the API deleted the file's entry. */
   readonly content: object | null;

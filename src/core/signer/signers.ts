@@ -8,14 +8,19 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
 import type { Definition, Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
+import { definitionFromPin, type HostedKey, type HostedKeyPlace, type PinnedKey, storedFormOf } from './hosted-key.js';
 
 /** A key that relayers can use. */
 export interface HeldSigner {
   readonly id: string;
   /** The key's address on EVM networks, EIP-55; null if it is only an ed25519 key. */
   readonly evmAddress: string | null;
+  /** What identifies a key outside of the service; null: the service itself holds it. */
+  readonly place: HostedKeyPlace | null;
   /** Returns the key on this curve; undefined if it is none. The same bytes can be a key on both curves. */
   on(curve: Curve): Signer | undefined;
+  /** Ends what a hosted key has open. Absent: nothing is open. */
+  close?(): Promise<void>;
 }
 
 /** The signers of the service. */
@@ -63,6 +68,22 @@ export interface LocalKeys {
   fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
 }
 
+/** A signer of a hosted key that was opened, and its public key. */
+export interface OpenedKey {
+  readonly signer: HeldSigner;
+  /** What to store at the first opening: later ones must find the same public key. */
+  readonly pin: PinnedKey;
+}
+
+/** Opens keys outside of the service. */
+export interface HostedKeys {
+  /**
+   * Opens a key: reads its public key, and compares it with the pinned one, if there is one. Throws DomainError: `FIELD_INVALID` for `config` if the provider
+   * refuses the key, or has another one than the pinned; `SIGNER_UNAVAILABLE` if the provider is not reachable and the public key not known.
+   */
+  open(id: string, key: HostedKey, pin: PinnedKey | null): Promise<OpenedKey>;
+}
+
 /** The dependencies of creating and deleting signers. */
 export interface SignerDeps {
   readonly store: Pick<Store, 'change' | 'commit'>;
@@ -71,6 +92,7 @@ export interface SignerDeps {
   readonly signers: Signers;
   readonly directory: Pick<Directory, 'relayers'>;
   readonly localKeys: LocalKeys;
+  readonly hostedKeys: HostedKeys;
   /** Ids of the configuration file's signers: the store must remember that one of them was deleted. */
   readonly fileSigners: ReadonlySet<string>;
   readonly exclusively: Exclusively;
@@ -80,28 +102,61 @@ export interface SignerDeps {
 export interface NewSigner {
   /** Absent: a UUID. */
   readonly id: string | undefined;
-  readonly secret: { readonly privateKey: Uint8Array } | { readonly keystore: string; readonly passphrase: string };
+  readonly key:
+    | { readonly privateKey: Uint8Array }
+    | { readonly keystore: string; readonly passphrase: string }
+    | { readonly hosted: HostedKey };
 }
 
-/** Creates a signer; the service stores its key sealed. Throws `FIELD_INVALID`, `ID_EXISTS`. */
+/**
+ * Creates a signer; the service stores its key, or the credentials of a hosted one, sealed. Throws `FIELD_INVALID`, `ID_EXISTS`, `SIGNER_UNAVAILABLE`.
+ */
 export async function createSigner(
   deps: SignerDeps,
-  { id: wantedId, secret }: NewSigner,
+  { id: wantedId, key }: NewSigner,
   saveResponse: SaveResponse<HeldSigner> = () => [],
 ): Promise<HeldSigner> {
-  const { store, ids, secretBox, signers, localKeys, exclusively } = deps;
+  const { store, ids, signers, exclusively } = deps;
   const id = wantedId === undefined ? ids.random() : entryIdFromText(wantedId);
-  const privateKey = 'privateKey' in secret ? secret.privateKey : await localKeys.fromKeystore(secret.keystore, secret.passphrase);
+  const isTaken = () => signers.find(id) !== undefined;
+  // Before a provider is called, too.
+  if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
+  const { signer, definitions } = 'hosted' in key ? await openHosted(deps, id, key.hosted) : await openLocal(deps, id, key);
+  return exclusively(async () => {
+    if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
+    await store.commit([...definitions.map((definition) => store.change.putDefinition(definition)), ...saveResponse(signer)]);
+    signers.add(signer);
+    return signer;
+  }).catch(async (error: unknown) => {
+    await signer.close?.();
+    throw error;
+  });
+}
+
+/** A signer to add, and what stores it. */
+interface Opened {
+  readonly signer: HeldSigner;
+  readonly definitions: readonly Definition[];
+}
+
+async function openLocal(
+  { localKeys, secretBox }: SignerDeps,
+  id: string,
+  key: Exclude<NewSigner['key'], { readonly hosted: HostedKey }>,
+): Promise<Opened> {
+  const privateKey = 'privateKey' in key ? key.privateKey : await localKeys.fromKeystore(key.keystore, key.passphrase);
   if (privateKey.length !== 32) throw invalidField('config.key', 'must be 32 bytes: 64 hex digits, with or without 0x');
   const signer = localKeys.open(id, privateKey);
   const definition = definitionFromKey(secretBox, id, privateKey);
   privateKey.fill(0);
-  return exclusively(async () => {
-    if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`, id);
-    await store.commit([store.change.putDefinition(definition), ...saveResponse(signer)]);
-    signers.add(signer);
-    return signer;
-  });
+  return { signer, definitions: [definition] };
+}
+
+async function openHosted({ hostedKeys, secretBox }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
+  const { signer, pin } = await hostedKeys.open(id, key, null);
+  const { content, secret } = storedFormOf(key);
+  const sealed = secretBox.seal(secret, signerPurpose(id));
+  return { signer, definitions: [{ kind: 'signer', id, content, sealed }, definitionFromPin(pin)] };
 }
 
 /** Returns the definition that stores a key of 32 bytes. */
@@ -114,14 +169,16 @@ export function definitionFromKey(secretBox: Pick<SecretBox, 'seal'>, id: string
 export function deleteSigner(deps: SignerDeps, id: string): Promise<void> {
   const { store, signers, directory, fileSigners, exclusively } = deps;
   return exclusively(async () => {
-    getSigner(signers, id);
+    const signer = getSigner(signers, id);
     const users = directory.relayers().flatMap((relayer) => (relayer.signerId === id ? [relayer.id] : []));
     if (users.length > 0) throw inUse('Signer', users, 'delete them first');
     const key = { kind: 'signer', id } as const;
     const { change } = store;
     await store.commit([
       fileSigners.has(id) ? change.putDefinition({ ...key, content: null, sealed: null }) : change.deleteDefinition(key),
+      change.deleteDefinition({ kind: 'pinned_key', id }),
     ]);
     signers.remove(id);
+    await signer.close?.();
   });
 }

@@ -12,6 +12,9 @@ export interface ProviderGate {
   worked(): void;
 }
 
+/** Returns the gate of an account. All signers of the account share it. */
+export type ProviderGates = (account: string, limits: ProviderLimits) => ProviderGate;
+
 /** Time as a gate needs it. */
 export interface GateTime {
   readonly clock: Pick<DurationClock, 'elapsedMs'>;
@@ -25,6 +28,18 @@ const calmMs = 1_000;
 const growth = 1.5;
 const pauseMs = { first: 100, longest: 5_000 };
 const minPerSecond = 1;
+
+/** Makes the gates of all accounts. */
+export function createProviderGates(time: GateTime): ProviderGates {
+  const gates = new Map<string, ProviderGate>();
+  return (account, limits) => {
+    const known = gates.get(account);
+    if (known !== undefined) return known;
+    const made = createProviderGate(limits, time);
+    gates.set(account, made);
+    return made;
+  };
+}
 
 /** Makes the gate of one account. */
 export function createProviderGate({ parallel, perSecond: maxPerSecond }: ProviderLimits, { clock, timers }: GateTime): ProviderGate {

@@ -45,5 +45,5 @@ export function heldSignerFrom(id: string, privateKey: Uint8Array, curves: reado
   if (curves.includes('ed25519')) signers.set('ed25519', createEd25519Signer({ id, seed: privateKey }));
   const evm = curves.includes('secp256k1') ? createLocalSigner({ id, privateKey }) : null;
   if (evm !== null) signers.set('secp256k1', evm);
-  return { id, evmAddress: evm?.address ?? null, on: (curve) => signers.get(curve) };
+  return { id, evmAddress: evm?.address ?? null, place: null, on: (curve) => signers.get(curve) };
 }

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type CreateSignerRequest, type Signer, SignerSchema, SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
+import { hostedKeyFromProto, protoOfHostedKey } from '../../../codec/signer-values.js';
 import { invalidField } from '../../../core/errors.js';
 import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
@@ -14,7 +15,7 @@ export type SignerServiceDeps = SignerDeps;
 export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {
   return {
     createSigner: replayable(SignerService.method.createSigner, async (request, _context, saveResponse) => {
-      const wanted = { id: request.id, secret: secretFrom(request) };
+      const wanted = { id: request.id, key: keyFrom(request) };
       const signer = await createSigner(deps, wanted, (created) => saveResponse({ signer: protoOfSigner(created) }));
       return { signer: protoOfSigner(signer) };
     }),
@@ -34,9 +35,10 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
   };
 }
 
-/** Returns the secret of a request. Throws `FIELD_INVALID`. */
-export function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
+/** Returns the key of a request. Throws `FIELD_INVALID`. */
+export function keyFrom({ config }: CreateSignerRequest): NewSigner['key'] {
   if (config.case === undefined) throw invalidField('config', 'is required');
+  if (config.case !== 'local') return { hosted: hostedKeyFromProto(config) };
   const { secret, passphrase } = config.value;
   if (secret.case === undefined) throw invalidField('config', 'must have a key or a keystore');
   if (secret.case === 'key') {
@@ -49,6 +51,9 @@ export function secretFrom({ config }: CreateSignerRequest): NewSigner['secret']
 
 const listing: Listing<HeldSigner, Signer> = { desc: SignerSchema, record: protoOfSigner, idOf: ({ id }) => id };
 
-function protoOfSigner({ id, evmAddress }: HeldSigner): Signer {
-  return create(SignerSchema, { id, config: { case: 'local', value: present('evmAddress', evmAddress) } });
+function protoOfSigner({ id, evmAddress, place, on }: HeldSigner): Signer {
+  if (place === null) return create(SignerSchema, { id, config: { case: 'local', value: present('evmAddress', evmAddress) } });
+  const ed25519 = on('ed25519');
+  const publicKey = ed25519?.curve === 'ed25519' ? Buffer.from(ed25519.publicKey).toString('hex') : null;
+  return protoOfHostedKey(id, { ...place, evmAddress, publicKey });
 }

@@ -18,6 +18,7 @@ const calls = {
   SignTransactionRequest: ['POST', '/relayers/r1/sign-transaction'],
   CreateRelayerRequest: ['POST', '/relayers'],
   UpdateRelayerRequest: ['PATCH', '/relayers/r1'],
+  CreateSignerRequest: ['POST', '/signers'],
   CreateNotificationRequest: ['POST', '/notifications'],
   UpdateNotificationRequest: ['PATCH', '/notifications/n1'],
   UpdateNetworkRequest: ['PATCH', '/networks/evm:local'],
@@ -64,6 +65,15 @@ function wasmOf(bytes: number): Buffer {
 
 function trial(schema: Trial['schema'], field: string, bodyOf: Trial['bodyOf'], more: Partial<Trial> = {}): Trial {
   return { schema, field, bodyOf, network: 'evm', step: 1, ...more };
+}
+
+/** Nothing listens at the address of this Vault. */
+function vault(type: string): Trial {
+  const others = { role_id: 'role', secret_id: 'secret', key_name: 'key', ...(type === 'vault' ? {} : { pubkey: 'A' }) };
+  return trial('CreateSignerRequest', 'config.address', (size) => ({
+    type,
+    config: { address: 'http://127.0.0.1:9/'.padEnd(size, 'x'), ...others },
+  }));
 }
 
 function stellar(field: string, fieldsOf: (size: number) => Json, step = 1): Trial {
@@ -174,6 +184,8 @@ const trials: Readonly<Record<string, Trial>> = {
     scopes: ['sign'],
     relayer_ids: listOf('r1')(size),
   })),
+  'VaultSignerConfig.address maxLength': vault('vault'),
+  'VaultTransitSignerConfig.address maxLength': vault('vault_transit'),
   'CallRpcRequest.id maxLength': trial('CallRpcRequest', 'id', (size) => ({ method: 'eth_chainId', id: 'i'.repeat(size) })),
 };
 

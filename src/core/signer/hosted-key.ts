@@ -1,0 +1,70 @@
+import type { Curve } from '../ports/signer.js';
+import type { Definition } from '../ports/store.js';
+
+/** The keys of HashiCorp Vault: where they are, and the AppRole that may use them. */
+interface VaultKey {
+  readonly at: { readonly address: string; readonly namespace?: string; readonly mount_point?: string; readonly key_name: string };
+  readonly secrets: { readonly role_id: string; readonly secret_id: string };
+}
+
+/**
+ * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
+ */
+interface HostedKeys {
+  readonly vault: VaultKey;
+  readonly vault_transit: VaultKey & { readonly at: { readonly pubkey: string } };
+}
+
+/** The kinds of keys outside of the service. */
+export type HostedType = keyof HostedKeys;
+
+/** Where a key outside of the service is, and how the service may use it. */
+export type HostedKey = { readonly [T in HostedType]: { readonly type: T } & HostedKeys[T] }[HostedType];
+
+/** What identifies a hosted key, without secrets. */
+export type HostedKeyPlace = Pick<HostedKey, 'type' | 'at'>;
+
+/** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */
+export const curvesOfHosted: Readonly<Partial<Record<HostedType, readonly Curve[]>>> = {
+  vault: ['secp256k1', 'ed25519'],
+  vault_transit: ['ed25519'],
+};
+
+/** The public key that a signer had when it was first opened. */
+export interface PinnedKey {
+  readonly signerId: string;
+  /** What identified the key then. If that is configured differently now, the pin says nothing. */
+  readonly place: HostedKeyPlace;
+  readonly curve: Curve;
+  /** Hex. */
+  readonly publicKey: string;
+}
+
+/** Returns the definition that stores a pin. */
+export function definitionFromPin({ signerId, ...content }: PinnedKey): Definition {
+  return { kind: 'pinned_key', id: signerId, content, sealed: null };
+}
+
+/** Reads a pin from a definition. */
+export function pinFrom({ id, content }: Definition): PinnedKey {
+  return { ...(content as Omit<PinnedKey, 'signerId'>), signerId: id };
+}
+
+/** True if two places name the same key. */
+export function isSamePlace(a: HostedKeyPlace, b: HostedKeyPlace): boolean {
+  return a.type === b.type && textOf(a.at) === textOf(b.at);
+}
+
+function textOf(at: object): string {
+  return JSON.stringify(Object.entries(at).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns the content and the secret text of the definition that stores a hosted key. */
+export function storedFormOf({ type, at, secrets }: HostedKey): { readonly content: object; readonly secret: string } {
+  return { content: { type, at }, secret: JSON.stringify(secrets) };
+}
+
+/** Reads a hosted key from the content of a definition and its opened secret. */
+export function hostedKeyFromStored(content: object, secret: string): HostedKey {
+  return { ...(content as HostedKeyPlace), secrets: JSON.parse(secret) } as HostedKey;
+}

@@ -1,0 +1,144 @@
+import { DomainError, invalidField } from './core/errors.js';
+import { systemClock } from './core/ports/clock.js';
+import type { Log } from './core/ports/log.js';
+import { systemTimers } from './core/ports/timers.js';
+import { type HostedKey, isSamePlace, type PinnedKey } from './core/signer/hosted-key.js';
+import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
+import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
+import type { ProviderGates } from './signers/hosted/provider-gate.js';
+
+/** How long reading a public key may take. */
+const openMs = 10_000;
+
+/** A provider that signs, or the private key that a vault hands out. */
+type Source = { readonly provider: KeyProvider } | { readonly name: string; readonly privateKey: (signal: AbortSignal) => Promise<Buffer> };
+
+/** How each kind of key is opened. A kind's code and libraries are loaded when the first key of the kind is opened. */
+const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>) => Promise<Source> } = {
+  async vault({ at, secrets }) {
+    const [{ createVaultClient }, { readKey }] = await Promise.all([
+      import('./signers/vault/vault-client.js'),
+      import('./signers/vault/read-key.js'),
+    ]);
+    return {
+      name: 'Vault',
+      async privateKey(signal) {
+        const client = createVaultClient(vaultAccess(at, secrets), systemClock);
+        return readKey(client, at.mount_point ?? 'secret', at.key_name, signal).finally(() => client.close());
+      },
+    };
+  },
+  async vault_transit({ at, secrets }) {
+    const [{ createVaultClient }, { createTransitProvider }] = await Promise.all([
+      import('./signers/vault/vault-client.js'),
+      import('./signers/vault-transit/provider.js'),
+    ]);
+    const client = createVaultClient(vaultAccess(at, secrets), systemClock);
+    const place = { account: `vault ${at.address}`, mountPoint: at.mount_point ?? 'transit', keyName: at.key_name, pubkey: at.pubkey };
+    return { provider: createTransitProvider(client, place) };
+  },
+};
+
+function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: Extract<HostedKey, { type: 'vault' }>['secrets']) {
+  return { address: at.address, namespace: at.namespace ?? null, roleId: secrets.role_id, secretId: secrets.secret_id };
+}
+
+/** Makes the opener of keys outside of the service. It loads no library before the first key is opened. */
+export function createHostedKeys(log: Log): HostedKeys {
+  const time = { clock: systemClock, timers: systemTimers };
+  let gates: ProviderGates | null = null;
+
+  async function openProvider(id: string, key: HostedKey, provider: KeyProvider, pin: PinnedKey | null): Promise<OpenedKey> {
+    const [{ createHostedSigner }, { createProviderGates }] = await Promise.all([
+      import('./signers/hosted/hosted-signer.js'),
+      import('./signers/hosted/provider-gate.js'),
+    ]);
+    gates ??= createProviderGates(time);
+    const known = pin === null ? null : { curve: pin.curve, bytes: Buffer.from(pin.publicKey, 'hex') };
+    const publicKey = await publicKeyOf(id, provider, known, log);
+    const { signer, close } = createHostedSigner({ id, provider, publicKey, gate: gates(provider.account, provider.limits), time, log });
+    const held: HeldSigner = {
+      id,
+      evmAddress: signer.curve === 'secp256k1' ? signer.address : null,
+      place: { type: key.type, at: key.at } as HeldSigner['place'],
+      on: (curve) => (curve === signer.curve ? signer : undefined),
+      close,
+    };
+    return { signer: held, pin: pinOf(id, key, publicKey) };
+  }
+
+  return {
+    async open(id, key, pinned) {
+      const pin = pinned !== null && isSamePlace(pinned.place, key) ? pinned : null;
+      const source = await (sources[key.type] as (key: HostedKey) => Promise<Source>)(key);
+      const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);
+      try {
+        await requirePinned(pin, opened.pin);
+      } catch (error) {
+        await opened.signer.close?.();
+        throw error;
+      }
+      return opened;
+    },
+  };
+}
+
+/** Makes the signer of a private key that a vault hands out. */
+async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source, { provider: KeyProvider }>): Promise<OpenedKey> {
+  const [{ heldSignerFrom }, { secp256k1 }] = await Promise.all([
+    import('./signers/local/open-signer.js'),
+    import('./crypto/secp256k1.js'),
+  ]);
+  const privateKey = await source.privateKey(AbortSignal.timeout(openMs)).catch(async (error: unknown) => {
+    throw await openingError(id, source.name, error);
+  });
+  try {
+    if (!secp256k1.privateKeyVerify(privateKey)) throw invalidField('config', 'names a secret that is not a secp256k1 private key');
+    const held = heldSignerFrom(id, privateKey, ['secp256k1', 'ed25519']);
+    const publicKey: PublicKey = { curve: 'secp256k1', bytes: secp256k1.publicKeyCreate(privateKey, false) };
+    return { signer: { ...held, place: { type: key.type, at: key.at } as HeldSigner['place'] }, pin: pinOf(id, key, publicKey) };
+  } finally {
+    privateKey.fill(0);
+  }
+}
+
+/** Reads the public key; if the provider is not reachable, returns the known one, which every signature is verified against. */
+async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey | null, log: Log): Promise<PublicKey> {
+  try {
+    return await provider.publicKey(AbortSignal.timeout(openMs));
+  } catch (error) {
+    const refusal = await openingError(id, provider.name, error);
+    if (known === null || refusal.reason !== 'SIGNER_UNAVAILABLE') {
+      await provider.close();
+      throw refusal;
+    }
+    log.warn({ signer: id, reason: refusal.message }, 'the signer starts with its known public key, because its provider does not answer');
+    return known;
+  }
+}
+
+async function openingError(id: string, name: string, error: unknown): Promise<DomainError> {
+  const { ProviderError } = await import('./signers/hosted/key-provider.js');
+  const detail = error instanceof Error ? error.message : String(error);
+  if (error instanceof ProviderError && error.problem === 'refused') return invalidField('config', `is refused by ${name}: ${detail}`);
+  return new DomainError('unavailable', 'SIGNER_UNAVAILABLE', `signer ${id} cannot be opened: ${name} is not reachable: ${detail}`, {
+    metadata: { signer_id: id },
+  });
+}
+
+function pinOf(id: string, { type, at }: HostedKey, { curve, bytes }: PublicKey): PinnedKey {
+  return { signerId: id, place: { type, at } as PinnedKey['place'], curve, publicKey: Buffer.from(bytes).toString('hex') };
+}
+
+async function requirePinned(pin: PinnedKey | null, found: PinnedKey): Promise<void> {
+  if (pin === null || pin.publicKey === found.publicKey) return;
+  const sentence = `names another key than before: now it is ${await shownKey(found)}, but it was ${await shownKey(pin)}`;
+  throw invalidField('config', `${sentence}; restore the key, or give the signer of the new key another id`);
+}
+
+/** The address on EVM networks, or the public key that Stellar and Solana derive their addresses from. */
+async function shownKey({ curve, publicKey }: PinnedKey): Promise<string> {
+  if (curve === 'ed25519') return `the ed25519 key ${publicKey}`;
+  const { computeAddress } = await import('ethers');
+  return computeAddress(`0x${publicKey}`);
+}

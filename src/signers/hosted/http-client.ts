@@ -1,0 +1,115 @@
+import { Agent, request } from 'undici';
+import { outsideText } from '../../core/safe-text.js';
+import { ProviderError } from './key-provider.js';
+
+/** A request to a provider's API. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is; absent: none. */
+  readonly body?: string;
+}
+
+/** A provider's answer with a status below 300. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** Parsed JSON; undefined: the body is not JSON. */
+  readonly json: unknown;
+}
+
+/** The HTTP client of one provider. */
+export interface HttpClient {
+  /** Sends a request and reads its answer. Throws `ProviderError`; see `HttpError` for answers with a status from 300. */
+  send(wanted: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+/** An answer with a status from 300. The message has the status and the beginning of the body. */
+export class HttpError extends ProviderError {
+  readonly status: number;
+
+  constructor(status: number, text: string, retryAfterMs: number | null) {
+    const problem = status === 429 ? 'throttled' : status >= 500 ? 'unreachable' : 'refused';
+    super(problem, `HTTP ${status}: ${text}`, { retryAfterMs });
+    this.status = status;
+  }
+}
+
+/** No answer of a provider is this large; a larger one is cut off. */
+const maxAnswerBytes = 256 * 1024;
+/** The part of an error's body that the log gets. */
+const shownCharacters = 300;
+const connectMs = 3_000;
+const answerMs = 10_000;
+
+/** What a client needs. */
+interface HttpClientOptions {
+  /** The maximum number of connections. */
+  readonly parallel: number;
+  /** The credentials now: a provider that quotes one must not bring it into the log. */
+  readonly secrets: () => readonly string[];
+}
+
+/** Makes a client with connections of its own. It follows no redirect, so that no other host gets the credentials. */
+export function createHttpClient({ parallel, secrets }: HttpClientOptions): HttpClient {
+  const agent = new Agent({
+    connections: parallel,
+    connect: { timeout: connectMs },
+    headersTimeout: answerMs,
+    bodyTimeout: answerMs,
+    maxResponseSize: maxAnswerBytes,
+  });
+
+  function shown(text: string): string {
+    let masked = text;
+    for (const secret of secrets()) if (secret !== '') masked = masked.replaceAll(secret, '[secret]');
+    return outsideText(masked.slice(0, shownCharacters));
+  }
+
+  return {
+    async send({ method, url, headers = {}, body }, signal) {
+      const { status, text, retryAfter } = await exchange();
+      if (status >= 300) throw new HttpError(status, shown(text), retryAfterFrom(retryAfter));
+      return { status, json: jsonFrom(text) };
+
+      async function exchange(): Promise<{ status: number; text: string; retryAfter: string | string[] | undefined }> {
+        try {
+          const sent = { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers };
+          const answer = await request(url, { method, headers: sent, body: body ?? null, dispatcher: agent, signal });
+          return { status: answer.statusCode, text: await answer.body.text(), retryAfter: answer.headers['retry-after'] };
+        } catch (error) {
+          throw new ProviderError('unreachable', shown(error instanceof Error ? error.message : String(error)));
+        }
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function retryAfterFrom(header: string | string[] | undefined): number | null {
+  const seconds = Number(header);
+  return header === undefined || !Number.isFinite(seconds) || seconds < 0 ? null : seconds * 1_000;
+}
+
+function jsonFrom(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the text at a path of an answer; undefined if there is none. */
+export function textAt(json: unknown, ...path: readonly string[]): string | undefined {
+  const found = valueAt(json, ...path);
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** Returns the value at a path of an answer; undefined if there is none. */
+export function valueAt(json: unknown, ...path: readonly string[]): unknown {
+  let value: unknown = json;
+  for (const key of path)
+    value = typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+  return value;
+}

@@ -1,0 +1,115 @@
+import type { DurationClock } from '../../core/ports/clock.js';
+import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
+import { ProviderError } from '../hosted/key-provider.js';
+
+/** Where a Vault is, and the AppRole that the service logs in with. */
+export interface VaultAccess {
+  readonly address: string;
+  readonly namespace: string | null;
+  /** Secret. */
+  readonly roleId: string;
+  /** Secret. */
+  readonly secretId: string;
+}
+
+/** The API of one Vault, with a token that is renewed before its lease ends. */
+export interface VaultClient {
+  /** Calls `/v1/<path>`; with a body, by POST. Throws `ProviderError`. */
+  call(path: string, body: object | null, signal: AbortSignal): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Token {
+  /** Secret. */
+  readonly text: string;
+  readonly isRenewable: boolean;
+  /** On the monotonic clock. */
+  readonly renewAtMs: number;
+  readonly endsAtMs: number;
+}
+
+/** Calls at once. Vault has no limit of its own; an operator can set quotas, which answer 429. */
+export const vaultLimits = { parallel: 32, perSecond: 500 };
+/** A token is renewed after this part of its lease. */
+const renewedAfter = 2 / 3;
+/** The lease of a token that Vault gives without an end. */
+const endlessMs = 24 * 3_600_000;
+
+/** Makes the client of one Vault and AppRole. */
+export function createVaultClient(
+  { address, namespace, roleId, secretId }: VaultAccess,
+  clock: Pick<DurationClock, 'elapsedMs'>,
+): VaultClient {
+  const http = createHttpClient({ ...vaultLimits, secrets: () => [roleId, secretId, token?.text ?? ''] });
+  const base = `${address.replace(/\/+$/, '')}/v1/`;
+  const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };
+  let token: Token | null = null;
+  let obtaining: Promise<Token> | null = null;
+
+  async function send(path: string, body: object | null, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
+    const wanted = { url: base + path, headers: { 'x-vault-request': 'true', ...namespaceHeader, ...headers } };
+    const answer = await http.send(
+      body === null ? { ...wanted, method: 'GET' } : { ...wanted, method: 'POST', body: JSON.stringify(body) },
+      signal,
+    );
+    return answer.json;
+  }
+
+  function tokenFrom(json: unknown): Token {
+    const text = textAt(json, 'auth', 'client_token');
+    const seconds = valueAt(json, 'auth', 'lease_duration');
+    if (text === undefined || text === '') throw new ProviderError('unreachable', 'the answer to the login has no token');
+    const leaseMs = typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : endlessMs;
+    const nowMs = clock.elapsedMs();
+    const isRenewable = valueAt(json, 'auth', 'renewable') === true;
+    return { text, isRenewable, renewAtMs: nowMs + leaseMs * renewedAfter, endsAtMs: nowMs + leaseMs };
+  }
+
+  async function obtain(): Promise<Token> {
+    // Not bound to the signal of one caller, since all callers share it.
+    const signal = AbortSignal.timeout(5_000);
+    if (token?.isRenewable && clock.elapsedMs() < token.endsAtMs) {
+      try {
+        return tokenFrom(await send('auth/token/renew-self', {}, { 'x-vault-token': token.text }, signal));
+      } catch (error) {
+        // Its lease may not be extended any further, or the token was revoked.
+        if (!(error instanceof HttpError)) throw error;
+      }
+    }
+    return tokenFrom(await send('auth/approle/login', { role_id: roleId, secret_id: secretId }, {}, signal));
+  }
+
+  async function tokenNow(): Promise<Token> {
+    if (token !== null && clock.elapsedMs() < token.renewAtMs) return token;
+    obtaining ??= obtain().finally(() => {
+      obtaining = null;
+    });
+    token = await obtaining;
+    return token;
+  }
+
+  return {
+    async call(path, body, signal) {
+      const used = await tokenNow();
+      try {
+        return await send(path, body, { 'x-vault-token': used.text }, signal);
+      } catch (error) {
+        // 403 can also mean that the token was revoked before its lease ended.
+        if (!(error instanceof HttpError) || error.status !== 403) throw error;
+        if (token === used) token = null;
+        const fresh = await tokenNow();
+        return send(path, body, { 'x-vault-token': fresh.text }, signal);
+      }
+    },
+    close: () => http.close(),
+  };
+}
+
+/** Writes a path of Vault into a URL. */
+export function vaultPath(...parts: readonly string[]): string {
+  return parts
+    .flatMap((part) => part.split('/'))
+    .filter((part) => part !== '')
+    .map(encodeURIComponent)
+    .join('/');
+}

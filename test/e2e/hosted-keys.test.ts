@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { computeAddress } from 'ethers';
+import { addressFromPublicKey } from '../../src/chains/stellar/address.js';
+import { rest } from '../support/callers.js';
+import { fakeKey } from '../support/fake-provider.js';
+import { startFakeVault, transitSignerOf, vaultAccessOf } from '../support/fake-vault.js';
+import { createEd25519Home, createServiceHome, type ServiceHome } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
+
+/** Lets the relayer of a home use this signer. */
+async function useSigner({ dir }: ServiceHome, type: string, config: object): Promise<void> {
+  const file = join(dir, 'config.json');
+  const content = JSON.parse(await readFile(file, 'utf8'));
+  await writeFile(file, JSON.stringify({ ...content, signers: [{ id: 's1', type, config }] }));
+}
+
+const rpcUrl = 'http://127.0.0.1:9';
+
+describe('hosted keys in the service', () => {
+  it('vault: the secret is the key of an EVM relayer; the signer is shown without its credentials', async (test) => {
+    const vault = await startFakeVault(test);
+    const privateKey = `0x${randomBytes(32).toString('hex')}`;
+    vault.secrets.set('secret/data/team/app', { value: ` ${privateKey}\n` });
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    await useSigner(home, 'vault', { ...vaultAccessOf(vault), key_name: 'team/app' });
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const address = computeAddress(privateKey);
+    assert.equal((await rest(service.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);
+    assert.deepEqual((await rest(service.baseUrl, 'GET', '/signers/s1')).body.data, {
+      id: 's1',
+      type: 'vault',
+      config: { evm_address: address, address: vault.address, key_name: 'team/app' },
+    });
+    const { status } = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: 'hello' });
+    assert.equal(status, 200);
+    const { output } = service;
+    for (const secret of [privateKey.slice(2), vault.roleId, vault.secretId]) assert.ok(!output().includes(secret), 'no secret is logged');
+  });
+
+  it('vault_transit: signs for a Stellar relayer; while Vault is away the service starts, and calls get 503 with the reason', async (test) => {
+    const vault = await startFakeVault(test);
+    const { key, config } = transitSignerOf(vault, 'app');
+    const home = await createEd25519Home({ network: 'stellar', rpcUrls: [rpcUrl], networkFields: { passphrase: 'Local' } });
+    test.after(() => home.remove());
+    await useSigner(home, 'vault_transit', config);
+    const first = await startServiceHere(home);
+    const address = addressFromPublicKey(key.publicKey.bytes);
+    assert.equal((await rest(first.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);
+    await first.stop();
+    vault.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    const second = await startServiceHere(home);
+    test.after(() => second.stop());
+    assert.equal((await rest(second.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);
+    assert.match(second.output(), /the signer starts with its known public key/);
+  });
+
+  it('pinned key: the start is refused if the same alias has another key, and names both', async (test) => {
+    const vault = await startFakeVault(test);
+    const keys = [randomBytes(32), randomBytes(32)].map((key) => `0x${key.toString('hex')}`);
+    const [before = '', now = ''] = keys.map((key) => computeAddress(key));
+    vault.secrets.set('secret/data/app', { value: keys[0] });
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    await useSigner(home, 'vault', { ...vaultAccessOf(vault), key_name: 'app' });
+    await (await startServiceHere(home)).stop();
+    vault.secrets.set('secret/data/app', { value: keys[1] });
+    await assert.rejects(startServiceHere(home), {
+      name: 'ConfigError',
+      message: `signers[0].config: names another key than before: now it is ${now}, but it was ${before}; restore the key, or give the signer of the new key another id`,
+    });
+    vault.secrets.set('secret/data/app', { value: keys[0] });
+    await (await startServiceHere(home)).stop();
+    vault.secrets.set('secret/data/other', { value: keys[1] });
+    await useSigner(home, 'vault', { ...vaultAccessOf(vault), key_name: 'other' });
+    const changed = await startServiceHere(home);
+    assert.equal((await rest(changed.baseUrl, 'GET', '/relayers/r1')).body.data.address, now, 'another configured key is another key');
+    await changed.stop();
+  });
+
+  it('API: creates a signer, keeps it over a restart, deletes it, and refuses a key that the provider refuses', async (test) => {
+    const vault = await startFakeVault(test);
+    const { key, config } = transitSignerOf(vault, 'app');
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    const first = await startServiceHere(home);
+    const bare = { ...config, role_id: vault.roleId, secret_id: vault.secretId };
+    const shown = {
+      id: 'stellar-1',
+      type: 'vault_transit',
+      config: {
+        public_key: Buffer.from(key.publicKey.bytes).toString('hex'),
+        address: vault.address,
+        key_name: 'app',
+        pubkey: Buffer.from(key.publicKey.bytes).toString('base64'),
+      },
+    };
+    const created = await rest(first.baseUrl, 'POST', '/signers', { id: 'stellar-1', type: 'vault_transit', config: bare });
+    assert.deepEqual([created.status, created.body.data], [201, shown]);
+    const wrong = { ...bare, pubkey: Buffer.from(fakeKey('ed25519').publicKey.bytes).toString('base64') };
+    const refused = await rest(first.baseUrl, 'POST', '/signers', { id: 'stellar-2', type: 'vault_transit', config: wrong });
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.error, /^config is refused by Vault Transit: pubkey is /);
+    const missing = await rest(first.baseUrl, 'POST', '/signers', { type: 'vault', config: { address: vault.address, key_name: 'app' } });
+    assert.equal(missing.status, 400);
+    assert.match(missing.body.error, /config\.role_id is required; config\.secret_id is required/);
+    await first.stop();
+    const second = await startServiceHere(home);
+    test.after(() => second.stop());
+    assert.deepEqual((await rest(second.baseUrl, 'GET', '/signers/stellar-1')).body.data, shown);
+    assert.equal((await rest(second.baseUrl, 'DELETE', '/signers/stellar-1')).status, 200);
+    assert.equal((await rest(second.baseUrl, 'GET', '/signers/stellar-1')).status, 404);
+    vault.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    const away = await rest(second.baseUrl, 'POST', '/signers', { id: 'x', type: 'vault_transit', config: bare });
+    assert.equal(away.status, 503);
+    for (const { output } of [first, second])
+      for (const secret of [vault.roleId, vault.secretId]) assert.ok(!output().includes(secret), 'no secret is logged');
+  });
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../../src/core/ports/clock.js';
+import type { Signer } from '../../../src/core/ports/signer.js';
+import { systemTimers } from '../../../src/core/ports/timers.js';
+import { createHostedSigner } from '../../../src/signers/hosted/hosted-signer.js';
+import type { KeyProvider } from '../../../src/signers/hosted/key-provider.js';
+import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
+import { createVaultClient } from '../../../src/signers/vault/vault-client.js';
+import { createTransitProvider } from '../../../src/signers/vault-transit/provider.js';
+import { requireValid, signerContract } from '../../contracts/signer.contract.js';
+import { fakeKey } from '../../support/fake-provider.js';
+import { type FakeVault, startFakeVault, transitSignerOf } from '../../support/fake-vault.js';
+import { silentLog } from '../../support/stored-samples.js';
+
+interface Rig {
+  readonly vault: FakeVault;
+  readonly provider: KeyProvider;
+  readonly open: () => Promise<Signer>;
+  /** The time that the client of Vault sees moves on by this much. */
+  readonly moveOn: (ms: number) => void;
+}
+
+async function startRig(test: { after(task: () => unknown): void }): Promise<Rig> {
+  const vault = await startFakeVault(test);
+  const { key } = transitSignerOf(vault, 'app');
+  let aheadMs = 0;
+  const clock = { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + aheadMs };
+  const client = createVaultClient({ address: vault.address, namespace: null, roleId: vault.roleId, secretId: vault.secretId }, clock);
+  const pubkey = Buffer.from(key.publicKey.bytes).toString('base64');
+  const provider = createTransitProvider(client, { account: 'v', mountPoint: 'transit', keyName: 'app', pubkey });
+  const time = { clock: systemClock, timers: systemTimers };
+  test.after(() => provider.close());
+  return {
+    vault,
+    provider,
+    moveOn: (ms) => {
+      aheadMs += ms;
+    },
+    async open() {
+      const publicKey = await provider.publicKey(AbortSignal.timeout(5_000));
+      const gate = createProviderGate(provider.limits, time);
+      return createHostedSigner({ id: 's', provider, publicKey, gate, time, log: silentLog }).signer;
+    },
+  };
+}
+
+signerContract({ kind: 'vault_transit', curves: ['ed25519'], open: async (_, test) => (await startRig(test)).open() });
+
+describe('Vault Transit', () => {
+  it('token: one login serves many signatures at once', async (test) => {
+    const { vault, open } = await startRig(test);
+    const signer = await open();
+    await Promise.all(Array.from({ length: 50 }, () => requireValid(signer, randomBytes(99))));
+    assert.equal(vault.asked('/auth/approle/login'), 1);
+    assert.equal(vault.asked('/transit/sign/app'), 50);
+  });
+
+  it('token: is renewed before its lease ends, and replaced by a login when it cannot be renewed any more', async (test) => {
+    const { vault, open, moveOn } = await startRig(test);
+    const signer = await open();
+    moveOn(vault.leaseSeconds * 700);
+    await requireValid(signer, randomBytes(32));
+    assert.deepEqual([vault.asked('/auth/token/renew-self'), vault.asked('/auth/approle/login')], [1, 1]);
+    vault.revokeTokens();
+    moveOn(vault.leaseSeconds * 700);
+    await requireValid(signer, randomBytes(32));
+    assert.deepEqual([vault.asked('/auth/token/renew-self'), vault.asked('/auth/approle/login')], [2, 2]);
+  });
+
+  it('token: a revoked one is replaced within the same signature', async (test) => {
+    const { vault, open } = await startRig(test);
+    const signer = await open();
+    vault.revokeTokens();
+    await Promise.all(Array.from({ length: 10 }, () => requireValid(signer, randomBytes(32))));
+    assert.equal(vault.asked('/auth/approle/login'), 2);
+  });
+
+  it('a revoked AppRole: the signer is unavailable until it is back', async (test) => {
+    const { vault, open } = await startRig(test);
+    const signer = await open();
+    vault.revokeTokens();
+    vault.isRoleRevoked = true;
+    await assert.rejects(requireValid(signer, randomBytes(32)), {
+      reason: 'SIGNER_UNAVAILABLE',
+      message: 'signer s cannot sign now: Vault Transit refuses to sign with this key',
+    });
+  });
+
+  it('a rotated key: the version with the configured public key goes on signing', async (test) => {
+    const { vault, open } = await startRig(test);
+    const signer = await open();
+    vault.transit.get('transit/keys/app')?.versions.push(fakeKey('ed25519'));
+    await requireValid(signer, randomBytes(32));
+  });
+
+  it('a policy that only allows to sign is enough', async (test) => {
+    const { vault, open } = await startRig(test);
+    vault.mayReadKeys = false;
+    await requireValid(await open(), randomBytes(32));
+  });
+
+  it('another public key than the configured one is refused, and a key of another type', async (test) => {
+    const { vault, provider } = await startRig(test);
+    const key = vault.transit.get('transit/keys/app');
+    assert.ok(key !== undefined);
+    const right = key.versions.splice(0);
+    key.versions.push(fakeKey('ed25519'));
+    const shown = Buffer.from(key.versions[0]?.publicKey.bytes ?? []).toString('base64');
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+      problem: 'refused',
+      message: `pubkey is ${Buffer.from(right[0]?.publicKey.bytes ?? []).toString('base64')}, but the key has the public key ${shown}`,
+    });
+    key.type = 'ecdsa-p256';
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+      message:
+        'the key is of type ecdsa-p256; Vault Transit signs for Stellar and Solana with ed25519 keys, and has no secp256k1 keys for EVM networks',
+    });
+  });
+
+  for (const [status, problem] of [
+    [429, 'throttled'],
+    [500, 'unreachable'],
+    [503, 'unreachable'],
+    [400, 'refused'],
+    [307, 'refused'],
+  ] as const)
+    it(`HTTP ${status}: is ${problem}, and its text does not contain the credentials`, async (test) => {
+      const { vault, provider, open } = await startRig(test);
+      await open();
+      vault.intercept = ({ headers }, response) => {
+        const text = `you sent ${headers['x-vault-token']} for ${vault.roleId}`;
+        response.writeHead(status, { 'retry-after': '2', location: 'http://127.0.0.1:9/' }).end(text);
+        return true;
+      };
+      await assert.rejects(provider.sign(randomBytes(32), AbortSignal.timeout(5_000)), {
+        problem,
+        retryAfterMs: 2_000,
+        message: `HTTP ${status}: you sent [secret] for [secret]`,
+      });
+    });
+});
