@@ -19,7 +19,7 @@ import { median } from './table.js';
 
 const callers = 64;
 const warmUpMs = 2_000;
-/** So many sends before the first measured one: until then the compilers are measured. */
+/** The number of sends before the first measured one: until then the compilers are measured. */
 const unmeasuredSends = 6_000;
 
 const { values: options, positionals: names } = parseArgs({
@@ -101,7 +101,7 @@ async function compareRow(row: string, old: Contender, own: Contender): Promise<
     for (const { one, ...at } of contenders) await cpuOf(at, one, warmUpMs);
     const samples = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
     for (let round = 0; round < rounds; round += 1) {
-      // Every second round backwards, so that no one always comes after the same neighbour.
+      // Every second round backwards, so that each comes after both of its neighbours.
       for (const { name, one, ...at } of round % 2 === 0 ? contenders : contenders.toReversed()) {
         samples.get(name)?.push(await cpuOf(at, one, 50));
       }

@@ -37,12 +37,13 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },
   'api/services': { rooms: ['core', 'gen', 'codec', 'api/contract'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
+  'api/unary': { rooms: ['api/http'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/rpc': {
-    rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http'],
+    rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'],
   },
   'api/rest': {
-    rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http'],
+    rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect'],
   },
   api: { rooms: ['core', 'api/contract', 'api/http', 'api/guards', 'api/rpc', 'api/rest'], packages: ['@connectrpc/connect'] },

@@ -1,14 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
-import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  type ContextValues,
-  createConnectRouter,
-  createContextKey,
-  type Interceptor,
-} from '@connectrpc/connect';
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextKey, type Interceptor } from '@connectrpc/connect';
 import { type Compression, createAsyncIterable, type UniversalHandler } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { StrictFields } from '../../codec/strict-fields.js';
@@ -17,16 +9,17 @@ import { DomainError } from '../../core/errors.js';
 import { limitParallel } from '../../core/limit-parallel.js';
 import type { Log } from '../../core/ports/log.js';
 import { callKey } from '../contract/call.js';
-import { isUnary, UnaryContext } from '../contract/dispatch.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { bodyTooLarge, maxUnlimitedBodyBytes, tooManyValues } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
-import type { ApiRequest, ApiResponse } from '../http/header.js';
+import type { ApiResponse } from '../http/header.js';
+import { isUnary, UnaryContext } from '../unary/dispatch.js';
 import { discard, writeStream, writeUnaryAnswer } from './answers.js';
+import type { RpcExchange } from './exchange.js';
 import { refusedByConnect } from './refused-by-connect.js';
 import { bodyOf, callerLeft, countedBody } from './request-body.js';
-import { deadlineExceeded, hasOneRequest, type RpcHead } from './request-checks.js';
+import { deadlineExceeded, hasOneRequest } from './request-checks.js';
 import { strictJsonOptions } from './strict-json.js';
 import { asText, headersForConnect } from './text-encoding.js';
 import { compileUnaryEndpoint, isPlainUnary, serveUnary, type UnaryEndpoint } from './unary-calls.js';
@@ -70,18 +63,6 @@ export interface RpcAdapter {
   readonly handlers: ReadonlyMap<string, UniversalHandler>;
   /** Reads the body, calls the method and writes the answer. Never throws; calls `fail` if no answer has begun. */
   serve(handler: UniversalHandler, exchange: RpcExchange): void;
-}
-
-/** An RPC whose headers have been checked, and its response. */
-export interface RpcExchange {
-  readonly request: ApiRequest;
-  readonly response: ApiResponse;
-  readonly head: RpcHead;
-  /** The maximum size of a message in bytes. */
-  readonly maxBytes: number;
-  readonly values: ContextValues;
-  /** Answers with an error in the caller's own protocol. */
-  readonly fail: (error: DomainError) => void;
 }
 
 /**

@@ -11,15 +11,15 @@ import { contentTypeJson, contentTypeProto, setTrailerStatus } from '@connectrpc
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { callKey } from '../contract/call.js';
-import { composeDispatch, type Dispatch, type UnaryContext } from '../contract/dispatch.js';
 import { bodyTooLarge, tooManyValues } from '../contract/shared-errors.js';
 import { isGone } from '../http/answer.js';
 import { headerValuesOf } from '../http/header.js';
 import { readBytes } from '../http/read-bytes.js';
+import { composeDispatch, type Dispatch, type UnaryContext } from '../unary/dispatch.js';
 import { type AnswerWriter, completedTrailers, writeTrailersOnly } from './answers.js';
+import type { RpcExchange } from './exchange.js';
 import { refusalOf } from './refused-by-connect.js';
 import { checkedLength, envelopeBytes } from './request-body.js';
-import type { RpcExchange } from './rpc-adapter.js';
 import type { JsonOptions } from './strict-json.js';
 
 /*

@@ -22,7 +22,7 @@ export interface ConfirmationsDeps {
   readonly clock: DurationClock;
 }
 
-/** So many confirmations are proved one by one; the others follow from the block number. */
+/** At most this number of confirmations is proved one by one; the others follow from the block number. */
 const maxLinked = 64n;
 /** While no other endpoint shows the newest blocks, one is believed after this number of blocks and this long. */
 const aloneFor = { blocks: 8n, ms: 60_000 };
