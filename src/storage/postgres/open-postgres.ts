@@ -7,6 +7,7 @@ import { postgres } from '../dialect.js';
 import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
+import { requireOwnSession } from './own-session.js';
 import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
@@ -118,8 +119,9 @@ function openLocked(connectionString: string, locked: LockedWriter, log: Log): D
   };
 }
 
-/** Takes the instance lock of a database. Throws `DatabaseLockedError` if another process holds it. */
+/** Takes the instance lock of a database. Throws `DatabaseLockedError` if another process holds it, and if a pooler would give it to others. */
 export async function lockPostgres(connectionString: string, log: Log): Promise<LockedDatabase> {
+  await requireOwnSession(connectionString);
   const locked = await takePostgresLock(connectionString);
   return {
     migrate: () => migrateSchema(connectionString, locked.schema),

@@ -88,7 +88,8 @@ export async function connectPostgresWriter(
   }
 }
 
-async function connect(client: pg.Client): Promise<void> {
+/** Connects. Throws an error whose message is for the operator. */
+export async function connect(client: pg.Client): Promise<void> {
   try {
     await client.connect();
   } catch (cause) {
