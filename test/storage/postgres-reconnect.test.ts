@@ -3,6 +3,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { type Fate, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -161,6 +162,32 @@ describe('a PostgreSQL connection that is lost', () => {
     assert.notEqual(later?.pid, earlier?.pid);
     assert.deepEqual(await asAdmin(databaseUrl, `select 1 from pg_stat_activity where pid = ${earlier?.pid}`), []);
     assert.deepEqual(await storedIds(databaseUrl), ['one', 'two']);
+    assert.equal(isLost(), false);
+  });
+
+  it('an earlier connection that no longer holds the lock is left alone: a pooler may have given it to another client', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const earlier = await takePostgresLock(databaseUrl);
+    test.after(() => earlier.writer.end());
+    await earlier.writer.query('select pg_advisory_unlock_all()');
+    const later = await takePostgresLock(databaseUrl, { replaces: earlier.backend });
+    test.after(() => later.writer.end());
+    assert.equal((await earlier.writer.query('select 1')).rowCount, 1);
+  });
+
+  it('a batch that itself takes too long is not repeated', async (test) => {
+    const { databaseUrl, insert, isLost, isAway } = await opened(test, await server.newDatabase());
+    await asAdmin(
+      databaseUrl,
+      `create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+       create trigger slow before insert on transactions for each row when (new.id = 'slow') execute function slow()`,
+    );
+    const begunMs = performance.now();
+    await assert.rejects(insert('slow'), StoreAwayError);
+    assert.ok(performance.now() - begunMs < 20_000);
+    await waitFor('the connection to be back', () => !isAway() || undefined);
+    await insert('next');
+    assert.deepEqual(await storedIds(databaseUrl), ['next']);
     assert.equal(isLost(), false);
   });
 

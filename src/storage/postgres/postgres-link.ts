@@ -17,6 +17,8 @@ import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lo
 const patienceMs = 1_000;
 /** A batch that loses its connection this often in a row fails. */
 const maxLosses = 3;
+/** A batch that took so long before its connection was lost fails too: it may itself be what takes the time. */
+const longBatchMs = 5_000;
 /** Reconnecting is tried again after the first delay, which doubles up to the longest. */
 const reconnectDelayMs = { first: 50, longest: 1_000 };
 const reconnectTimeoutMs = 3_000;
@@ -161,6 +163,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
   const runBatch: RunBatch = async (lists) => {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
+      const begunMs = monotonicMs();
       const batch = randomUUID();
       const fence = token === null ? null : step(beginBatch, { number: 1, token, batch });
       try {
@@ -169,11 +172,12 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
         if (error instanceof NotOwnerError) throw lose(error);
         const isUnanswered = error instanceof UnansweredCommitError;
         if (!isUnanswered && session === current && !endsConnection(error)) throw error;
+        const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();
         if (isUnanswered && next.batchBefore === batch) return error.outcomes;
         // It is not written.
-        if (losses >= maxLosses) throw asStoreAway(isUnanswered ? error.cause : error);
+        if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered ? error.cause : error);
       }
     }
   };

@@ -34,7 +34,7 @@ async function schemaOf(client: pg.Client): Promise<string> {
 /** The server's process for one connection. */
 export interface Backend {
   readonly pid: number;
-  /** Exact text: a pid alone may belong to another process by now. */
+  /** Seconds since the epoch, as exact text: a pid alone may belong to another process by now. */
   readonly started: string;
 }
 
@@ -44,19 +44,23 @@ export interface LockedWriter extends PostgresWriter {
   readonly backend: Backend;
 }
 
+const started = 'extract(epoch from backend_start)::text';
+
 async function backendOf(client: pg.Client): Promise<Backend> {
-  const { rows } = await client.query<Backend>(
-    'select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()',
-  );
+  const { rows } = await client.query<Backend>(`select pid, ${started} as started from pg_stat_activity where pid = pg_backend_pid()`);
   const [backend] = rows;
   if (backend === undefined) throw new Error('pg_stat_activity does not show the own connection');
   return backend;
 }
 
-/** Ends a connection of this process on the server. After it, nothing that it sent can be written any more. */
-async function endBackend(client: pg.Client, { pid, started }: Backend): Promise<void> {
-  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_start::text = $2';
-  await client.query(end, [pid, started]);
+/**
+ * Ends an earlier connection of this process on the server if it still holds the lock. Without the lock, it may serve another client now: a pooler gives
+ * the connections of the server away again.
+ */
+async function endHolder(client: pg.Client, earlier: Backend): Promise<void> {
+  const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and locktype = 'advisory' and classid = $3 and granted)`;
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and ${started} = $2 and ${isHolder}`;
+  await client.query(end, [earlier.pid, earlier.started, lockNumber]);
 }
 
 /** How to take the lock. */
@@ -76,7 +80,7 @@ export async function takePostgresLock(connectionString: string, options: LockOp
   const { writer, lost } = connected;
   try {
     const schema = await schemaOf(writer);
-    if (options.replaces !== undefined) await endBackend(writer, options.replaces);
+    if (options.replaces !== undefined) await endHolder(writer, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await holderOf(writer));
