@@ -290,6 +290,29 @@ const stellarRows: readonly Row[] = [
     fields: ['transaction_xdr', 'valid_until'],
   },
   {
+    what: 'a Stellar transaction with neither operations nor an envelope: its memo and its account are judged',
+    rest: post(sends, {
+      network: 'local',
+      memo: { type: 'text', value: 'm'.repeat(29) },
+      source_account: payment.destination,
+      valid_until: past,
+    }),
+    rpc: {
+      method: sendTransaction,
+      message: {
+        relayer_id: 'r1',
+        stellar: { network: 'local', memo: { text: 'm'.repeat(29) }, source_account: payment.destination, valid_until: past },
+      },
+    },
+    fields: ['valid_until', 'operations', 'source_account', 'memo.value'],
+    protoFields: ['stellar.valid_until', 'stellar.operations', 'stellar.source_account', 'stellar.memo.text'],
+  },
+  {
+    what: 'a Stellar envelope of a wrong type: the memo is judged, because it is wrong in every transaction',
+    rest: post(sends, { network: 'local', transaction_xdr: 5, memo: { type: 'text', value: 'm'.repeat(29) } }),
+    fields: ['transaction_xdr', 'memo.value'],
+  },
+  {
     what: 'operations of a wrong type: nothing is called missing or out of place',
     rest: post(sends, { network: 'local', operations: 5, memo: { type: 'text', value: 'm' }, source_account: payment.destination }),
     fields: ['operations'],

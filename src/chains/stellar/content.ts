@@ -110,8 +110,7 @@ function fromEnvelope(request: StellarRequest, context: ContentContext): Content
   const { isRefused = nothingRefused } = context;
   // A field of these that was refused decides what the others mean.
   const undecided = ['operations', 'transaction_xdr', 'fee_bump'].find(isRefused);
-  if (undecided !== undefined) throw invalidField(undecided, 'is required to read the rest');
-  if (xdrText === undefined) throw invalidField('operations', 'is required if transaction_xdr is absent');
+  if (undecided !== undefined || xdrText === undefined) return withoutKind(request, context, undecided);
   const elsewhere = 'applies only to operations; transaction_xdr has its own';
   const { envelope } = readAll({
     memo: () => {
@@ -130,6 +129,20 @@ function fromEnvelope(request: StellarRequest, context: ContentContext): Content
       ? feeBumpContentFromEnvelope(envelope, { account, networkId: networkIdOf(network.passphrase) }, maxFeeStroops)
       : ownContentFromEnvelope(envelope, account, maxFeeStroops);
   return { content, untilMs: maxTimeS === null ? null : maxTimeS * 1000n };
+}
+
+/** Refuses a request that has neither operations nor an envelope, or whose kind a refused field decides. Judges what is wrong in both kinds. */
+function withoutKind(request: StellarRequest, context: ContentContext, undecided: string | undefined): never {
+  const refuse = (): never => {
+    if (undecided !== undefined) throw invalidField(undecided, 'is required to read the rest');
+    throw invalidField('operations', 'is required if transaction_xdr is absent');
+  };
+  const { kind } = readAll({
+    kind: refuse,
+    sourceAccount: () => (undecided === undefined ? readSourceAccount(request.sourceAccount, context) : null),
+    memo: () => memoFrom(request.memo),
+  });
+  return kind;
 }
 
 function readEnvelope(text: string, { nowMs }: ContentContext): Envelope {
