@@ -15,20 +15,26 @@ import {
   defaultPolicies,
   type RelayerPolicies,
 } from '../core/relayer/relayer.js';
-import type { NewRelayer } from '../core/relayer/relayers.js';
+import type { NewRelayer, RelayerDraft } from '../core/relayer/relayers.js';
 
 /** Returns the relayer that a request asks for. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest): NewRelayer {
-  const { id, name, network, paused, signerId, notificationId, customRpcUrls } = request;
-  const networkType = networkTypeFromProto(request.networkType);
+  const draft = relayerDraftFromProto(request);
+  const { networkType } = draft;
   if (networkType === undefined) throw invalidField('network_type', 'is required');
+  return { ...draft, networkType, policies: policiesFromProto(networkType, request.policies) };
+}
+
+/** Returns what can be checked of a request that was refused. */
+export function relayerDraftFromProto(request: CreateRelayerRequest): RelayerDraft {
+  const { id, name, network, paused, policies, signerId, notificationId, customRpcUrls } = request;
   return {
     id,
     name,
-    networkType,
+    networkType: networkTypeFromProto(request.networkType),
     network,
     paused,
-    policies: policiesFromProto(networkType, request.policies),
+    policies: policies.case === undefined ? undefined : valuesOf(policies),
     signerId,
     notificationId: notificationId || null,
     customRpcUrls: customRpcUrls.map(rpcUrlFromProto),

@@ -53,6 +53,15 @@ export async function withFurther(refusal: DomainError, check: (isRefused: IsRef
   return refusal;
 }
 
+/** Reads; a refusal gets the violations that `check` finds in other fields, as `withFurther` adds them. */
+export async function orWithFurther<T>(read: () => T, check: (isRefused: IsRefused) => unknown): Promise<T> {
+  try {
+    return read();
+  } catch (error) {
+    throw isAboutFields(error) ? await withFurther(error, check) : error;
+  }
+}
+
 function isAboutFields(error: unknown): error is DomainError {
   return error instanceof DomainError && error.kind === 'invalid' && error.fields.length > 0;
 }

@@ -19,7 +19,7 @@ import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 interface Row {
   readonly what: string;
   /** The same request as REST and as RPC; a body that only one of them can express has only that one. */
-  readonly rest?: { readonly verb: string; readonly path: string; readonly body: object };
+  readonly rest?: { readonly verb: string; readonly path: string; readonly body?: object };
   readonly rpc?: { readonly method: DescMethodUnary; readonly message: JsonValue };
   /** The fields by their paths in REST. */
   readonly fields: readonly string[];
@@ -187,6 +187,45 @@ const evmRows: readonly Row[] = [
       message: { network_id: 'evm:local', rpc_urls: [{ url: 'https://a/***' }, { url: 'ws://b' }, { url: 'https://c', weight: 101 }] },
     },
     fields: ['rpc_urls[1].url', 'rpc_urls[2].weight', 'rpc_urls[0].url'],
+  },
+  {
+    what: 'a relayer without a network type: what does not depend on it',
+    rest: post('/api/v1/relayers', { id: 'a b', name: 'n', network: 'local', signer_id: 'nobody', notification_id: 'nobody' }),
+    rpc: {
+      method: RelayerService.method.createRelayer,
+      message: { name: 'n', network: 'local', signer_id: 'nobody', notification_id: 'nobody', custom_rpc_urls: [{ url: 'https://a/***' }] },
+    },
+    fields: ['network_type', 'id', 'signer_id', 'notification_id'],
+    protoFields: ['network_type', 'custom_rpc_urls[0].url', 'signer_id', 'notification_id'],
+  },
+  {
+    what: 'a relayer with the policies of another network: these, and what else is wrong',
+    rpc: {
+      method: RelayerService.method.createRelayer,
+      message: {
+        name: 'n',
+        network: 'nowhere',
+        network_type: 'NETWORK_TYPE_STELLAR',
+        signer_id: 'nobody',
+        evm: { gas_price_cap: '0' },
+      },
+    },
+    fields: ['policies', 'network', 'signer_id'],
+    protoFields: ['evm', 'network', 'signer_id'],
+  },
+  {
+    what: 'query parameters: wrong ones, an unknown one, and one that is not encoded',
+    rest: { verb: 'GET', path: `${sends}?page=0&per_page=x&status=lost&pag=1&a=%zz` },
+    fields: ['pag', 'page', 'per_page', 'status', 'the query'],
+    reason: 'FIELD_UNKNOWN',
+  },
+  {
+    what: 'a list: pages that cannot be, and those that are asked for in two ways',
+    rpc: {
+      method: TransactionService.method.listTransactions,
+      message: { relayer_id: 'r1', page: 1, per_page: 1, page_size: 0, page_token: 'x' },
+    },
+    fields: ['page_size', 'page_token'],
   },
   {
     what: 'a signer: its id, and what only its checks can tell',
@@ -377,7 +416,7 @@ interface Served {
 async function check({ ask }: Served, askers: readonly RpcAsker[], row: Row): Promise<void> {
   const { rest, rpc, fields, protoFields = fields, reason = 'FIELD_INVALID' } = row;
   if (rest !== undefined) {
-    const { status, headers, text } = await ask(rest.verb, rest.path, { body: JSON.stringify(rest.body) });
+    const { status, headers, text } = await ask(rest.verb, rest.path, rest.body && { body: JSON.stringify(rest.body) });
     assert.equal(`${status} ${headers['x-error-reason']}`, `400 ${reason}`, text);
     assertNames(JSON.parse(text).error, fields);
   }

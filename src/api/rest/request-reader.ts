@@ -5,7 +5,6 @@ import type { CodecCompiler } from '../../codec/message-codec.js';
 import { maskPathsOf, type ObjectCodec, readObject } from '../../codec/object-codec.js';
 import type { Properties, Reading } from '../../codec/reading.js';
 import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
-import { invalidField } from '../../core/errors.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { compileIfMatch } from './if-match.js';
@@ -24,8 +23,7 @@ export interface RequestParts {
 }
 
 /**
- * Reads a request into its message. Notes in `reading` what does not fit; the message lacks those values. Throws if the query is not
- * percent-encoded UTF-8.
+ * Reads a request into its message. Notes in `reading` what does not fit; the message lacks those values.
  */
 export type RequestReader = (parts: RequestParts, reading: Reading) => Message;
 
@@ -73,16 +71,13 @@ function pathVariable(plan: MethodPlan, name: string): { readonly field: DescFie
   return { field, read: textReaderOf(field) };
 }
 
-/**
- * Compiles the reader of a query string into these fields; with none, every parameter is unknown. Throws if it is not percent-encoded
- * UTF-8; every other problem is noted.
- */
+/** Compiles the reader of a query string into these fields; with none, every parameter is unknown. Every problem is noted. */
 function compileQuery(fields: readonly DescField[]): (query: string, target: Properties, reading: Reading) => void {
   const readers = new Map(fields.map((field) => [restNameOf(field), { field, read: textReaderOf(field) }]));
   return (query, target, reading) => {
     if (query === '') return;
     const seen = new Set<string>();
-    for (const [name, text] of parametersOf(query)) {
+    for (const [name, text] of parametersOf(query, reading)) {
       const reader = readers.get(name);
       if (reader === undefined) {
         reading.refuseUnknown('', name, readers.keys(), 'query parameter');
@@ -102,20 +97,27 @@ function compileQuery(fields: readonly DescField[]): (query: string, target: Pro
   };
 }
 
-function parametersOf(query: string): [name: string, value: string][] {
-  return query
-    .split('&')
-    .filter((part) => part !== '')
-    .map((part) => {
-      const at = part.indexOf('=');
-      return at === -1 ? [decoded(part), ''] : [decoded(part.slice(0, at)), decoded(part.slice(at + 1))];
-    });
+/** Returns the parameters of a query. Notes once if some are not percent-encoded UTF-8, and leaves them out. */
+function parametersOf(query: string, reading: Reading): [name: string, value: string][] {
+  const parameters: [name: string, value: string][] = [];
+  let isEncoded = true;
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const at = part.indexOf('=');
+    const name = decoded(at === -1 ? part : part.slice(0, at));
+    const value = at === -1 ? '' : decoded(part.slice(at + 1));
+    if (name === undefined || value === undefined) isEncoded = false;
+    else parameters.push([name, value]);
+  }
+  if (!isEncoded) reading.refuse('the query', 'must be percent-encoded UTF-8');
+  return parameters;
 }
 
-function decoded(text: string): string {
+/** Returns undefined for a text that is not percent-encoded UTF-8. */
+function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw invalidField('the query', 'must be percent-encoded UTF-8');
+    return undefined;
   }
 }

@@ -2,6 +2,7 @@ import { create, type DescMessage, type Message, toBinary } from '@bufbuild/prot
 import { type Pagination, PaginationSchema } from '../../../gen/relayer/v1/common_pb.js';
 import { invalidField } from '../../core/errors.js';
 import type { PageOf, PageQuery } from '../../core/ports/store.js';
+import { readAll } from '../../core/read-all.js';
 import type { Call } from '../contract/call.js';
 
 /** The maximum number of items on a page. */
@@ -32,15 +33,30 @@ export interface Page {
   readonly perPage: number;
 }
 
+/** Checks which page a request asks for. Throws `FIELD_INVALID` with everything that is wrong. */
+export function checkPage({ page, perPage, pageSize, pageToken }: PageRequest): void {
+  const isPositive = (field: string, value: number | undefined) => () => {
+    if (value !== undefined && value < 1) throw invalidField(field, 'must be at least 1');
+  };
+  readAll({
+    page: isPositive('page', page),
+    perPage: isPositive('per_page', perPage),
+    pageSize: isPositive('page_size', pageSize),
+    bothSizes: () => {
+      if (perPage !== undefined && pageSize !== undefined) throw invalidField('page_size', 'cannot be combined with per_page');
+    },
+    bothPlaces: () => {
+      if (page !== undefined && pageToken) throw invalidField('page_token', 'cannot be combined with page');
+    },
+  });
+}
+
 /** Returns the page that a request asks for. Limits it to 100 items, with a warning to the call. Throws `FIELD_INVALID`. */
 export function pageOf(request: PageRequest, call: ListCall): Page {
+  checkPage(request);
   const { page: currentPage = 1, pageToken } = request;
-  if (request.perPage !== undefined && request.pageSize !== undefined) throw invalidField('page_size', 'cannot be combined with per_page');
-  if (request.page !== undefined && pageToken) throw invalidField('page_token', 'cannot be combined with page');
   const name = request.pageSize === undefined ? 'per_page' : 'page_size';
   const wanted = request.pageSize ?? request.perPage ?? defaultPerPage;
-  if (currentPage < 1) throw invalidField('page', 'must be at least 1');
-  if (wanted < 1) throw invalidField(name, 'must be at least 1');
   if (wanted > maxPerPage) call.warnings.push({ level: 'warn', message: `${name} is at most ${maxPerPage}; ${maxPerPage} was used` });
   const perPage = Math.min(wanted, maxPerPage);
   const limit = call.fieldNames === 'proto' ? perPage + 1 : perPage;

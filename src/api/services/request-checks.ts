@@ -5,7 +5,7 @@ import { NotificationService } from '../../../gen/relayer/v1/notification_servic
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { type SendTransactionRequest, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { newRelayerFromProto, rpcUrlFromProto } from '../../codec/relayer-values.js';
+import { rpcUrlFromProto } from '../../codec/relayer-values.js';
 import { checkNewApiKey } from '../../core/access/api-keys.js';
 import { checkNodeUrls } from '../../core/network/node-urls.js';
 import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
@@ -15,14 +15,27 @@ import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers
 import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { newApiKeyFromProto } from './api-keys/api-key-service.js';
+import { checkPage } from './list-page.js';
 import type { NotificationServiceDeps } from './notifications/notification-service.js';
 import { relayerChangeFromProto } from './relayers/relayer-change.js';
-import type { RelayerServiceDeps } from './relayers/relayer-service.js';
+import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-service.js';
 import { keyFrom } from './signers/signer-service.js';
 import { contentRequestOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
 export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
+
+/** The methods whose requests ask for a page. */
+const lists: readonly DescMethod[] = [
+  TransactionService.method.listTransactions,
+  TransactionService.method.listAttempts,
+  RelayerService.method.listRelayers,
+  NotificationService.method.listNotifications,
+  NotificationService.method.listDeliveries,
+  SignerService.method.listSigners,
+  NetworkService.method.listNetworks,
+  ApiKeyService.method.listApiKeys,
+];
 
 /** Creates the checks of the methods whose services check more than the definitions say. */
 export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMethod, RequestCheck> {
@@ -34,13 +47,14 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
     checkOf(TransactionService.method.replaceTransaction, checkContent),
     checkOf(NotificationService.method.createNotification, (request) => checkNotificationParts(request, deps)),
     checkOf(NotificationService.method.updateNotification, (request) => checkNotificationParts(request, deps)),
-    checkOf(RelayerService.method.createRelayer, (request) => checkNewRelayer(deps, newRelayerFromProto(request))),
+    checkOf(RelayerService.method.createRelayer, async (request) => checkNewRelayer(deps, await readNewRelayer(deps, request))),
     checkOf(
       RelayerService.method.updateRelayer,
       (request, { relayer }, isRefused) => relayer && checkRelayerChange(deps, relayerChangeFromProto(relayer, request, isRefused)),
     ),
     checkOf(SignerService.method.createSigner, keyFrom),
     checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) => checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), deps.nodeUrls)),
+    ...lists.map((method): [DescMethod, RequestCheck] => [method, checkPage as RequestCheck]),
     checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),
   ]);
 }

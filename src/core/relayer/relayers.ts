@@ -59,8 +59,8 @@ export interface NewRelayer {
 export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
   const { store, ids, secretBox, registry, exclusively } = deps;
   return exclusively(async () => {
-    const checked = await checkNewRelayer(deps, wanted);
-    const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted, checked);
+    await checkNewRelayer(deps, wanted);
+    const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
@@ -69,23 +69,26 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
   });
 }
 
-/** The entries that a requested relayer refers to. */
-interface CheckedRelayer {
-  readonly network: Network;
-  readonly signer: Signer;
-}
+/** A relayer as requested, whose network type and policies may be missing because they were refused. */
+export type RelayerDraft = Omit<NewRelayer, 'networkType' | 'policies'> & {
+  readonly networkType: NetworkType | undefined;
+  readonly policies: RelayerPolicies | undefined;
+};
 
-/** Checks a requested relayer, except that its id and its account are free. Throws `FIELD_INVALID` naming every field that is wrong. */
+/**
+ * Checks a requested relayer, except that its id and its account are free, as far as its network type is known. Throws `FIELD_INVALID` naming
+ * every field that is wrong.
+ */
 export async function checkNewRelayer(
   deps: Pick<RelayerDeps, 'store' | 'networks' | 'signers' | 'nodeUrls'>,
-  wanted: NewRelayer,
-): Promise<CheckedRelayer> {
-  const { id, networkType, network, signerId, notificationId } = wanted;
+  draft: RelayerDraft,
+): Promise<void> {
+  const { id, name, networkType, network, policies, signerId, notificationId, customRpcUrls } = draft;
   const hasNotification = await isNotification(deps.store, notificationId);
-  return readAll({
+  readAll({
     id: () => id === undefined || entryIdFromText(id),
-    parts: () => checkRelayerParts(wanted, deps.nodeUrls),
-    network: () => findNetwork(deps, networkType, network),
+    parts: () => checkRelayerParts({ name, customRpcUrls, ...(policies && { policies }) }, deps.nodeUrls),
+    network: () => networkType && findNetwork(deps, networkType, network),
     signer: () => findSigner(deps, networkType, signerId),
     notification: () => requireNotification(hasNotification),
   });
@@ -97,9 +100,12 @@ function findNetwork({ networks }: Pick<RelayerDeps, 'networks'>, type: NetworkT
   return network;
 }
 
-function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType, id: string): Signer {
+function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType, id: string): Signer;
+function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType | undefined, id: string): Signer | undefined;
+function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType | undefined, id: string): Signer | undefined {
   const held = signers.find(id);
   if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
+  if (type === undefined) return undefined;
   const signer = held.on(curveOf(type));
   if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(type)} key`);
   return signer;
@@ -109,9 +115,10 @@ async function relayerFrom(
   deps: RelayerDeps,
   id: string,
   wanted: NewRelayer,
-  { network, signer }: CheckedRelayer,
 ): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
   const { name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
+  const network = findNetwork(deps, networkType, wanted.network);
+  const signer = findSigner(deps, networkType, signerId);
   const address = await deps.accountOf(networkType, signer);
   const relayer: Relayer = {
     id,

@@ -1,18 +1,27 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
+  type CreateRelayerRequest,
   type JsonRpcAnswer,
   JsonRpcAnswerSchema,
   type Relayer,
   RelayerSchema,
   RelayerService,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { newRelayerFromProto } from '../../../codec/relayer-values.js';
+import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
 import { mayUseRelayer } from '../../../core/access/principal.js';
+import { orWithFurther } from '../../../core/read-all.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
 import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
-import { createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
+import {
+  checkNewRelayer,
+  createRelayer,
+  deleteRelayer,
+  type NewRelayer,
+  type RelayerDeps,
+  updateRelayer,
+} from '../../../core/relayer/relayers.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
@@ -38,9 +47,8 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       return { relayers, ...rest };
     },
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, _context, saveResponse) => {
-      const relayer = await createRelayer(deps, newRelayerFromProto(request), (created) =>
-        saveResponse({ relayer: protoOfRelayer(created) }),
-      );
+      const wanted = await readNewRelayer(deps, request);
+      const relayer = await createRelayer(deps, wanted, (created) => saveResponse({ relayer: protoOfRelayer(created) }));
       return { relayer: protoOfRelayer(relayer) };
     }),
     async updateRelayer(request, context) {
@@ -68,6 +76,14 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       return { answer: protoOfAnswer(answered) };
     },
   };
+}
+
+/** Returns the relayer that a request asks for. Throws `FIELD_INVALID`; if the request cannot be read, with what else is wrong in it. */
+export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest): Promise<NewRelayer> {
+  return orWithFurther(
+    () => newRelayerFromProto(request),
+    () => checkNewRelayer(deps, relayerDraftFromProto(request)),
+  );
 }
 
 const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: protoOfRelayer, idOf: ({ id }) => id };
