@@ -74,7 +74,7 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
   return {
     async of(attempts) {
       const { outcomes: believed } = await read(attempts, 'head');
-      for (const { hash } of attempts) if (!isLost(believed.get(hash))) doubted.delete(hash);
+      for (const { hash } of attempts) if (believed.get(hash)?.kind !== 'dead') doubted.delete(hash);
       const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
       if (doubtful.size === 0) return believed;
       // Attempts around the same inner transaction are distinguished only if all are asked for.
@@ -83,7 +83,8 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
       for (const [hash, outcome] of believed) {
         if (!isLost(outcome)) continue;
         const agreed = combined(outcome, second?.outcomes.get(hash));
-        const isBelieved = !isLost(agreed) || !rpc.isSingle() || (second !== null && isLasting(hash, second.ledger));
+        // The lane itself has patience with an unknown outcome.
+        const isBelieved = agreed.kind !== 'dead' || !rpc.isSingle() || (second !== null && isLasting(hash, second.ledger));
         outcomes.set(hash, isBelieved ? agreed : { kind: 'open' });
       }
       return outcomes;
@@ -107,6 +108,7 @@ function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): Att
 /** What one endpoint shows. */
 interface Views {
   readonly outcomes: ReadonlyMap<string, AttemptOutcome>;
+  /** Its newest ledger when it looked for lost attempts; 0 if there was none to look for. */
   readonly ledger: bigint;
 }
 
@@ -117,13 +119,15 @@ async function readFrom(
 ): Promise<Views> {
   // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
   const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], by);
+  const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
   const { method, params, read } = latestLedgerCall;
-  const { number: ledger, timestampMs } = await rpc.ask(method, params, read, { first: by });
+  const closeTimeMs = isBounded ? ((await rpc.ask(method, params, read, { first: by })).timestampMs ?? clock.nowMs()) : 0;
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
-  const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), timestampMs ?? clock.nowMs()));
+  const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
   const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), by);
   const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
   for (const attempt of due) outcomes.set(attempt.hash, outcomeOf(attempt, views, accountOfAttempt(attempt)));
+  const ledger = [...views.values()].reduce((max, { latestLedger }) => (latestLedger > max ? latestLedger : max), 0n);
   return { outcomes, ledger };
 }
 
