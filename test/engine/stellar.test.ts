@@ -77,6 +77,24 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 5_000_000n - 100n);
   });
 
+  it('valid_until: of 60 payments sent at once none expires while it waits for its turn', async (test) => {
+    const rig = await start(test, { accounts, hasOneClock: true });
+    const sent = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => rig.send({ operations: [payment(receiver, BigInt(index + 1))] })),
+    );
+    assert.ok(sent.every(({ transaction }) => transaction.validUntilMs === null));
+    for (const { transaction } of sent) {
+      await rig.untilWaiting(transaction.id);
+      const { validUntilMs } = (await rig.view(transaction.id)).transaction;
+      assert.ok(validUntilMs !== null && validUntilMs > rig.clock.nowMs() + 110_000 && validUntilMs <= rig.clock.nowMs() + 120_000);
+      // One transaction of the account fits into each ledger.
+      rig.clock.moveOn(5_000);
+      rig.node.ledger.pass(5);
+      rig.node.ledger.close();
+    }
+    for (const { transaction } of sent) await rig.until(transaction.id, 'confirmed');
+  });
+
   it('payments go one after the other in the sequence of the account', async (test) => {
     const rig = await start(test, { accounts });
     const ids = [];

@@ -69,21 +69,35 @@ interface EngineParts {
   /** What the engine gets instead of `chain`. */
   readonly engineChain?: Chain;
   makeBlock(): unknown;
+  /** Default: the engine's own. */
+  readonly clock?: MovableClock;
   /** Stops the node. */
   stopNode?(): Promise<void>;
 }
 
-async function startEngine({ folder, relayer, signer, chain, engineChain = chain, makeBlock, stopNode }: EngineParts): Promise<EngineRig> {
-  const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
-  const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
+function createMovableClock(): MovableClock {
   let aheadMs = 0;
-  const clock: MovableClock = {
+  return {
     nowMs: () => Date.now() + aheadMs,
     elapsedMs: () => monotonicMs() + aheadMs,
     moveOn: (ms) => {
       aheadMs += ms;
     },
   };
+}
+
+async function startEngine({
+  folder,
+  relayer,
+  signer,
+  chain,
+  engineChain = chain,
+  makeBlock,
+  clock = createMovableClock(),
+  stopNode,
+}: EngineParts): Promise<EngineRig> {
+  const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
+  const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
@@ -244,6 +258,8 @@ export interface StellarRigOptions extends StellarOptions {
   readonly policies?: Partial<StellarPolicies>;
   /** Default: 100 XLM. */
   readonly fundsStroops?: bigint;
+  /** True if `clock` is that of the chain, too: then attempts get their time bounds by it. */
+  readonly hasOneClock?: boolean;
   /** The number of nodes of the ledger; default 1. The first one is asked first. */
   readonly nodeCount?: number;
   /** What the engine gets instead of the chain. */
@@ -263,7 +279,16 @@ export interface StellarRig extends EngineRig {
 
 /** Starts the engine on a local ledger of its own, with one relayer whose key is new. */
 export async function startStellarRig(options: StellarRigOptions): Promise<StellarRig> {
-  const { folder, policies, fundsStroops = 1_000_000_000n, nodeCount = 1, accounts = {}, changed = (chain) => chain, ...more } = options;
+  const {
+    folder,
+    policies,
+    fundsStroops = 1_000_000_000n,
+    nodeCount = 1,
+    accounts = {},
+    changed = (chain) => chain,
+    hasOneClock,
+    ...more
+  } = options;
   const key = stellarKey();
   const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
   const others = await Promise.all(Array.from({ length: nodeCount - 1 }, () => startStellar({ ledger: node.ledger })));
@@ -272,10 +297,12 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
   const relayer = stellarRelayer(key.address, policies, { rpcUrls });
   const { network } = relayer;
   if (network.type !== 'stellar') throw new Error('the relayer is on Stellar');
-  const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const clock = createMovableClock();
+  const ofChain = hasOneClock === true ? { clock } : {};
+  const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog, ...ofChain });
   const makeBlock = () => node.ledger.close();
   const stopNode = async () => void (await Promise.all(nodes.map((one) => one.stop())));
-  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock, stopNode });
+  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock, clock, stopNode });
   return {
     ...rig,
     node,

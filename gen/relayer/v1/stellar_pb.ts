@@ -62,7 +62,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * The time after which the transaction expires; not in the past. In REST RFC 3339, or Unix seconds in decimal digits.
-   * Absent: two minutes for `operations`, otherwise as in the envelope; on a replacement: unchanged.
+   * Absent: two minutes from the signature on for `operations`, otherwise as in the envelope; on a replacement: unchanged.
    *
    * @generated from field: optional google.protobuf.Timestamp valid_until = 6;
    */

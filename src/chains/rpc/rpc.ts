@@ -62,7 +62,7 @@ export interface Rpc {
   ): Promise<T>;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
-  /** True if only one endpoint is configured: its answers can only be confirmed by its own later answers. */
+  /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
   isSingle(): boolean;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;

@@ -31,7 +31,7 @@ export interface ContentContext {
 /** A checked request. `validUntilMs` is null for no limit, or for the limit of the replaced content. */
 export type ReadContent = Wanted & { readonly content: StellarContent };
 
-/** How long `operations` are valid if the request has no `valid_until`. */
+/** How long `operations` are valid from their signature on if the request has no `valid_until`. */
 const defaultValidityMs = 120_000;
 
 /** Reads and checks a request without asking a node. Throws `DomainError` (400) naming every field that is wrong. */
@@ -45,9 +45,16 @@ export function contentFromRequest(request: StellarRequest, context: ContentCont
   });
   requireSameKind(read.content, earlier);
   requireFee(read.content, policies);
-  const hasOperations = request.operations.length > 0;
-  const defaultUntilMs = hasOperations && earlier === null ? nowMs + defaultValidityMs : null;
-  return { content: read.content, validUntilMs: earliest(validUntilMs, read.untilMs) ?? defaultUntilMs };
+  const { content } = read;
+  const validityMs = earlier === null ? (request.operations.length > 0 ? defaultValidityMs : null) : validityOf(earlier);
+  return {
+    content: content.kind === 'operations' ? { ...content, validityMs } : content,
+    validUntilMs: earliest(validUntilMs, read.untilMs),
+  };
+}
+
+function validityOf(content: StellarContent): number | null {
+  return content.kind === 'operations' ? content.validityMs : null;
 }
 
 function requireNetwork(name: string | undefined, { network }: ContentContext): void {
@@ -83,6 +90,7 @@ function fromOperations(request: StellarRequest, context: ContentContext): Stell
       sorobanData: null,
       minTimeS: 0n,
       maxTimeS: null,
+      validityMs: null,
       maxFeeStroops: request.maxFeeStroops ?? null,
     },
     { operations: 'operations', memo: 'memo', sourceAccount: 'source_account' },

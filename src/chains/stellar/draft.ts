@@ -126,7 +126,8 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if (minTimeS * 1000n > BigInt(drafting.clock.nowMs())) {
     return { refused: 'reverts', sentence: `its time bounds begin at ${minTimeS} (Unix seconds)`, lasting: false };
   }
-  const limitS = isFiller || validUntilMs === null ? null : BigInt(Math.floor(validUntilMs / 1000));
+  const untilMs = validUntilMs ?? (content.validityMs === null ? null : drafting.clock.nowMs() + content.validityMs);
+  const limitS = isFiller || untilMs === null ? null : BigInt(Math.floor(untilMs / 1000));
   const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
   const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;

@@ -79,6 +79,7 @@ export function fillerOf(account: string): StellarOperationsContent {
     sorobanData: null,
     minTimeS: 0n,
     maxTimeS: null,
+    validityMs: null,
     maxFeeStroops: null,
   };
 }
@@ -116,6 +117,7 @@ export function ownContentFromEnvelope(envelope: Envelope, account: string, maxF
       sorobanData: sorobanData?.toXDR('base64') ?? null,
       minTimeS,
       maxTimeS,
+      validityMs: null,
       maxFeeStroops,
     },
     { operations: field, memo: field, sourceAccount: field },

@@ -107,6 +107,8 @@ export interface StellarOperationsContent {
   readonly minTimeS: bigint;
   /** Unix seconds after which it is not valid, in addition to the transaction's `validUntilMs`; null: no limit. */
   readonly maxTimeS: bigint | null;
+  /** How long it is valid from its first signature on if nothing else limits it: time that it waits unsigned does not count. Null: no limit. */
+  readonly validityMs: number | null;
   /** The caller's maximum of the whole fee; null: none. */
   readonly maxFeeStroops: bigint | null;
 }

@@ -7,6 +7,7 @@ import { isActive } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { type Attempt, isSigned } from '../../core/transaction/transaction.js';
+import { validUntilWith } from '../../core/transaction/valid-until.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
@@ -331,7 +332,9 @@ async function storeAll(
         continue;
       }
       if (nonce !== null) to += 1n;
-      planned.push({ before: open, newAttempt, move: { steps: [signed(open.transaction, newAttempt)], newAttempt } });
+      const { transaction } = open;
+      const wanted = { content: transaction.content, validUntilMs: validUntilWith(transaction, newAttempt) };
+      planned.push({ before: open, newAttempt, move: { steps: [signed(transaction, newAttempt, wanted)], newAttempt } });
     }
     if (planned.length === 0) return;
     try {

@@ -32,6 +32,7 @@ it('simulation: unknown words of one endpoint fail no transaction at once', asyn
     auth: 'simulated',
     sorobanData: null,
     minTimeS: 0n,
+    validityMs: null,
     maxTimeS: null,
     maxFeeStroops: null,
   } as const;
