@@ -54,7 +54,7 @@ import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
-import { createHostedKeys } from './open-hosted-keys.js';
+import { createHostedKeys, modulesOf } from './open-hosted-keys.js';
 import { accountOf, closeSigners, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
@@ -162,7 +162,7 @@ export async function startApp(
       connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
     });
     onStop('nodes', () => chains.close());
-    const hostedKeys = createHostedKeys(log);
+    const hostedKeys = createHostedKeys(log, modulesOf(config));
     const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
     onStop('work', () => closeSigners(signers));
     if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));

@@ -1,3 +1,4 @@
+import type { LoadedConfig } from './config/config-file.js';
 import { DomainError, invalidField } from './core/errors.js';
 import { systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
@@ -37,14 +38,27 @@ const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { t
     const place = { account: `vault ${at.address}`, mountPoint: at.mount_point ?? 'transit', keyName: at.key_name, pubkey: at.pubkey };
     return { provider: createTransitProvider(client, place) };
   },
+  async pkcs11({ at, secrets }) {
+    const { createPkcs11Provider } = await import('./signers/pkcs11/provider.js');
+    const token = { tokenLabel: at.token_label ?? null, slot: at.slot ?? null };
+    const key = { keyLabel: at.key_label ?? null, keyId: at.key_id?.replace(/^0x/, '') ?? null };
+    return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, pin: secrets.pin }) };
+  },
 };
 
 function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: Extract<HostedKey, { type: 'vault' }>['secrets']) {
   return { address: at.address, namespace: at.namespace ?? null, roleId: secrets.role_id, secretId: secrets.secret_id };
 }
 
+/** Returns the PKCS #11 modules that the configuration file uses. Others are never loaded, since loading a library runs its code. */
+export function modulesOf({ signers }: Pick<LoadedConfig, 'signers'>): ReadonlySet<string> {
+  return new Set(
+    signers.flatMap((signer) => ('hosted' in signer && signer.hosted.type === 'pkcs11' ? [signer.hosted.at.module_path] : [])),
+  );
+}
+
 /** Makes the opener of keys outside of the service. It loads no library before the first key is opened. */
-export function createHostedKeys(log: Log): HostedKeys {
+export function createHostedKeys(log: Log, modules: ReadonlySet<string>): HostedKeys {
   const time = { clock: systemClock, timers: systemTimers };
   let gates: ProviderGates | null = null;
 
@@ -69,6 +83,8 @@ export function createHostedKeys(log: Log): HostedKeys {
 
   return {
     async open(id, key, pinned) {
+      if (key.type === 'pkcs11' && !modules.has(key.at.module_path))
+        throw invalidField('config.module_path', 'must be a module that a signer of the configuration file uses');
       const pin = pinned !== null && isSamePlace(pinned.place, key) ? pinned : null;
       const source = await (sources[key.type] as (key: HostedKey) => Promise<Source>)(key);
       const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);

@@ -31,6 +31,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'zod'] },
   'signers/hosted': { rooms: ['core', 'crypto'], packages: ['ethers', 'undici'] },
   'signers/vault': { rooms: ['core', 'signers/hosted'], packages: [] },
+  'signers/pkcs11': { rooms: ['core', 'signers/hosted'], packages: [] },
   // The same server as the KV engine's.
   'signers/vault-transit': { rooms: ['core', 'signers/hosted', 'signers/vault'], packages: [] },
   'api/contract': { rooms: ['core', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },

@@ -61,7 +61,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
   const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
   const chains = openChains(options);
-  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains, createHostedKeys(silentLog));
+  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains, createHostedKeys(silentLog, new Set()));
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
@@ -75,7 +75,7 @@ it('keys that cannot be opened, and accounts that two relayers share, are report
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
   await assert.rejects(
-    openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options), createHostedKeys(silentLog)),
+    openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options), createHostedKeys(silentLog, new Set())),
     {
       problems: [
         { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },

@@ -1,7 +1,7 @@
 import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { type CreateSignerRequest, CreateSignerRequestSchema, type Signer, SignerSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { type FieldProblem, throwProblems } from '../core/errors.js';
-import type { HostedKey, HostedKeyPlace, HostedType } from '../core/signer/hosted-key.js';
+import { type HostedKey, type HostedKeyPlace, type HostedType, requireConsistent } from '../core/signer/hosted-key.js';
 import { fieldRulesOf } from './field-rules.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -39,7 +39,9 @@ export function hostedKeyFromProto({ case: localName, value }: HostedConfig): Ho
     if (!isEmpty) (isSecret ? secrets : at)[field.name] = given;
   }
   throwProblems(problems);
-  return { type, at, secrets } as HostedKey;
+  const key = { type, at, secrets } as HostedKey;
+  requireConsistent(key);
+  return key;
 }
 
 /** Returns the message that shows a hosted key. */

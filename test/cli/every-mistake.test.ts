@@ -166,7 +166,7 @@ const lines: readonly string[] = [
   '  signers[4].config.path: the keystore is not a version 3 keystore; missing or malformed: version, crypto',
   '  signers[5].config.passphrase.value: names the environment variable PASS_PHRASE, which is not set',
   '  signers[6].config.passphrase.type: must be "env" or "plain"',
-  '  signers[8].type: signers of type "aws_kms" are not supported; supported types: local, vault, vault_transit',
+  '  signers[8].type: signers of type "aws_kms" are not supported; supported types: local, vault, vault_transit, pkcs11',
   '  signers[9].config.path: must not be empty',
   '  signers[9].config.passphrase: must be {"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the secret>"}',
   '  signers[9].id: must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -',

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { computeAddress } from 'ethers';
 import { addressFromPublicKey } from '../../src/chains/stellar/address.js';
+import { startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { fakeKey } from '../support/fake-provider.js';
 import { startFakeVault, transitSignerOf, vaultAccessOf } from '../support/fake-vault.js';
 import { createEd25519Home, createServiceHome, type ServiceHome } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
+import { noSoftHsm, softHsm } from '../support/soft-hsm.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** Lets the relayer of a home use this signer. */
 async function useSigner({ dir }: ServiceHome, type: string, config: object): Promise<void> {
@@ -126,5 +129,55 @@ describe('hosted keys in the service', () => {
     assert.equal(away.status, 503);
     for (const { output } of [first, second])
       for (const secret of [vault.roleId, vault.secretId]) assert.ok(!output().includes(secret), 'no secret is logged');
+  });
+
+  it('pkcs11: a relayer with a key in an HSM confirms on anvil, also after its token was away', {
+    skip: noSoftHsm ?? false,
+  }, async (test) => {
+    const hsm = await softHsm();
+    const anvil = await startAnvil({});
+    test.after(() => anvil.stop());
+    const home = await createServiceHome({ rpcUrl: anvil.url });
+    test.after(() => home.remove());
+    await useSigner(home, 'pkcs11', hsm.configOf('secp256k1'));
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const { address } = (await rest(service.baseUrl, 'GET', '/relayers/r1')).body.data;
+    await anvil.rpc('anvil_setBalance', [address, '0x56bc75e2d63100000']);
+    const send = async (value: number) => {
+      const { status, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', { to: `0x${'22'.repeat(20)}`, value });
+      assert.equal(status, 200);
+      return body.data.id as string;
+    };
+    const confirmed = (id: string) =>
+      waitFor(`${id} to be confirmed`, async () => {
+        const { body } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${id}`);
+        return body.data.status === 'confirmed' ? true : undefined;
+      });
+    await confirmed(await send(1));
+    await hsm.remove();
+    const waiting = [await send(2), await send(3), await send(4)];
+    await waitFor('the records to say that the HSM is away', async () => {
+      const { body } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${waiting[0]}`);
+      return /signer s1 cannot sign now: the HSM is not reachable/.test(body.data.status_reason) ? true : undefined;
+    }).finally(() => hsm.insert());
+    for (const id of waiting) await confirmed(id);
+    assert.ok(!service.output().includes(hsm.pin), 'the PIN is not logged');
+    assert.equal((await rest(service.baseUrl, 'GET', '/signers/s1')).body.data.config.evm_address, address);
+  });
+
+  it('pkcs11: over the API only a module that the configuration file uses is loaded', async (test) => {
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const config = { module_path: '/tmp/evil.so', token_label: 't', key_label: 'k', pin: '1234' };
+    const refused = await rest(service.baseUrl, 'POST', '/signers', { type: 'pkcs11', config });
+    assert.deepEqual(
+      [refused.status, refused.body.error],
+      [400, 'config.module_path must be a module that a signer of the configuration file uses'],
+    );
+    const both = await rest(service.baseUrl, 'POST', '/signers', { type: 'pkcs11', config: { ...config, slot: 1 } });
+    assert.deepEqual([both.status, both.body.error], [400, 'config.token_label or slot is required, and not both']);
   });
 });

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxItMBCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIAEIcCgZjb25maWcSEtrzGA4iBmNvbmZpZxoEdHlwZSKqAQoLVmF1bHRTaWduZXISGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEhYKCW5hbWVzcGFjZRgDIAEoCUgBiAEBEhgKC21vdW50X3BvaW50GAQgASgJSAKIAQESEAoIa2V5X25hbWUYBSABKAlCDgoMX2V2bV9hZGRyZXNzQgwKCl9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50Ir8BChJWYXVsdFRyYW5zaXRTaWduZXISFwoKcHVibGljX2tleRgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSFgoJbmFtZXNwYWNlGAMgASgJSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQiQQoLTG9jYWxTaWduZXISIgoLZXZtX2FkZHJlc3MYASABKAlCCNLzGAR6AiIiSACIAQFCDgoMX2V2bV9hZGRyZXNzIssCChNDcmVhdGVTaWduZXJSZXF1ZXN0EiAKAmlkGAEgASgJQg/S8xgLqgEIZW50cnlfaWRIAYgBARJCCgVsb2NhbBgCIAEoCzIdLnJlbGF5ZXIudjEuTG9jYWxTaWduZXJDb25maWdCEtLzGA4iBWxvY2FsIgVwbGFpbkgAEi4KBXZhdWx0GAMgASgLMh0ucmVsYXllci52MS5WYXVsdFNpZ25lckNvbmZpZ0gAEj0KDXZhdWx0X3RyYW5zaXQYBCABKAsyJC5yZWxheWVyLnYxLlZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2Ui2wEKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIYCghrZXlfbmFtZRgEIAEoCUIG0vMYAlABEhYKCW5hbWVzcGFjZRgFIAEoCUgAiAEBEhgKC21vdW50X3BvaW50GAYgASgJSAGIAQFCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQi+gEKGFZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZxIiCgdhZGRyZXNzGAEgASgJQhHS8xgNUAGqAQhodHRwX3VybBIaCgdyb2xlX2lkGAIgASgJQgmAAQHS8xgCUAESHAoJc2VjcmV0X2lkGAMgASgJQgmAAQHS8xgCUAESGAoIa2V5X25hbWUYBCABKAlCBtLzGAJQARIWCgluYW1lc3BhY2UYBSABKAlIAIgBARIYCgttb3VudF9wb2ludBgGIAEoCUgBiAEBEhYKBnB1YmtleRgHIAEoCUIG0vMYAlABQgwKCl9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhMrMECg1TaWduZXJTZXJ2aWNlEp8BCgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIkzK8xgmCAcYyQEwAUIJSURfRVhJU1RTQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAhw6ASpiBnNpZ25lciIPL2FwaS92MS9zaWduZXJzEn4KCUdldFNpZ25lchIcLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVzcG9uc2UiNJACAcrzGAIIB4LT5JMCJWIGc2lnbmVyEhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SeQoLTGlzdFNpZ25lcnMSHi5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVxdWVzdBofLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXNwb25zZSIpkAIByvMYAggHgtPkkwIaYgdzaWduZXJzEg8vYXBpL3YxL3NpZ25lcnMShAEKDERlbGV0ZVNpZ25lchIfLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVzcG9uc2UiMcrzGAoIB0IGSU5fVVNFgtPkkwIdKhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH1CiQEKDmNvbS5yZWxheWVyLnYxQhJTaWduZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxIv8BCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIqoBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSFgoJbmFtZXNwYWNlGAMgASgJSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCUIOCgxfZXZtX2FkZHJlc3NCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQivwEKElZhdWx0VHJhbnNpdFNpZ25lchIXCgpwdWJsaWNfa2V5GAEgASgJSACIAQESDwoHYWRkcmVzcxgCIAEoCRIWCgluYW1lc3BhY2UYAyABKAlIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJEg4KBnB1YmtleRgGIAEoCUINCgtfcHVibGljX2tleUIMCgpfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCKBAgoMUGtjczExU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEhMKC21vZHVsZV9wYXRoGAMgASgJEhgKC3Rva2VuX2xhYmVsGAQgASgJSAKIAQESEQoEc2xvdBgFIAEoDUgDiAEBEhYKCWtleV9sYWJlbBgGIAEoCUgEiAEBEhMKBmtleV9pZBgHIAEoCUgFiAEBQg4KDF9ldm1fYWRkcmVzc0INCgtfcHVibGljX2tleUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyL9AgoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIuCgV2YXVsdBgDIAEoCzIdLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJDb25maWdIABI9Cg12YXVsdF90cmFuc2l0GAQgASgLMiQucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJDb25maWdIABIwCgZwa2NzMTEYCiABKAsyHi5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2Ui2wEKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIYCghrZXlfbmFtZRgEIAEoCUIG0vMYAlABEhYKCW5hbWVzcGFjZRgFIAEoCUgAiAEBEhgKC21vdW50X3BvaW50GAYgASgJSAGIAQFCDAoKX25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQi+gEKGFZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZxIiCgdhZGRyZXNzGAEgASgJQhHS8xgNUAGqAQhodHRwX3VybBIaCgdyb2xlX2lkGAIgASgJQgmAAQHS8xgCUAESHAoJc2VjcmV0X2lkGAMgASgJQgmAAQHS8xgCUAESGAoIa2V5X25hbWUYBCABKAlCBtLzGAJQARIWCgluYW1lc3BhY2UYBSABKAlIAIgBARIYCgttb3VudF9wb2ludBgGIAEoCUgBiAEBEhYKBnB1YmtleRgHIAEoCUIG0vMYAlABQgwKCl9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50IuYBChJQa2NzMTFTaWduZXJDb25maWcSGwoLbW9kdWxlX3BhdGgYASABKAlCBtLzGAJQARIYCgt0b2tlbl9sYWJlbBgCIAEoCUgAiAEBEhEKBHNsb3QYAyABKA1IAYgBARIWCglrZXlfbGFiZWwYBCABKAlIAogBARIkCgZrZXlfaWQYBSABKAlCD9LzGAuqAQhoZXhfZGF0YUgDiAEBEhYKA3BpbhgGIAEoCUIJgAEB0vMYAlABQg4KDF90b2tlbl9sYWJlbEIHCgVfc2xvdEIMCgpfa2V5X2xhYmVsQgkKB19rZXlfaWQiagoUQ3JlYXRlU2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiJQoQR2V0U2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiZwoRR2V0U2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEisAEKEkxpc3RTaWduZXJzUmVxdWVzdBIZCgRwYWdlGAEgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgCIAEoDUIG0vMYAjgBSAGIAQESIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgAUIHCgVfcGFnZUILCglfcGVyX3BhZ2VCDAoKX3BhZ2Vfc2l6ZSKvAQoTTGlzdFNpZ25lcnNSZXNwb25zZRIjCgdzaWduZXJzGAEgAygLMhIucmVsYXllci52MS5TaWduZXISKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiKAoTRGVsZXRlU2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiRgoURGVsZXRlU2lnbmVyUmVzcG9uc2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEyswQKDVNpZ25lclNlcnZpY2USnwEKDENyZWF0ZVNpZ25lchIfLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVzcG9uc2UiTMrzGCYIBxjJATABQglJRF9FWElTVFNCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCHDoBKmIGc2lnbmVyIg8vYXBpL3YxL3NpZ25lcnMSfgoJR2V0U2lnbmVyEhwucmVsYXllci52MS5HZXRTaWduZXJSZXF1ZXN0Gh0ucmVsYXllci52MS5HZXRTaWduZXJSZXNwb25zZSI0kAIByvMYAggHgtPkkwIlYgZzaWduZXISGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRJ5CgtMaXN0U2lnbmVycxIeLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0U2lnbmVyc1Jlc3BvbnNlIimQAgHK8xgCCAeC0+STAhpiB3NpZ25lcnMSDy9hcGkvdjEvc2lnbmVycxKEAQoMRGVsZXRlU2lnbmVyEh8ucmVsYXllci52MS5EZWxldGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVTaWduZXJSZXNwb25zZSIxyvMYCggHQgZJTl9VU0WC0+STAh0qGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfUKJAQoOY29tLnJlbGF5ZXIudjFCElNpZ25lclNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -60,6 +60,14 @@ export type Signer = Message<"relayer.v1.Signer"> & {
      */
     value: VaultTransitSigner;
     case: "vaultTransit";
+  } | {
+    /**
+     * A key in an HSM, by PKCS #11.
+     *
+     * @generated from field: relayer.v1.Pkcs11Signer pkcs11 = 10;
+     */
+    value: Pkcs11Signer;
+    case: "pkcs11";
   } | { case: undefined; value?: undefined };
 };
 
@@ -176,6 +184,69 @@ export const VaultTransitSignerSchema: GenMessage<VaultTransitSigner> = /*@__PUR
   messageDesc(file_relayer_v1_signer_service, 2);
 
 /**
+ * A key in an HSM, by PKCS #11.
+ *
+ * @generated from message relayer.v1.Pkcs11Signer
+ */
+export type Pkcs11Signer = Message<"relayer.v1.Pkcs11Signer"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55. Absent for an ed25519 key.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The public key of an ed25519 key: 64 hex digits. Absent for a secp256k1 key.
+   *
+   * @generated from field: optional string public_key = 2;
+   */
+  publicKey?: string | undefined;
+
+  /**
+   * The file of the module.
+   *
+   * @generated from field: string module_path = 3;
+   */
+  modulePath: string;
+
+  /**
+   * The label of the token. Absent: `slot` identifies it.
+   *
+   * @generated from field: optional string token_label = 4;
+   */
+  tokenLabel?: string | undefined;
+
+  /**
+   * The id of the slot. Absent: `token_label` identifies the token.
+   *
+   * @generated from field: optional uint32 slot = 5;
+   */
+  slot?: number | undefined;
+
+  /**
+   * The label of the key. Absent: `key_id` identifies it.
+   *
+   * @generated from field: optional string key_label = 6;
+   */
+  keyLabel?: string | undefined;
+
+  /**
+   * The id of the key, in hex. Absent: `key_label` identifies it.
+   *
+   * @generated from field: optional string key_id = 7;
+   */
+  keyId?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.Pkcs11Signer.
+ * Use `create(Pkcs11SignerSchema)` to create a new message.
+ */
+export const Pkcs11SignerSchema: GenMessage<Pkcs11Signer> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 3);
+
+/**
  * The public part of a key that the service itself stores.
  *
  * @generated from message relayer.v1.LocalSigner
@@ -195,7 +266,7 @@ export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
  * Use `create(LocalSignerSchema)` to create a new message.
  */
 export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 3);
+  messageDesc(file_relayer_v1_signer_service, 4);
 
 /**
  * A signer to create. In REST: `type` names the case and `config` is its content.
@@ -239,6 +310,14 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
      */
     value: VaultTransitSignerConfig;
     case: "vaultTransit";
+  } | {
+    /**
+     * A key in an HSM, by PKCS #11: secp256k1 for EVM networks, ed25519 for Stellar and Solana.
+     *
+     * @generated from field: relayer.v1.Pkcs11SignerConfig pkcs11 = 10;
+     */
+    value: Pkcs11SignerConfig;
+    case: "pkcs11";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -256,7 +335,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
  * Use `create(CreateSignerRequestSchema)` to create a new message.
  */
 export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 4);
+  messageDesc(file_relayer_v1_signer_service, 5);
 
 /**
  * A key that the service itself stores.
@@ -300,7 +379,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
  * Use `create(LocalSignerConfigSchema)` to create a new message.
  */
 export const LocalSignerConfigSchema: GenMessage<LocalSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 5);
+  messageDesc(file_relayer_v1_signer_service, 6);
 
 /**
  * A key in the KV secrets engine (version 2) of HashiCorp Vault. The service reads the secret when it starts, and signs with the key itself.
@@ -356,7 +435,7 @@ export type VaultSignerConfig = Message<"relayer.v1.VaultSignerConfig"> & {
  * Use `create(VaultSignerConfigSchema)` to create a new message.
  */
 export const VaultSignerConfigSchema: GenMessage<VaultSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 6);
+  messageDesc(file_relayer_v1_signer_service, 7);
 
 /**
  * An ed25519 key of the Transit secrets engine of HashiCorp Vault, which signs.
@@ -419,7 +498,63 @@ export type VaultTransitSignerConfig = Message<"relayer.v1.VaultTransitSignerCon
  * Use `create(VaultTransitSignerConfigSchema)` to create a new message.
  */
 export const VaultTransitSignerConfigSchema: GenMessage<VaultTransitSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 7);
+  messageDesc(file_relayer_v1_signer_service, 8);
+
+/**
+ * A key in an HSM, by PKCS #11. The token must show the public key, with the label or id of the private key.
+ *
+ * @generated from message relayer.v1.Pkcs11SignerConfig
+ */
+export type Pkcs11SignerConfig = Message<"relayer.v1.Pkcs11SignerConfig"> & {
+  /**
+   * The file of the module, an absolute path: a shared library of the HSM's vendor. Over the API only modules that the configuration file uses. Required.
+   *
+   * @generated from field: string module_path = 1;
+   */
+  modulePath: string;
+
+  /**
+   * The label of the token. Exactly one of `token_label` and `slot` is required.
+   *
+   * @generated from field: optional string token_label = 2;
+   */
+  tokenLabel?: string | undefined;
+
+  /**
+   * The id of the slot.
+   *
+   * @generated from field: optional uint32 slot = 3;
+   */
+  slot?: number | undefined;
+
+  /**
+   * The label of the key. Exactly one of `key_label` and `key_id` is required.
+   *
+   * @generated from field: optional string key_label = 4;
+   */
+  keyLabel?: string | undefined;
+
+  /**
+   * The id of the key: hex digits.
+   *
+   * @generated from field: optional string key_id = 5;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * The PIN of the token's user. Required.
+   *
+   * @generated from field: string pin = 6;
+   */
+  pin: string;
+};
+
+/**
+ * Describes the message relayer.v1.Pkcs11SignerConfig.
+ * Use `create(Pkcs11SignerConfigSchema)` to create a new message.
+ */
+export const Pkcs11SignerConfigSchema: GenMessage<Pkcs11SignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
  * The created signer.
@@ -447,7 +582,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
  * Use `create(CreateSignerResponseSchema)` to create a new message.
  */
 export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 8);
+  messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
  * Identifies a signer.
@@ -468,7 +603,7 @@ export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
  * Use `create(GetSignerRequestSchema)` to create a new message.
  */
 export const GetSignerRequestSchema: GenMessage<GetSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 9);
+  messageDesc(file_relayer_v1_signer_service, 11);
 
 /**
  * The signer.
@@ -496,7 +631,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
  * Use `create(GetSignerResponseSchema)` to create a new message.
  */
 export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 10);
+  messageDesc(file_relayer_v1_signer_service, 12);
 
 /**
  * Request for a page of signers.
@@ -538,7 +673,7 @@ export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
  * Use `create(ListSignersRequestSchema)` to create a new message.
  */
 export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 11);
+  messageDesc(file_relayer_v1_signer_service, 13);
 
 /**
  * A page of signers.
@@ -580,7 +715,7 @@ export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
  * Use `create(ListSignersResponseSchema)` to create a new message.
  */
 export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 12);
+  messageDesc(file_relayer_v1_signer_service, 14);
 
 /**
  * The signer to delete.
@@ -601,7 +736,7 @@ export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
  * Use `create(DeleteSignerRequestSchema)` to create a new message.
  */
 export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 13);
+  messageDesc(file_relayer_v1_signer_service, 15);
 
 /**
  * The signer is deleted.
@@ -622,7 +757,7 @@ export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & 
  * Use `create(DeleteSignerResponseSchema)` to create a new message.
  */
 export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 14);
+  messageDesc(file_relayer_v1_signer_service, 16);
 
 /**
  * Manages signers. Their secrets are encrypted at rest, and never returned or logged.

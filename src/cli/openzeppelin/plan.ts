@@ -11,7 +11,7 @@ import { noLog } from '../../core/ports/log.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change, Definition, Store } from '../../core/ports/store.js';
 import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
-import { createHostedKeys } from '../../open-hosted-keys.js';
+import { createHostedKeys, modulesOf } from '../../open-hosted-keys.js';
 import { closeSigners, openAccounts } from '../../open-relayers.js';
 import { CliError } from '../cli-error.js';
 import { judgeApiKey, type NewKey } from './judge-api-key.js';
@@ -119,7 +119,7 @@ async function judgeAccounts(
     commit: async () => undefined,
   };
   const inForce = await configInForce({ store: preview, secretBox, clock }, config);
-  const { signers: opened, accounts, problems } = await openAccounts(inForce, createHostedKeys(noLog));
+  const { signers: opened, accounts, problems } = await openAccounts(inForce, createHostedKeys(noLog, modulesOf(config)));
   await closeSigners(opened);
   const addressThere = new Map(
     records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),

@@ -1,3 +1,4 @@
+import { type FieldProblem, throwProblems } from '../errors.js';
 import type { Curve } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
 
@@ -7,12 +8,26 @@ interface VaultKey {
   readonly secrets: { readonly role_id: string; readonly secret_id: string };
 }
 
+/** A key in an HSM: one of `token_label` and `slot`, and one of `key_label` and `key_id`. */
+interface Pkcs11Key {
+  readonly at: {
+    readonly module_path: string;
+    readonly token_label?: string;
+    readonly slot?: number;
+    readonly key_label?: string;
+    /** Hex. */
+    readonly key_id?: string;
+  };
+  readonly secrets: { readonly pin: string };
+}
+
 /**
  * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
  */
 interface HostedKeys {
   readonly vault: VaultKey;
   readonly vault_transit: VaultKey & { readonly at: { readonly pubkey: string } };
+  readonly pkcs11: Pkcs11Key;
 }
 
 /** The kinds of keys outside of the service. */
@@ -23,6 +38,19 @@ export type HostedKey = { readonly [T in HostedType]: { readonly type: T } & Hos
 
 /** What identifies a hosted key, without secrets. */
 export type HostedKeyPlace = Pick<HostedKey, 'type' | 'at'>;
+
+/** Throws `FIELD_INVALID` if the fields of a key contradict one another. */
+export function requireConsistent(key: HostedKey): void {
+  if (key.type !== 'pkcs11') return;
+  const { module_path: path, token_label: token, slot, key_label: label, key_id: id } = key.at;
+  const problems: FieldProblem[] = [];
+  if (!path.startsWith('/')) problems.push({ field: 'config.module_path', description: 'must be an absolute path' });
+  if ((token === undefined) === (slot === undefined))
+    problems.push({ field: 'config.token_label', description: 'or slot is required, and not both' });
+  if ((label === undefined) === (id === undefined))
+    problems.push({ field: 'config.key_label', description: 'or key_id is required, and not both' });
+  throwProblems(problems);
+}
 
 /** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */
 export const curvesOfHosted: Readonly<Partial<Record<HostedType, readonly Curve[]>>> = {

@@ -230,7 +230,18 @@ describe('the OpenAPI document', () => {
       [...fields].sort(),
       ['message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
         .concat(['signed_auth_entry', 'type', 'value'])
-        .concat(['key_name', 'mount_point', 'namespace', 'pubkey', 'role_id', 'secret_id'])
+        .concat([
+          'key_label',
+          'key_name',
+          'module_path',
+          'mount_point',
+          'namespace',
+          'pin',
+          'pubkey',
+          'role_id',
+          'secret_id',
+          'token_label',
+        ])
         .sort(),
     );
   });

@@ -1,0 +1,33 @@
+import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
+import { openModuleThreads, pkcs11Limits } from './module-threads.js';
+import type { KeyPlace } from './thread-messages.js';
+
+/** A key of an HSM. */
+export interface Pkcs11Key extends KeyPlace {
+  /** The file of the module: a shared library of the HSM's vendor. */
+  readonly modulePath: string;
+  /** Secret. */
+  readonly pin: string;
+}
+
+/** Makes the provider of a key that a PKCS #11 module offers. */
+export function createPkcs11Provider({ modulePath, pin, ...key }: Pkcs11Key): KeyProvider {
+  const threads = openModuleThreads(modulePath);
+  return {
+    name: 'the HSM',
+    account: `pkcs11 ${modulePath}`,
+    limits: pkcs11Limits,
+    form: 'fixed',
+    async publicKey(signal) {
+      const answer = await threads.call({ kind: 'publicKey', key }, pin, signal);
+      if (!('curve' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
+      return { curve: answer.curve, bytes: answer.bytes };
+    },
+    async sign(bytes, signal) {
+      const answer = await threads.call({ kind: 'sign', key, bytes }, pin, signal);
+      if (!('bytes' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
+      return answer.bytes;
+    },
+    close: () => threads.close(),
+  };
+}

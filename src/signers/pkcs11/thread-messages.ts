@@ -1,0 +1,38 @@
+import type { Curve } from '../../core/ports/signer.js';
+
+/** A token of a module: by its label, or by the id of its slot. */
+export interface TokenPlace {
+  readonly tokenLabel: string | null;
+  readonly slot: number | null;
+}
+
+/** A key of a token: by its label, or by its id in hex. */
+export interface KeyPlace extends TokenPlace {
+  readonly keyLabel: string | null;
+  readonly keyId: string | null;
+}
+
+/** What a thread is asked to do. */
+export type ThreadTask =
+  /** Initializes the module; `again`: ends all sessions of the process first, so that the module looks for its tokens. */
+  | { readonly kind: 'initialize'; readonly again: boolean }
+  /** Opens the session that keeps the process logged in. */
+  | { readonly kind: 'login'; readonly token: TokenPlace; readonly pin: string }
+  | { readonly kind: 'publicKey'; readonly key: KeyPlace }
+  | { readonly kind: 'sign'; readonly key: KeyPlace; readonly bytes: Uint8Array };
+
+/** A task as it is sent. A thread forgets its sessions when the generation changes: they have ended. */
+export type ThreadRequest = ThreadTask & { readonly generation: number };
+
+/**
+ * Why a thread could not do its task. `pin`: the token rejects the PIN. `refused`: it will reject the same again. `lost`: the token, the session or the object is
+ * gone; initializing the module again may help. `missing`: the package `pkcs11js` or the module cannot be loaded.
+ */
+export type ThreadProblem = 'pin' | 'refused' | 'lost' | 'missing';
+
+/** What a thread answers. */
+export type ThreadAnswer =
+  | { readonly curve: Curve; readonly bytes: Uint8Array }
+  | { readonly bytes: Uint8Array }
+  | { readonly done: true }
+  | { readonly problem: ThreadProblem; readonly message: string };

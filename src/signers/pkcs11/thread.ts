@@ -1,0 +1,178 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Curve } from '../../core/ports/signer.js';
+import { type Cryptoki, ck, ckr, type Handle, loadCryptoki, resultOf } from './cryptoki.js';
+import type { KeyPlace, ThreadAnswer, ThreadProblem, ThreadRequest, TokenPlace } from './thread-messages.js';
+
+/*
+ * A thread that calls a PKCS #11 module. Every call of a module blocks its thread, for as long as the HSM takes, so the service never calls one on its own. Each
+ * thread has its own session for each key. A login is for the whole process.
+ */
+
+const modulePath = String(workerData);
+
+/** A failure with a cause that the module has no result for. */
+class Refused extends Error {}
+
+interface OpenKey {
+  readonly session: Handle;
+  readonly privateKey: Handle;
+  readonly curve: Curve;
+  /** Null: the token does not show the public key. */
+  readonly point: Buffer | null;
+}
+
+let cryptoki: Cryptoki | null = null;
+let generation = 0;
+const keys = new Map<string, OpenKey>();
+
+const secp256k1Params = Buffer.from('06052b8104000a', 'hex');
+/** The curve's name, as PKCS #11 has it, or its object identifier. */
+const ed25519Params = [Buffer.from('130c656477617264733235353139', 'hex'), Buffer.from('06032b6570', 'hex')];
+
+function module(): Cryptoki {
+  if (cryptoki !== null) return cryptoki;
+  const loaded = loadCryptoki();
+  loaded.load(modulePath);
+  cryptoki = loaded;
+  return loaded;
+}
+
+function initialize(again: boolean): void {
+  const loaded = module();
+  if (again) loaded.C_Finalize();
+  try {
+    loaded.C_Initialize({ flags: ck.OS_LOCKING_OK });
+  } catch (error) {
+    // By another thread of this process.
+    if (resultOf(error) !== ckr.ALREADY_INITIALIZED) throw error;
+  }
+}
+
+function openSession({ tokenLabel, slot }: TokenPlace): Handle {
+  const slots = module().C_GetSlotList(true);
+  const found = slots.filter((one) =>
+    slot === null
+      ? module()
+          .C_GetTokenInfo(one)
+          .label.replace(/[\s\0]+$/, '') === tokenLabel
+      : one.readUIntLE(0, 6) === slot,
+  );
+  const [only] = found;
+  const name = slot === null ? `the label ${JSON.stringify(tokenLabel)}` : `the slot ${slot}`;
+  // Not a refusal: an HSM may be plugged in later.
+  if (only === undefined) throw new Error(`no token with ${name} is present`);
+  if (found.length > 1) throw new Refused(`${found.length} tokens have ${name}; set slot instead`);
+  return module().C_OpenSession(only, ck.SERIAL_SESSION);
+}
+
+function login(token: TokenPlace, pin: string): void {
+  const session = openSession(token);
+  try {
+    module().C_Login(session, ck.USER, pin);
+  } catch (error) {
+    if (resultOf(error) === ckr.USER_ALREADY_LOGGED_IN) return;
+    module().C_CloseSession(session);
+    throw error;
+  }
+}
+
+function findObjects(session: Handle, objectClass: number, { keyLabel, keyId }: KeyPlace): readonly Handle[] {
+  const by = keyId === null ? { type: ck.A_LABEL, value: keyLabel ?? '' } : { type: ck.A_ID, value: Buffer.from(keyId, 'hex') };
+  module().C_FindObjectsInit(session, [{ type: ck.A_CLASS, value: objectClass }, by]);
+  try {
+    return module().C_FindObjects(session, 2);
+  } finally {
+    module().C_FindObjectsFinal(session);
+  }
+}
+
+function openKey(place: KeyPlace): OpenKey {
+  const text = JSON.stringify(place);
+  const known = keys.get(text);
+  if (known !== undefined) return known;
+  const session = openSession(place);
+  try {
+    const opened = { session, ...readKey(session, place) };
+    keys.set(text, opened);
+    return opened;
+  } catch (error) {
+    module().C_CloseSession(session);
+    throw error;
+  }
+}
+
+function readKey(session: Handle, place: KeyPlace): Omit<OpenKey, 'session'> {
+  const name = place.keyId === null ? `the label ${JSON.stringify(place.keyLabel)}` : `the id ${place.keyId}`;
+  const [privateKey, another] = findObjects(session, ck.PRIVATE_KEY, place);
+  if (privateKey === undefined) throw new Error(`the token has no private key with ${name}`);
+  if (another !== undefined) throw new Refused(`the token has several private keys with ${name}; set key_id instead`);
+  const [publicKey] = findObjects(session, ck.PUBLIC_KEY, place);
+  // Some tokens keep the curve with the public key only.
+  const params = attributeOf(session, publicKey, ck.A_EC_PARAMS) ?? attributeOf(session, privateKey, ck.A_EC_PARAMS);
+  const point = attributeOf(session, publicKey, ck.A_EC_POINT) ?? attributeOf(session, privateKey, ck.A_EC_POINT);
+  const curve = params?.equals(secp256k1Params) ? 'secp256k1' : ed25519Params.some((one) => params?.equals(one)) ? 'ed25519' : null;
+  if (curve === null) throw new Refused(`the key with ${name} is on another curve; must be secp256k1 or ed25519`);
+  return { privateKey, curve, point };
+}
+
+function attributeOf(session: Handle, object: Handle | undefined, type: number): Buffer | null {
+  if (object === undefined) return null;
+  try {
+    const value = module().C_GetAttributeValue(session, object, [{ type }])[0]?.value;
+    return value === undefined || value.length === 0 ? null : value;
+  } catch {
+    return null;
+  }
+}
+
+function publicKeyOf({ curve, point }: OpenKey): ThreadAnswer {
+  const length = curve === 'secp256k1' ? 65 : 32;
+  // A DER octet string, or the point itself.
+  const bytes = point?.length === length + 2 && point[0] === 4 && point[1] === length ? point.subarray(2) : point;
+  if (bytes?.length !== length || (curve === 'secp256k1' && bytes[0] !== 4))
+    throw new Refused('the token does not show the public key of the key; import it with the same label and id');
+  return { curve, bytes: Uint8Array.from(bytes) };
+}
+
+function sign(place: KeyPlace, bytes: Uint8Array): ThreadAnswer {
+  const { session, privateKey, curve } = openKey(place);
+  module().C_SignInit(session, { mechanism: curve === 'secp256k1' ? ck.M_ECDSA : ck.M_EDDSA }, privateKey);
+  return { bytes: Uint8Array.from(module().C_Sign(session, Buffer.from(bytes), Buffer.alloc(128))) };
+}
+
+function answerTo(request: ThreadRequest): ThreadAnswer {
+  if (request.generation !== generation) keys.clear();
+  generation = request.generation;
+  switch (request.kind) {
+    case 'initialize':
+      initialize(request.again);
+      return { done: true };
+    case 'login':
+      login(request.token, request.pin);
+      return { done: true };
+    case 'publicKey':
+      return publicKeyOf(openKey(request.key));
+    case 'sign':
+      return sign(request.key, request.bytes);
+  }
+}
+
+const pinResults: readonly number[] = [ckr.PIN_INCORRECT, ckr.PIN_INVALID, ckr.PIN_LEN_RANGE, ckr.PIN_EXPIRED, ckr.PIN_LOCKED];
+const lastingResults: readonly number[] = [ckr.KEY_TYPE_INCONSISTENT, ckr.KEY_FUNCTION_NOT_PERMITTED, ckr.MECHANISM_INVALID];
+
+function problemOf(error: unknown): ThreadProblem {
+  const result = resultOf(error);
+  if (result !== undefined && pinResults.includes(result)) return 'pin';
+  if (error instanceof Refused || (result !== undefined && lastingResults.includes(result))) return 'refused';
+  return cryptoki === null ? 'missing' : 'lost';
+}
+
+parentPort?.on('message', (request: ThreadRequest) => {
+  let answer: ThreadAnswer;
+  try {
+    answer = answerTo(request);
+  } catch (error) {
+    answer = { problem: problemOf(error), message: error instanceof Error ? error.message : String(error) };
+  }
+  parentPort?.postMessage(answer);
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../../src/core/ports/clock.js';
+import type { Curve, Signer } from '../../../src/core/ports/signer.js';
+import { systemTimers } from '../../../src/core/ports/timers.js';
+import { createHostedSigner } from '../../../src/signers/hosted/hosted-signer.js';
+import type { KeyProvider } from '../../../src/signers/hosted/key-provider.js';
+import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
+import { createPkcs11Provider, type Pkcs11Key } from '../../../src/signers/pkcs11/provider.js';
+import { requireValid, signerContract } from '../../contracts/signer.contract.js';
+import { noSoftHsm, softHsm } from '../../support/soft-hsm.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
+
+interface Test {
+  after(task: () => unknown): void;
+}
+
+async function providerOf(curve: Curve, test: Test, changes: Partial<Pkcs11Key> = {}): Promise<KeyProvider> {
+  const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
+  const provider = createPkcs11Provider({ modulePath, tokenLabel, slot: null, keyLabel: labelOf(curve), keyId: null, pin, ...changes });
+  test.after(() => provider.close());
+  return provider;
+}
+
+async function open(curve: Curve, test: Test): Promise<Signer> {
+  const provider = await providerOf(curve, test);
+  const time = { clock: systemClock, timers: systemTimers };
+  const publicKey = await provider.publicKey(AbortSignal.timeout(10_000));
+  const parts = { id: 's', provider, publicKey, gate: createProviderGate(provider.limits, time), time, log: silentLog };
+  return createHostedSigner(parts).signer;
+}
+
+signerContract({ kind: 'pkcs11', curves: ['secp256k1', 'ed25519'], open, skip: noSoftHsm });
+
+describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
+  it('1,000 signatures at once, half on each curve, are all valid', async (test) => {
+    const signers = [await open('secp256k1', test), await open('ed25519', test)];
+    const providers = [await providerOf('secp256k1', test), await providerOf('ed25519', test)];
+    assert.equal(providers[0]?.account, providers[1]?.account);
+    // In parts, since a signature that waits for 10 s fails.
+    for (let part = 0; part < 10; part += 1)
+      await Promise.all(signers.flatMap((signer) => Array.from({ length: 50 }, () => requireValid(signer, randomBytes(32)))));
+  });
+
+  it('1,000 calls of the module at once, without the wrapper, crash nothing', async (test) => {
+    const provider = await providerOf('secp256k1', test);
+    const signatures = await Promise.all(Array.from({ length: 1_000 }, () => provider.sign(randomBytes(32), AbortSignal.timeout(120_000))));
+    assert.ok(signatures.every(({ length }) => length === 64));
+  });
+
+  it('a key is found by its id too', async (test) => {
+    const keyId = Buffer.from('ed25519').toString('hex');
+    const byId = await providerOf('ed25519', test, { keyLabel: null, keyId });
+    const byLabel = await providerOf('ed25519', test);
+    const signal = AbortSignal.timeout(10_000);
+    assert.deepEqual(await byId.publicKey(signal), await byLabel.publicKey(signal));
+  });
+
+  it('a token that is removed and comes back: signatures fail meanwhile, and succeed afterwards', async (test) => {
+    const hsm = await softHsm();
+    const signer = await open('secp256k1', test);
+    await requireValid(signer, randomBytes(32));
+    await hsm.remove();
+    try {
+      await waitFor('a signature to fail', () =>
+        requireValid(signer, randomBytes(32)).then(
+          () => undefined,
+          (error: unknown) => {
+            assert.match(String(error), /signer s cannot sign now: the HSM is not reachable/);
+            return true;
+          },
+        ),
+      );
+    } finally {
+      await hsm.insert();
+    }
+    await waitFor('a signature to succeed', () =>
+      requireValid(signer, randomBytes(32))
+        .then(() => true as const)
+        .catch(() => undefined),
+    );
+  });
+
+  it('a missing key, token or module is named', async (test) => {
+    const signal = AbortSignal.timeout(10_000);
+    const noKey = await providerOf('secp256k1', test, { keyLabel: 'nothing' });
+    await assert.rejects(noKey.publicKey(signal), { message: 'the token has no private key with the label "nothing"' });
+    const noToken = await providerOf('secp256k1', test, { tokenLabel: 'gone' });
+    await assert.rejects(noToken.publicKey(signal), { problem: 'unreachable', message: 'no token with the label "gone" is present' });
+    const noModule = await providerOf('secp256k1', test, { modulePath: '/nowhere/module.so' });
+    await assert.rejects(noModule.publicKey(signal), {
+      problem: 'refused',
+      message: /^the module cannot be loaded, or the package pkcs11js/,
+    });
+  });
+
+  it('a wrong PIN is sent once, and not again, since tokens lock after a few', async (test) => {
+    // The process must not be logged in.
+    const wrong = await providerOf('secp256k1', test, { pin: 'wrong-pin' });
+    const signal = AbortSignal.timeout(10_000);
+    await assert.rejects(wrong.publicKey(signal), { problem: 'refused', message: /^the token rejects the PIN: CKR_PIN_INCORRECT/ });
+    for (let round = 0; round < 3; round += 1)
+      await assert.rejects(wrong.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+    await wrong.close();
+    await requireValid(await open('secp256k1', test), randomBytes(32));
+  });
+});

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Curve } from '../../src/core/ports/signer.js';
+import { type Cryptoki, ck, resultOf } from '../../src/signers/pkcs11/cryptoki.js';
+
+const modulePath = '/usr/lib/softhsm/libsofthsm2.so';
+const pin = '48213907';
+const tokenLabel = 'relayer';
+const alreadyInitialized = 0x191;
+
+/** Why SoftHSM cannot be used on this machine; undefined: it can. */
+export const noSoftHsm = existsSync(modulePath) ? withoutPackage() : 'skipped: softhsm2 is not installed';
+
+function withoutPackage(): string | undefined {
+  try {
+    createRequire(import.meta.url).resolve('pkcs11js');
+    return undefined;
+  } catch {
+    return 'skipped: pkcs11js is not built';
+  }
+}
+
+/** A token of SoftHSM, a software HSM, which holds one key on each curve. */
+export interface SoftHsm {
+  readonly modulePath: string;
+  readonly tokenLabel: string;
+  readonly pin: string;
+  /** The label of the key on this curve. */
+  readonly labelOf: (curve: Curve) => string;
+  /** The fields of a signer's configuration in the file. */
+  readonly configOf: (curve: Curve, changes?: object) => object;
+  /** Takes the token out of its slot. */
+  remove(): Promise<void>;
+  /** Puts it back. */
+  insert(): Promise<void>;
+}
+
+let prepared: Promise<SoftHsm> | null = null;
+
+/** Makes the token. All tests of a process share it, since a process can use only one set of tokens of SoftHSM. It is removed when the process ends. */
+export function softHsm(): Promise<SoftHsm> {
+  prepared ??= makeToken();
+  return prepared;
+}
+
+interface KeyMaker extends Cryptoki {
+  C_GenerateKeyPair(session: Buffer, mechanism: { mechanism: number }, publicKey: object[], privateKey: object[]): unknown;
+}
+
+async function makeToken(): Promise<SoftHsm> {
+  const folder = await mkdtemp(join(tmpdir(), 'relayer-hsm-'));
+  const [tokens, away] = [join(folder, 'tokens'), join(folder, 'away')];
+  await mkdir(tokens);
+  await writeFile(join(folder, 'softhsm2.conf'), `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`);
+  // The library reads the variable of the process itself.
+  process.env.SOFTHSM2_CONF = join(folder, 'softhsm2.conf');
+  process.once('exit', () => spawnSync('rm', ['-rf', folder]));
+  const made = spawnSync('softhsm2-util', ['--init-token', '--free', '--label', tokenLabel, '--pin', pin, '--so-pin', pin]);
+  if (made.status !== 0) throw new Error(`softhsm2-util: ${made.stderr}`);
+  makeKeys();
+  const labelOf = (curve: Curve) => `key-${curve}`;
+  return {
+    modulePath,
+    tokenLabel,
+    pin,
+    labelOf,
+    configOf: (curve, changes = {}) => ({
+      module_path: modulePath,
+      token_label: tokenLabel,
+      key_label: labelOf(curve),
+      pin: { type: 'plain', value: pin },
+      ...changes,
+    }),
+    remove: () => rename(tokens, away).then(() => mkdir(tokens)),
+    insert: () => rm(tokens, { recursive: true }).then(() => rename(away, tokens)),
+  };
+}
+
+function makeKeys(): void {
+  const { PKCS11 } = createRequire(import.meta.url)('pkcs11js') as { PKCS11: new () => KeyMaker };
+  const module = new PKCS11();
+  module.load(modulePath);
+  try {
+    module.C_Initialize({ flags: ck.OS_LOCKING_OK });
+  } catch (error) {
+    if (resultOf(error) !== alreadyInitialized) throw error;
+  }
+  const slot = module.C_GetSlotList(true).find((one) => module.C_GetTokenInfo(one).label.trim() === tokenLabel);
+  if (slot === undefined) throw new Error('the token was not made');
+  const readWrite = 0x02;
+  const session = module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite);
+  module.C_Login(session, ck.USER, pin);
+  for (const [curve, mechanism, params] of [
+    ['secp256k1', 0x1040, '06052b8104000a'],
+    ['ed25519', 0x1055, '130c656477617264733235353139'],
+  ] as const) {
+    const named = [
+      { type: 0x001, value: true },
+      { type: ck.A_LABEL, value: `key-${curve}` },
+      { type: ck.A_ID, value: Buffer.from(curve) },
+    ];
+    module.C_GenerateKeyPair(
+      session,
+      { mechanism },
+      [...named, { type: ck.A_EC_PARAMS, value: Buffer.from(params, 'hex') }],
+      // Private, sensitive, for signing.
+      [...named, { type: 0x002, value: true }, { type: 0x103, value: true }, { type: 0x108, value: true }],
+    );
+  }
+  module.C_CloseSession(session);
+  module.C_Finalize();
+}
