@@ -1,6 +1,7 @@
 import type { SimDatabase } from './database.js';
 import type { Block, Ledger } from './evm/ledger.js';
 import { decodeTransaction } from './evm/transaction.js';
+import type { Fault } from './faults.js';
 
 /** A broken promise of the service, with its last events. */
 export class Violation extends Error {}
@@ -21,8 +22,8 @@ export interface Auditor {
   built(block: Block): void;
   /** The true chain lost blocks, newest last. */
   tookBack(blocks: readonly Block[]): void;
-  /** The service sends these signed bytes. */
-  broadcast(raw: string, nowMs: number): void;
+  /** The service sends these signed bytes. `graceMs`: how long they may have been on their way. */
+  broadcast(raw: string, nowMs: number, graceMs: number): void;
   /** The key was used elsewhere. */
   usedElsewhere(): void;
   /** Checks what was stored since the last time. */
@@ -40,8 +41,9 @@ export interface AuditorOptions {
   readonly orders: Orders;
   readonly accounts: readonly { readonly relayerId: string; readonly account: string }[];
   readonly confirmations: number;
-  /** A request may be on its way to a second node for this long. */
-  readonly graceMs: number;
+  /** The faults of the run. */
+  readonly faults: ReadonlySet<Fault>;
+  elapsedMs(): number;
 }
 
 interface Row {
@@ -74,8 +76,14 @@ interface AttemptRow {
 const finals: readonly string[] = ['confirmed', 'failed', 'canceled', 'expired'];
 /** No attempt may bid this many times more than the market ever asked or a caller named. */
 const maxBidFactor = 25n;
+/** The same without nodes that demand more than others. */
+const maxBidFactorOfMarket = 4n;
+const demanding: readonly Fault[] = ['never outbid', 'strict pool', 'replace', 'cancel', 'cancel all'];
 /** No transaction needs more attempts than this; callers' replacements are few. */
 const maxAttempts = 40;
+
+/** Nodes that were behind when the chain lost blocks have caught up. */
+const quietAfterReorgMs = 300_000;
 
 /** A node that shows a used nonce as free makes the service fill it, which costs nothing. Not more often than this. */
 const maxIdleFillers = 20;
@@ -86,7 +94,7 @@ function isFiller({ content }: Row): boolean {
 }
 
 /** Makes an auditor. Its methods throw `Violation`. */
-export function createAuditor({ database, ledger, orders, accounts, confirmations, graceMs }: AuditorOptions): Auditor {
+export function createAuditor({ database, ledger, orders, accounts, confirmations, faults, elapsedMs }: AuditorOptions): Auditor {
   /** How often each request is on the true chain now. */
   const paid = new Map<number, number>();
   const known = new Map<string, Row>();
@@ -101,6 +109,14 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   let lastAttempt = 0;
   let lastEvent = 0;
   let peakPriceWei = 0n;
+  /** When the chain last lost blocks. */
+  let reorgAtMs = Number.NEGATIVE_INFINITY;
+  let blocksSinceReorg = 0;
+  /** The slots of foreign transactions that the last reorg removed. */
+  const freed = new Set<string>();
+  const isDemanding = demanding.some((fault) => faults.has(fault));
+  const mayShowOtherBlocks = faults.has('invented blocks');
+  const mayShowUsedAsFree = faults.has('lag') || faults.has('nonce lie');
 
   function require(isTrue: boolean, sentence: () => string): void {
     if (!isTrue) throw new Violation(sentence());
@@ -149,7 +165,8 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
       attempts.set(row.transaction_id, own);
       require(!hashes.has(row.hash), () => `two attempts have the hash ${row.hash}`);
       hashes.set(row.hash, row);
-      const limit = maxBidFactor * (peakPriceWei > orders.highestPriceWei() ? peakPriceWei : orders.highestPriceWei());
+      const factor = isDemanding ? maxBidFactor : maxBidFactorOfMarket;
+      const limit = factor * (peakPriceWei > orders.highestPriceWei() ? peakPriceWei : orders.highestPriceWei());
       const bid = decodeTransaction(row.raw).maxFeeWei;
       require(bid <= limit, () => `attempt ${row.version} of ${row.transaction_id} bids ${bid}, more than ${limit}`);
       require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
@@ -216,6 +233,31 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     require(depth >= confirmations, () => `${row.id} is ${row.status} with ${depth} of ${confirmations} confirmations`);
   }
 
+  /** The service gave a transaction another nonce: a foreign one is final in its slot. */
+  function requireDisplaced(before: Row): void {
+    const account = accounts.find(({ relayerId }) => relayerId === before.relayer_id)?.account.toLowerCase();
+    const slot = ledger.userOf(account ?? '', Number(before.nonce));
+    require(slot !== undefined && !hashes.has(slot.hash), () =>
+      `${before.id} lost nonce ${before.nonce}, which no foreign transaction has used:\n${history(before.id)}`);
+    const depth = ledger.head().number - (slot?.block.number ?? 0) + 1;
+    require(depth >= confirmations, () =>
+      `${before.id} lost nonce ${before.nonce} to a foreign transaction with ${depth} of ${confirmations} confirmations`);
+  }
+
+  /** A block that is there and was not moved for a while was never lost. */
+  function requireLost(before: Row, row: Row): void {
+    if (before.status !== 'mined' || row.status !== 'submitted' || mayShowOtherBlocks) return;
+    const isThere = ledger.at(Number(before.mined_block_number))?.hash === before.mined_block_hash;
+    require(!isThere || elapsedMs() - reorgAtMs < quietAfterReorgMs, () =>
+      `${row.id} is no longer mined, but its block ${before.mined_block_number} is still on the chain:\n${history(row.id)}`);
+  }
+
+  /** A gap that a reorg made is filled when two heads have shown it. */
+  function requireSeenTwice(row: Row): void {
+    if (mayShowUsedAsFree || !freed.has(`${row.relayer_id} ${row.nonce}`)) return;
+    require(blocksSinceReorg > 0, () => `the gap at nonce ${row.nonce} is filled at the first head that shows it`);
+  }
+
   function see(row: Row): void {
     const before = known.get(row.id);
     known.set(row.id, row);
@@ -224,6 +266,9 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
       count('a gap is filled');
       require(fillers <= foreign + maxIdleFillers, () => `${fillers} gaps are filled, but the key was used elsewhere ${foreign} times`);
     }
+    if (before === undefined && isFiller(row)) requireSeenTwice(row);
+    if (before !== undefined && before.nonce !== null && row.nonce !== before.nonce) requireDisplaced(before);
+    if (before !== undefined) requireLost(before, row);
     if (before?.status !== row.status) count(`${before?.status ?? 'new'} > ${row.status}`);
     if (before !== undefined && before.nonce !== null && row.nonce !== before.nonce) count('another nonce');
     if (before !== undefined && finals.includes(before.status))
@@ -257,12 +302,23 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     built(block) {
       const price = 2n * block.baseFeeWei + 2n * block.marketTipWei;
       if (price > peakPriceWei) peakPriceWei = price;
+      blocksSinceReorg += 1;
       pay(block, 1);
     },
-    tookBack: (blocks) => {
-      for (const block of blocks) pay(block, -1);
+    tookBack(blocks) {
+      reorgAtMs = elapsedMs();
+      // The blocks in place of the lost ones come at once.
+      blocksSinceReorg = -blocks.length - 1;
+      freed.clear();
+      for (const block of blocks) {
+        pay(block, -1);
+        for (const { transaction } of block.executed) {
+          const owner = accounts.find(({ account }) => account.toLowerCase() === transaction.from);
+          if (!hashes.has(transaction.hash)) freed.add(`${owner?.relayerId} ${transaction.nonce}`);
+        }
+      }
     },
-    broadcast(raw, nowMs) {
+    broadcast(raw, nowMs, graceMs) {
       const { hash } = decodeTransaction(raw);
       const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; mined_version: number | null }>(
         'select a.purpose, t.valid_until_ms, t.id, t.mined_version from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',

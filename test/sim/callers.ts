@@ -53,7 +53,10 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
       gasLimit,
       ...(isExplicit ? { maxFeePerGasWei, maxPriorityFeePerGasWei: maxFeePerGasWei / BigInt(random.between(2, 40)) } : {}),
       speed: isExplicit ? undefined : (['safeLow', 'average', 'fast', 'fastest'] as const)[random.between(0, 3)],
-      validUntilMs: context.has('valid until') && random.chance(0.25) ? clock.nowMs() + random.between(1_000, 120_000) : undefined,
+      validUntilMs:
+        context.has('valid until') && random.chance(0.25)
+          ? clock.nowMs() + random.between(1_000, random.chance(0.5) ? 15_000 : 120_000)
+          : undefined,
     });
   }
 

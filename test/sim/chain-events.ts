@@ -7,6 +7,8 @@ import { trueTimeMs } from './virtual-time.js';
 export interface ChainEvents {
   /** Passes a transaction on to all who should know it. */
   gossip(transaction: SimTransaction, from: SimNode | null): void;
+  /** Blocks leave out the relayers' transactions for this long. */
+  hold(ms: number): void;
   /** Makes the chain quiet, cheap and roomy. */
   heal(): void;
 }
@@ -23,6 +25,12 @@ export function startChainEvents(context: RunContext): ChainEvents {
   let tipWei = BigInt(random.between(1, 30)) * (gwei / 10n);
   let rising = 0;
   let roomUntilMs = 0;
+  let fullUntilMs = 0;
+  /** The number of the block before which a reorg removes a foreign transaction, and how far back that is. */
+  let planned: { readonly at: number; readonly depth: number } | null = null;
+  const foreign = new Set<string>();
+  /** Foreign transactions that nobody has any more. */
+  const lost = new Set<string>();
   let stalledUntilMs = 0;
   let isPricedOut = false;
   const deposits = new Map<string, bigint>();
@@ -41,7 +49,9 @@ export function startChainEvents(context: RunContext): ChainEvents {
     if (tipWei > 5n * gwei) tipWei = 5n * gwei;
     if (context.has('base fee spike') && rising === 0 && random.chance(0.02)) rising = random.between(spikeBlocks.least, spikeBlocks.most);
     if (context.has('priced out') && random.chance(0.1)) isPricedOut = !isPricedOut;
-    if (context.has('congestion') && random.chance(0.05)) roomUntilMs = time.elapsedMs() + random.between(2, 15) * blockMs;
+    if (!context.has('congestion')) return;
+    if (random.chance(0.05)) roomUntilMs = time.elapsedMs() + random.between(2, 15) * blockMs;
+    if (random.chance(0.01)) fullUntilMs = time.elapsedMs() + random.between(20, 80) * blockMs;
   }
 
   function build(): void {
@@ -52,7 +62,7 @@ export function startChainEvents(context: RunContext): ChainEvents {
       baseFeeWei,
       marketTipWei: tipWei,
       leastTipWei: isPricedOut ? (tipWei * 9n) / 10n : 0n,
-      room: isTight ? random.between(0, 2) : 200,
+      room: time.elapsedMs() < fullUntilMs ? 0 : isTight ? random.between(0, 2) : 200,
       deposits,
     });
     deposits.clear();
@@ -61,6 +71,10 @@ export function startChainEvents(context: RunContext): ChainEvents {
       `block ${block.number} [${block.executed.map(({ transaction }) => `${transaction.from.slice(2, 5)}:${transaction.nonce}`).join(' ')}]`,
     );
     context.auditor().built(block);
+    if (context.has('reorg') && block.executed.some(({ transaction }) => foreign.has(transaction.hash)) && random.chance(0.5)) {
+      const depth = random.between(2, 5);
+      planned = { at: block.number + depth, depth };
+    }
     spread();
   }
 
@@ -71,23 +85,27 @@ export function startChainEvents(context: RunContext): ChainEvents {
 
   function everyBlock(): void {
     if (time.elapsedMs() >= stalledUntilMs) {
-      if (context.has('reorg') && random.chance(0.06)) reorg();
+      if (context.has('reorg') && planned !== null && ledger.head().number + 1 >= planned.at) reorg(planned.depth);
+      else if (context.has('reorg') && random.chance(0.06)) reorg();
       build();
     }
     time.after(blockMs, everyBlock);
   }
 
-  function reorg(): void {
+  function reorg(wanted?: number): void {
+    planned = null;
     const most = Math.min(context.confirmations - 1, ledger.head().number - 1, 6);
-    if (most < 1) return;
-    const depth = random.between(1, most);
+    if (most < 1 || (wanted ?? 0) > most) return;
+    const depth = wanted ?? random.between(1, most);
     const gone = Array.from({ length: depth }, (_, index) => ledger.at(ledger.head().number - index)).flatMap((block) => block ?? []);
     log.write(`reorg of ${depth} blocks`);
     context.auditor().tookBack(gone);
     for (const transaction of ledger.takeBack(depth)) {
+      if (foreign.has(transaction.hash) && random.chance(0.6)) lost.add(transaction.hash);
       const account = ledger.head().accounts.get(transaction.from);
-      if (account !== undefined && random.chance(0.7)) builder.add(transaction, account);
+      if (account !== undefined && !lost.has(transaction.hash) && random.chance(0.7)) builder.add(transaction, account);
     }
+    for (const { pool } of [...nodes, { pool: builder }]) pool.forget(({ hash }) => lost.has(hash));
     const keepsSilent = random.chance(0.5);
     for (let count = 0; count < depth; count += 1) {
       if (keepsSilent) builder.forget(() => random.chance(0.2));
@@ -96,14 +114,14 @@ export function startChainEvents(context: RunContext): ChainEvents {
   }
 
   function gossip(transaction: SimTransaction, from: SimNode | null): void {
-    if (from?.behavior.isPrivate === true) return;
+    if (from?.behavior.isPrivate === true || lost.has(transaction.hash)) return;
     const account = ledger.head().accounts.get(transaction.from) ?? { nonce: 0, balanceWei: 0n };
-    time.after(random.between(20, 600), () => void builder.add(transaction, account));
+    time.after(random.between(20, 600), () => !lost.has(transaction.hash) && void builder.add(transaction, account));
     for (const node of nodes) {
       if (node === from || node.behavior.poolsNothing) continue;
       time.after(random.between(20, 600), () => {
         const seen = node.head().accounts.get(transaction.from) ?? account;
-        node.pool.add(transaction, seen);
+        if (!lost.has(transaction.hash)) node.pool.add(transaction, seen);
       });
     }
   }
@@ -124,6 +142,7 @@ export function startChainEvents(context: RunContext): ChainEvents {
       maxPriorityFeePerGasWei: tipWei * 3n,
     });
     log.write(`foreign use of nonce ${transaction.nonce}`);
+    foreign.add(transaction.hash);
     context.auditor().usedElsewhere();
     gossip(transaction, null);
   }
@@ -151,9 +170,13 @@ export function startChainEvents(context: RunContext): ChainEvents {
 
   return {
     gossip,
+    hold(ms) {
+      fullUntilMs = Math.max(fullUntilMs, time.elapsedMs() + ms);
+    },
     heal() {
       rising = 0;
       roomUntilMs = 0;
+      fullUntilMs = 0;
       stalledUntilMs = 0;
       isPricedOut = false;
       baseFeeWei = gwei;

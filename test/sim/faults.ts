@@ -35,6 +35,7 @@ export const faults = [
   'invented blocks',
   'nonce lie',
   'forged sender',
+  'kept receipts',
   // The chain.
   'reorg',
   'base fee spike',

@@ -1,6 +1,7 @@
 import type { Random } from '../support/seeded-random.js';
+import type { ChainEvents } from './chain-events.js';
 import { type RunContext, recurring } from './context.js';
-import { honest, type Misbehavior } from './evm/node.js';
+import { honest, type Misbehavior, type SimNode } from './evm/node.js';
 import { defaultRules, type PoolRules } from './evm/pool.js';
 import { type Fault, faults } from './faults.js';
 import type { RequestFate, Wire } from './transport.js';
@@ -12,7 +13,7 @@ interface Misdeed {
   readonly forgetsPool?: true;
 }
 
-const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Random) => Misdeed>>> = {
+const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Random, node: SimNode) => Misdeed>>> = {
   'small pool': (_, random) => ({ rules: { capacity: random.between(1, 5) } }),
   'strict pool': (_, random) => ({ rules: { bumpPercent: random.chance(0.3) ? 100n : 10n, isStrict: true } }),
   'pools nothing': () => ({ behavior: { poolsNothing: true } }),
@@ -31,7 +32,12 @@ const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Ran
   'nonce lie': (_, random) => ({
     behavior: { nonceLie: random.chance(0.6) ? random.between(1, random.chance(0.5) ? 8 : 1_000) : -random.between(1, 5) },
   }),
-  'forged sender': ({ relayers }) => ({ behavior: { forgesSender: relayers[0]?.relayer.address.toLowerCase() ?? null } }),
+  'forged sender': ({ relayers }, _, node) => {
+    const account = relayers[0]?.relayer.address.toLowerCase() ?? '';
+    const { number, accounts } = node.head();
+    return { behavior: { forgesSender: { account, nonce: accounts.get(account)?.nonce ?? 0, block: number } } };
+  },
+  'kept receipts': () => ({ behavior: { keepsReceipts: true } }),
 };
 /** Lies need another node that tells the truth. */
 const lies: readonly Fault[] = ['invented blocks', 'nonce lie', 'forged sender'];
@@ -42,7 +48,7 @@ export interface Weather extends Pick<Wire, 'fate' | 'delayMs'> {
 }
 
 /** Lets nodes misbehave from time to time, and the ways to them fail. At most one of them lies, always the same. */
-export function startNodeFaults(context: RunContext): Weather {
+export function startNodeFaults(context: RunContext, chain: Pick<ChainEvents, 'hold'>): Weather {
   const { nodes, time, log, random: allRandom } = context;
   const random = allRandom.fork('nodes');
   const wires = allRandom.fork('wires');
@@ -59,8 +65,10 @@ export function startNodeFaults(context: RunContext): Weather {
       const node = lies.includes(fault) ? liar : nodes[random.between(0, nodes.length - 1)];
       if (node === undefined || !context.has(fault) || (lies.includes(fault) && nodes.length === 1)) return;
       log.write(`${node.name}: ${fault}`);
-      const { behavior = {}, rules = {}, forgetsPool = false } = misdeedOf(context, random);
+      const { behavior = {}, rules = {}, forgetsPool = false } = misdeedOf(context, random, node);
       const forMs = random.between(2, 90) * 1_000;
+      // Someone who forges a use of a nonce makes sure that it stays free.
+      if (fault === 'forged sender' && random.chance(0.5)) chain.hold(forMs);
       // The service remembers for a while what it could not compare with anything.
       if (lies.includes(fault)) lyingUntilMs = Math.max(lyingUntilMs, time.elapsedMs() + forMs + 10_000);
       const before = pick(node.pool.rules, rules);

@@ -1,3 +1,5 @@
+import type { Fault } from './faults.js';
+
 /** A fault that is put into the built service on purpose, to see whether the simulation finds it. */
 export interface Plant {
   readonly name: string;
@@ -5,6 +7,8 @@ export interface Plant {
   readonly module: string;
   /** Each text must occur exactly once in the module; it becomes the other. */
   readonly changes: readonly (readonly [from: string, to: string])[];
+  /** The only faults of the worlds that are searched, since others hide this one. Absent: the seed chooses. */
+  readonly faults?: readonly Fault[];
 }
 
 /** The faults. Several are what the engine once did wrong. */
@@ -22,7 +26,10 @@ export const plants: readonly Plant[] = [
   {
     name: 'a transaction is final one block too early',
     module: 'engine/lane/settle-slots',
-    changes: [['return head.number - blockNumber + 1n >=', 'return head.number - blockNumber + 2n >=']],
+    changes: [
+      ['return head.number - blockNumber + 1n >=', 'return head.number - blockNumber + 2n >='],
+      ['blockNumber <= final', 'blockNumber <= final + 1n'],
+    ],
   },
   {
     name: 'a receipt is believed whatever block it names',
@@ -31,6 +38,7 @@ export const plants: readonly Plant[] = [
       ["if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number))", 'if (false)'],
       ['if (shown === null || !isFinal(receipt.blockNumber))', 'if (!isFinal(receipt.blockNumber))'],
     ],
+    faults: ['reorg', 'kept receipts'],
   },
   {
     name: 'a reorg of a mined transaction is not noticed',
@@ -43,11 +51,16 @@ export const plants: readonly Plant[] = [
     changes: [
       ["return hash === null ? null : hash === blockHash ? 'same' : 'another';", "return hash === blockHash ? 'same' : 'another';"],
     ],
+    faults: ['lag', 'pool loss', 'lost requests'],
   },
   {
     name: 'a foreign transaction displaces ours before it is final',
     module: 'engine/lane/explain-foreign',
-    changes: [['const isFinal = isKnown &&\n        isDeep(lane, head, user.blockNumber) &&', 'const isFinal = isKnown &&']],
+    changes: [
+      ['const isFinal = isKnown &&\n        isDeep(lane, head, user.blockNumber) &&', 'const isFinal = isKnown &&'],
+      ['(await finalAt(lane, sequence, head))(user.blockNumber)', 'true'],
+    ],
+    faults: ['foreign use', 'priced out'],
   },
   {
     name: 'a nonce that nothing explains ends the transaction at once',
@@ -70,6 +83,7 @@ export const plants: readonly Plant[] = [
       ],
       ['return { hash: sender.hash,', 'return { hash: String(transaction.hash),'],
     ],
+    faults: ['forged sender', 'congestion'],
   },
   {
     name: 'an endpoint that claims blocks which cannot exist is believed',

@@ -17,6 +17,7 @@ import { kinds } from './evm/words.js';
 import { type Fault, swarm } from './faults.js';
 import { startNodeFaults } from './node-faults.js';
 import { type Service, type SimRelayer, startService } from './service.js';
+import type { RequestFate } from './transport.js';
 import { createSkewedClock, createVirtualTime, trueTimeMs } from './virtual-time.js';
 
 /** The result of a run. */
@@ -42,6 +43,8 @@ const maxHealingMs = 2 * 3_600_000;
 /** More events than this at one moment: the service runs in circles. */
 const maxEventsAtOnce = 20_000;
 const callWindowMs = 10_000;
+/** The service asks per block and per transaction that it signs or looks for, not per transaction that waits. */
+const maxCallsPerWindow = 1_000;
 
 /** Runs the service through one seeded life, and checks it after every event. `only`: the faults of the run; absent: as the seed chooses. */
 export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<RunResult> {
@@ -118,16 +121,20 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   const callers = startCallers(context, () => time.elapsedMs() >= activeMs);
   const rpcTimeoutMs = 5_000;
   const graceMs = (nodes.length + 1) * rpcTimeoutMs;
+  /** After requests without an answer, signed bytes may still be on their way to another node. */
+  const shortGraceMs = 1_000;
+  let troubleAtMs = Number.NEGATIVE_INFINITY;
   const auditor = createAuditor({
     database,
     ledger,
     orders: callers,
     accounts: context.relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
     confirmations,
-    graceMs,
+    faults,
+    elapsedMs: time.elapsedMs,
   });
   chain = startChainEvents(context);
-  const weather = startNodeFaults(context);
+  const weather = startNodeFaults(context, chain);
   const commits = random.fork('commits');
 
   function commitFate(): CommitFate {
@@ -143,14 +150,28 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
       [windowStartMs, windowCalls] = [elapsedMs, 0];
     }
     windowCalls += calls;
+    if (windowCalls > maxCallsPerWindow) fail(new Violation(`${windowCalls} calls to nodes within ${callWindowMs} ms`));
     const methods = [...body.matchAll(/"method":"eth_(\w+)"/g)].map(([, method]) => method);
     log.write(`> ${host} ${methods.length > 4 ? `${methods[0]} x${methods.length}` : methods.join(' ')}`);
     if (!methods.includes('sendRawTransaction')) return;
     for (const { method, params } of [JSON.parse(body)].flat()) {
       // What was decided before the clock moved forward may be on its way.
       const nowMs = elapsedMs - skewedAtMs < graceMs ? 0 : clock.nowMs();
-      if (method === 'eth_sendRawTransaction') guarded(() => auditor.broadcast(params[0], nowMs));
+      const maxDelayMs = elapsedMs - troubleAtMs < 2 * graceMs ? graceMs : shortGraceMs;
+      if (method === 'eth_sendRawTransaction') guarded(() => auditor.broadcast(params[0], nowMs, maxDelayMs));
     }
+  }
+
+  function fate(host: string, body: string): RequestFate {
+    const chosen = weather.fate(host, body);
+    if (chosen !== 'answered') troubleAtMs = time.elapsedMs();
+    return chosen;
+  }
+
+  function delayMs(host: string): number {
+    const chosen = weather.delayMs(host);
+    if (chosen > shortGraceMs / 4) troubleAtMs = time.elapsedMs();
+    return chosen;
   }
 
   function guarded(check: () => void): void {
@@ -164,7 +185,7 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   function start(): void {
     service = startService({
       database,
-      wire: { ...weather, time, sent, answer: (host, body) => nodes.find(({ name }) => host.startsWith(name))?.answer(body) ?? '' },
+      wire: { fate, delayMs, time, sent, answer: (host, body) => nodes.find(({ name }) => host.startsWith(name))?.answer(body) ?? '' },
       clock,
       network,
       relayers: context.relayers,
@@ -176,6 +197,8 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
         log.write(`${level}: ${message} ${describe(fields)}`);
         const { err } = fields as { err?: unknown };
         if (level !== 'error') return;
+        // Invented blocks are another branch.
+        if (faults.has('invented blocks') && message.startsWith('RPC endpoint is on another branch')) return;
         if (err instanceof Error && ['StoreAwayError', 'ConflictError'].includes(err.name)) return;
         fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
       },
@@ -243,6 +266,9 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
         throw new Violation(`not everything is final ${maxHealingMs / 3_600_000} hours after the faults ended:\n${openRows()}`);
     }
     auditor.finish();
+    for (const { relayerId, waiting, inFlight } of running().engine.lanes())
+      if (waiting + inFlight > 0)
+        throw new Violation(`the lane of ${relayerId} keeps ${waiting} waiting and ${inFlight} signed transactions that are final`);
   } catch (error) {
     violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   } finally {

@@ -48,6 +48,8 @@ export interface Ledger {
   at(height: number): Block | undefined;
   /** The true block that holds this transaction. */
   blockOf(hash: string): Block | undefined;
+  /** The transaction of the true chain that used this nonce of an account, and its block. */
+  userOf(account: string, nonce: number): { readonly hash: string; readonly block: Block } | undefined;
   /** Appends a block from these transactions, lowest nonce first. */
   build(candidates: readonly SimTransaction[], terms: BlockTerms): Block;
   /** Removes the newest blocks. Returns their transactions. */
@@ -89,6 +91,13 @@ export function createLedger(random: Random, accounts: ReadonlyMap<string, Accou
     head,
     at: (height) => blocks[height],
     blockOf: (transactionHash) => holders.get(transactionHash),
+    userOf(account, nonce) {
+      for (const block of blocks.toReversed()) {
+        const used = block.executed.find(({ transaction }) => transaction.from === account && transaction.nonce === nonce);
+        if (used !== undefined) return { hash: used.transaction.hash, block };
+      }
+      return undefined;
+    },
     build(candidates, terms) {
       const { baseFeeWei, marketTipWei } = terms;
       const parent = head();

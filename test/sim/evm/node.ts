@@ -21,8 +21,10 @@ export interface Misbehavior {
   prunesAfter: number;
   /** It refuses to show receipts. */
   indexesReceipts: boolean;
-  /** It shows a stranger's transaction as one of this account with its next nonce, and counts it. */
-  forgesSender: string | null;
+  /** It shows receipts of blocks that a reorg removed. */
+  keepsReceipts: boolean;
+  /** It shows a stranger's transaction as one of this account, which used this nonce in this block. */
+  forgesSender: { readonly account: string; readonly nonce: number; readonly block: number } | null;
   /** It answers estimates with words that are in no table. */
   puzzles: boolean;
   hasNoFeeHistory: boolean;
@@ -44,6 +46,7 @@ export const honest: Misbehavior = {
   poolsNothing: false,
   prunesAfter: Number.POSITIVE_INFINITY,
   indexesReceipts: false,
+  keepsReceipts: false,
   forgesSender: null,
   puzzles: false,
   hasNoFeeHistory: false,
@@ -95,6 +98,8 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger }: No
   let head = ledger.head();
   /** The node's own branch by height: it may differ from the true chain. */
   let branch: Block[] = [ledger.genesis];
+  /** The transactions of blocks that a reorg removed. */
+  const removed = new Map<string, { readonly block: Block; readonly index: number }>();
 
   function invented(height: number): Block {
     return { ...head, number: height, hash: `0x${height.toString(16).padStart(64, 'e')}`, executed: [] };
@@ -124,7 +129,8 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger }: No
     let nonce = Math.max(0, state.nonce + behavior.nonceLie);
     const isNewest = tag === 'latest' || tag === 'pending' || Number(tag) >= head.number;
     if (behavior.countsPool && isNewest) while (pool.at(address, nonce) !== undefined) nonce += 1;
-    if (behavior.forgesSender === address && isNewest) nonce += 1;
+    const { forgesSender: forged } = behavior;
+    if (forged?.account === address && (isNewest || Number(tag) >= forged.block)) nonce = Math.max(nonce, forged.nonce + 1);
     return quantity(nonce);
   }
 
@@ -142,17 +148,16 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger }: No
 
   function receipt(hash: unknown): object | null | Refused {
     if (behavior.indexesReceipts) return new Refused(-32000, 'transaction indexing is in progress');
-    const found = executedIn(hash);
+    const found = (behavior.keepsReceipts ? removed.get(String(hash)) : undefined) ?? executedIn(hash);
     const executed = found?.block.executed[found.index];
     return found === null || executed === undefined ? null : shownReceipt(executed, found.block);
   }
 
   function fullBlock(block: Block): object {
     const shown = shownBlock(block, true);
-    const { forgesSender } = behavior;
-    if (forgesSender === null) return shown;
-    const nonce = quantity(block.accounts.get(forgesSender)?.nonce ?? 0);
-    return { ...shown, transactions: [{ ...shownIn(stranger(), block), from: forgesSender, nonce }] };
+    const { forgesSender: forged } = behavior;
+    if (forged?.block !== block.number) return shown;
+    return { ...shown, transactions: [{ ...shownIn(stranger(), block), from: forged.account, nonce: quantity(forged.nonce) }] };
   }
 
   function send(raw: unknown): string | Refused {
@@ -258,6 +263,8 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger }: No
       if (newest === head) return;
       const fresh: Block[] = [];
       for (let block: Block | null = newest; block !== null && branch[block.number] !== block; block = block.parent) fresh.push(block);
+      for (const block of branch.slice(fresh.at(-1)?.number ?? branch.length))
+        for (const [index, { transaction }] of block.executed.entries()) removed.set(transaction.hash, { block, index });
       branch = [...branch.slice(0, fresh.at(-1)?.number ?? newest.number + 1), ...fresh.reverse()].slice(0, newest.number + 1);
       head = newest;
       pool.settle(head.accounts);
