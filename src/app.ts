@@ -35,6 +35,7 @@ import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
+import { createTestLimit } from './core/notification/test-limit.js';
 import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
@@ -256,6 +257,7 @@ export async function startApp(
       secretBox,
       allowPrivateTargets,
       relayersUsing,
+      limitTests: createTestLimit(clock),
       keys,
       nodeUrls,
     });

@@ -72,7 +72,7 @@ export enum ErrorReason {
   RELAYER_NOT_ALLOWED = 6,
 
   /**
-   * The rate limit of the API key is exceeded. `Retry-After` says when to try again.
+   * The rate limit of the API key, or of test deliveries, is exceeded. `Retry-After` says when to try again.
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 7;
    */

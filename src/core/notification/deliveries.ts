@@ -5,6 +5,7 @@ import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports
 import { shownName } from '../safe-text.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from './notification.js';
 import { getNotification } from './notifications.js';
+import type { TestLimit } from './test-limit.js';
 
 /** Lists the past and pending deliveries of a notification, newest first. Throws `NOTIFICATION_NOT_FOUND`. */
 export async function listDeliveries(
@@ -50,10 +51,20 @@ export async function redeliverDelivery(deps: DeliverNowDeps, notificationId: st
   return { delivery, warnings: goneWarnings(notification) };
 }
 
-/** Delivers a `test` event, which waits for no other event and delays none. Throws `NOTIFICATION_NOT_FOUND`. */
-export async function testNotification(deps: DeliverNowDeps & { readonly ids: Ids }, notificationId: string): Promise<DeliveryDue> {
-  const { store, clock, ids } = deps;
+/** The dependencies of testing. */
+export interface TestDeps extends DeliverNowDeps {
+  readonly ids: Ids;
+  readonly limitTests: TestLimit;
+}
+
+/**
+ * Delivers a `test` event, which waits for no other event and delays none. Throws `NOTIFICATION_NOT_FOUND`, and `rate_limited` RATE_LIMITED for
+ * too many tests.
+ */
+export async function testNotification(deps: TestDeps, notificationId: string): Promise<DeliveryDue> {
+  const { store, clock, ids, limitTests } = deps;
   const notification = await getNotification(deps, notificationId);
+  limitTests(notification.id);
   const id = ids.timeOrdered();
   const nowMs = clock.nowMs();
   const event: OutboxEvent = {

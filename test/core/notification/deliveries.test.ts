@@ -6,6 +6,7 @@ import { DomainError } from '../../../src/core/errors.js';
 import { systemIds } from '../../../src/core/ids.js';
 import { listDeliveries, redeliverDelivery, testNotification } from '../../../src/core/notification/deliveries.js';
 import { createNotification, updateNotification } from '../../../src/core/notification/notifications.js';
+import { createTestLimit } from '../../../src/core/notification/test-limit.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anEvent, silentLog } from '../../support/stored-samples.js';
@@ -18,7 +19,7 @@ async function openDeps(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   test.after(() => store.close());
   const secretBox = createSecretBox(randomBytes(32).toString('base64'));
-  const deps = { store, clock: { nowMs: () => nowMs }, ids: systemIds, secretBox, allowPrivateTargets: false };
+  const deps = { store, clock: { nowMs: () => nowMs }, ids: systemIds, secretBox, allowPrivateTargets: false, limitTests: () => undefined };
   for (const id of ['hook', 'other']) await createNotification(deps, { id, url: 'https://hooks.acme.com/', signingKey: undefined });
   return deps;
 }
@@ -52,6 +53,24 @@ describe('testing a notification', () => {
 
   it('test delivery: fails for an unknown notification', async (test) => {
     await assert.rejects(testNotification(await openDeps(test), 'nobody'), reason('NOTIFICATION_NOT_FOUND'));
+  });
+
+  it('test delivery: ten at once and one per second may be asked for of one notification, and a hundred of all', async (test) => {
+    let now = nowMs;
+    const clock = { nowMs: () => now };
+    const deps = { ...(await openDeps(test)), clock, limitTests: createTestLimit(clock) };
+    const limited = { kind: 'rate_limited', reason: 'RATE_LIMITED', retryAfterMs: 1000 };
+    for (let count = 0; count < 10; count += 1) await testNotification(deps, 'hook');
+    await assert.rejects(testNotification(deps, 'hook'), { ...limited, message: /^notification hook is over the limit of tests/ });
+    assert.equal((await listDeliveries(deps, 'hook', firstPage)).total, 10, 'nothing is stored for a refused test');
+    await testNotification(deps, 'other');
+    now += 1000;
+    await testNotification(deps, 'hook');
+    await assert.rejects(testNotification(deps, 'hook'), limited);
+
+    const limitTests = createTestLimit(clock);
+    for (let count = 0; count < 100; count += 1) limitTests(`notification-${count}`);
+    assert.throws(() => limitTests('one-more'), { ...limited, message: /^all notifications together are over/ });
   });
 });
 

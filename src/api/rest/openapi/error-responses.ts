@@ -75,7 +75,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'unsupported_media_type':
       return http.hasBody;
     case 'rate_limited':
-      return plan.rateLimited;
+      return plan.rateLimited || declares(plan, kind);
     case 'unimplemented':
       return !isBuilt || plan.reasons.includes('NOT_IMPLEMENTED') || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
     default:

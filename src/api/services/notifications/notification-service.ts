@@ -27,12 +27,16 @@ import {
   type NotificationWritten,
   updateNotification,
 } from '../../../core/notification/notifications.js';
+import type { TestLimit } from '../../../core/notification/test-limit.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../list-page.js';
 import { present } from '../present.js';
 
-export type NotificationServiceDeps = NotificationDeps;
+/** The dependencies of the service. */
+export interface NotificationServiceDeps extends NotificationDeps {
+  readonly limitTests: TestLimit;
+}
 
 /** Implements `relayer.v1.NotificationService`. */
 export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {

@@ -9,6 +9,7 @@ import { createNotificationService } from '../../../../src/api/services/notifica
 import { DomainError } from '../../../../src/core/errors.js';
 import { createExclusively } from '../../../../src/core/exclusively.js';
 import { systemIds } from '../../../../src/core/ids.js';
+import { createTestLimit } from '../../../../src/core/notification/test-limit.js';
 import { systemClock } from '../../../../src/core/ports/clock.js';
 import { openStore } from '../../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../../src/storage/secret-box.js';
@@ -29,6 +30,7 @@ async function startClient(test: TestContext) {
     allowPrivateTargets: false,
     exclusively: createExclusively(),
     relayersUsing: (id) => (id === 'used' ? ['r1'] : []),
+    limitTests: createTestLimit(systemClock),
   });
   const call: Call = {
     requestId: 'r',
