@@ -38,6 +38,9 @@ async function checkPortIsFree({ host, port }: Settings): Promise<void> {
 }
 
 async function serve(): Promise<void> {
+  // Without a listener, SIGHUP ends the process. While it starts and stops, there is no certificate to renew.
+  let renewCertificate = async (): Promise<void> => undefined;
+  process.on('SIGHUP', () => void renewCertificate());
   const { settings, config } = await loadConfiguration(processEnvironment());
   const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
@@ -45,7 +48,7 @@ async function serve(): Promise<void> {
   const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
-  process.on('SIGHUP', () => void app.renewCertificate());
+  renewCertificate = app.renewCertificate;
   const reason = await Promise.race([untilSignalled(), app.broken]);
   if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
   else log.error({ err: reason }, 'stopping: the service cannot continue');

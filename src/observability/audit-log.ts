@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { AuditLog } from '../core/ports/log.js';
 import { perTurn, standardOutput } from './standard-output.js';
@@ -5,7 +6,7 @@ import { withoutSecrets } from './without-secrets.js';
 
 /**
  * Opens the audit log: JSON lines with the level `audit`, which no log level switches off. They are appended to the file, readable by its owner
- * only, or are in the log if `file` is null. Throws if the file cannot be opened.
+ * only, or are in the log if `file` is null. Throws if the file cannot be opened, or is a pipe.
  */
 export async function openAuditLog(file: string | null, destination: DestinationStream = standardOutput()): Promise<AuditLog> {
   const output = file === null ? destination : perTurn(await openFile(file));
@@ -17,7 +18,10 @@ export async function openAuditLog(file: string | null, destination: Destination
   };
 }
 
-function openFile(dest: string): Promise<DestinationStream> {
+async function openFile(dest: string): Promise<DestinationStream> {
+  // Opening a pipe waits for its reader, and writing to it for a slow one: the whole service would wait.
+  const found = await stat(dest).catch(() => undefined);
+  if (found?.isFIFO() || found?.isSocket()) throw new Error(`AUDIT_LOG_FILE ${dest} is a pipe or a socket; must be a file`);
   return new Promise((resolve, reject) => {
     // A line is written before the next turn of the loop, so that a kill loses at most the lines of one turn.
     const stream = pino.destination({ dest, append: true, sync: true, mode: 0o600 });

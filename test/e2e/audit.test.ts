@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,7 +10,7 @@ import { NotificationService } from '../../gen/relayer/v1/notification_service_p
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type AppRig, type Ask, askRest, keys, startAppRig } from '../support/app-rig.js';
 import { rpcAskers } from '../support/rpc-askers.js';
-import { apiKey, createServiceHome } from '../support/service.js';
+import { apiKey, createServiceHome, launchService } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -190,6 +191,17 @@ describe('the audit log', () => {
       assert.match(time ?? '', /^\d{4}-.*Z$/);
     }
     assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
+
+  it('audit: a pipe as AUDIT_LOG_FILE ends the start with a clear error instead of blocking it', async (test) => {
+    const pipe = join(await temporaryFolder(), 'audit.fifo');
+    execFileSync('mkfifo', [pipe]);
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { AUDIT_LOG_FILE: pipe } });
+    test.after(() => home.remove());
+    const launched = launchService(home);
+    test.after(() => launched.kill());
+    await assert.rejects(launched.listening, /AUDIT_LOG_FILE .*audit\.fifo is a pipe or a socket; must be a file/);
+    assert.equal(await launched.exited, 1);
   });
 
   it('audit: reads have no line', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
-import { createServiceHome, startService } from '../support/service.js';
+import { createServiceHome, launchService, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 function newCertificate(certFile: string, keyFile: string): void {
@@ -50,5 +50,19 @@ it('a renewed TLS certificate is served after SIGHUP and without it, and a wrong
   await waitFor('the renewal without a signal', logged('TLS certificate renewed', 2), 200_000);
   assert.notEqual(await servedFingerprint(service.port), second);
   writeFileSync(certFile, 'not a certificate');
+  assert.equal(await service.stop(), 0);
+});
+
+it('SIGHUP does not end a service that is starting', async (test) => {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => home.remove());
+  // The service warns of it before it opens anything.
+  chmodSync(join(home.dir, 'keystore.json'), 0o644);
+  const launched = launchService(home);
+  test.after(() => launched.kill());
+  await waitFor('the warning', () => (launched.output().includes('can be read by other users') ? true : undefined));
+  assert.ok(!launched.output().includes('"msg":"listening"'));
+  process.kill(launched.pid, 'SIGHUP');
+  const service = await launched.listening;
   assert.equal(await service.stop(), 0);
 });

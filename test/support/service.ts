@@ -156,6 +156,7 @@ export interface RunningService {
 export interface LaunchedService {
   /** Resolves when it logs that it listens; rejects with its output if it ends instead. */
   readonly listening: Promise<RunningService>;
+  readonly pid: number;
   /** Its exit code, once it has ended; null: a signal ended it. */
   readonly exited: Promise<number | null>;
   /** Ends it as a power cut does, before or after it listens. */
@@ -202,7 +203,7 @@ export function launchService(home: ServiceHome, enter: readonly string[] = []):
   });
   // A test that kills it before it listens does not wait for that.
   listening.catch(() => {});
-  return { listening, exited, kill, output: () => output };
+  return { listening, pid: child.pid ?? 0, exited, kill, output: () => output };
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
