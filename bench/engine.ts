@@ -65,15 +65,23 @@ async function withService<T>(
 
 const agent = new Agent({ connections: options.callers, pipelining: 1 });
 
-async function send(service: RunningService, index: number): Promise<void> {
-  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions`, {
-    dispatcher: agent,
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: `{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":${index + 1},"speed":"fast"}`,
-  });
-  const text = await answer.body.text();
-  if (answer.statusCode !== 200) throw new Error(`send ${index}: ${answer.statusCode} ${text}`);
+/** How long a caller waits after the service refused a send because as many transactions of the relayer wait as may. */
+const refusedPauseMs = 100;
+
+/** Returns how often the service refused the send before it accepted it. */
+async function send(service: RunningService, index: number): Promise<number> {
+  for (let refusals = 0; ; refusals += 1) {
+    const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions`, {
+      dispatcher: agent,
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: `{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":${index + 1},"speed":"fast"}`,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode === 200) return refusals;
+    if (answer.headers['x-error-reason'] !== 'TOO_MANY_TRANSACTIONS') throw new Error(`send ${index}: ${answer.statusCode} ${text}`);
+    await elapsed(refusedPauseMs);
+  }
 }
 
 async function totalOf(service: RunningService, status: string): Promise<number> {
@@ -93,14 +101,16 @@ async function untilConfirmed(service: RunningService, count: number): Promise<v
   }
 }
 
-/** Sends everything as fast as the service accepts it, with this number of callers. */
+/** Sends everything as fast as the service accepts it, with this number of callers, and says how often they had to wait. */
 async function sendAll(service: RunningService, count: number): Promise<void> {
   let next = 0;
+  let refusals = 0;
   await Promise.all(
     Array.from({ length: options.callers }, async () => {
-      while (next < count) await send(service, next++);
+      while (next < count) refusals += await send(service, next++);
     }),
   );
+  if (refusals > 0) say(`  10,000 transactions waited, so sends were refused ${refusals} times, and sent again ${refusedPauseMs} ms later`);
 }
 
 /** Returns the CPU time of a process in milliseconds. Linux counts it in hundredths of a second. */
@@ -192,14 +202,15 @@ async function calls(): Promise<void> {
 async function latency(): Promise<void> {
   await withService('steady', direct, async (service) => {
     const startedAt = performance.now();
-    const sending: Promise<void>[] = [];
+    const sending: Promise<number>[] = [];
     for (let index = 0; index < options.latencySends; index++) {
       const due = startedAt + index * 10;
       const waitMs = due - performance.now();
       if (waitMs > 0) await elapsed(waitMs);
       sending.push(send(service, index));
     }
-    await Promise.all(sending);
+    const refusals = (await Promise.all(sending)).filter((count) => count > 0).length;
+    if (refusals > 0) throw new Error(`${refusals} sends were refused, so that their delays say nothing: 10,000 transactions waited`);
     await untilConfirmed(service, options.latencySends);
     const delays: number[] = [];
     for (let page = 1; delays.length < options.latencySends; page++) {
