@@ -8,6 +8,8 @@ import { freePort } from '../support/free-port.js';
 import { restClient } from '../support/rest-client.js';
 import { apiKey, createServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
+import { createCutWatches } from './cut-watches.js';
+import { startCuttingProxy } from './cutting-proxy.js';
 
 /** Two services on one real node, for programs of other languages: one without TLS and limits, one with TLS and a small rate limit. */
 export interface StubRig {
@@ -15,8 +17,9 @@ export interface StubRig {
   readonly baseUrl: string;
   /**
    * Runs a program and returns the lines that it prints. The program finds the services, their key, relayer and CA in its environment, and controls
-   * the rig by its output: `mine` mines a block, `restart` stops the first service and starts it again, `traffic 200` sends that many
-   * transactions, mines until all are final, and writes `<id> <revision>` of each to the program's input, then `end`.
+   * the rig by its output: `mine` mines a block, `restart` stops the first service and starts it again, `cut 3` begins the scenario of
+   * `cut-watches.ts` with three watches, and writes `end` to the program's input when they have seen everything. Those watches go to
+   * `RELAYER_CUT_TARGET`.
    */
   run(command: readonly string[], folder: string): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -39,10 +42,12 @@ export async function startStubRig(): Promise<StubRig> {
   for (const { address } of [home, limitedHome]) await anvil.rpc('anvil_setBalance', [address, '0xffffffffffffffffffff']);
   let service = await startService(home);
   const limited = await startService(limitedHome);
+  const proxy = await startCuttingProxy(Number(port));
   const call = restClient(() => service.baseUrl);
   const transactions = `/relayers/${home.relayerId}/transactions`;
   const env = {
     RELAYER_TARGET: `127.0.0.1:${port}`,
+    RELAYER_CUT_TARGET: proxy.target,
     RELAYER_TLS_TARGET: `localhost:${limited.port}`,
     RELAYER_TLS_CA: authority,
     RELAYER_KEY: apiKey,
@@ -63,72 +68,69 @@ export async function startStubRig(): Promise<StubRig> {
     await anvil.mine();
   }
 
-  /** Sends, and returns a line about each of the final records. */
-  async function traffic(count: number): Promise<readonly string[]> {
-    const ids = await Promise.all(
-      Array.from({ length: count }, async () => {
-        const { body } = await call('POST', transactions, { to: '0x00000000000000000000000000000000000000A2', value: 1, gas_limit: 21000 });
-        return String(body.data.id);
-      }),
-    );
-    const open = ['pending', 'sent', 'submitted', 'mined'].map((status) => `status=${status}`).join('&');
-    await waitFor(
-      `${count} transactions to be confirmed`,
-      async () => {
-        await anvil.mine();
-        const { body } = await call('GET', `${transactions}?${open}`);
-        return body.pagination.total_items === 0 ? true : undefined;
-      },
-      120_000,
-    );
-    return Promise.all(
-      ids.map(async (id) => {
-        const { body } = await call('GET', `${transactions}/${id}`);
-        return `${id} ${body.data.revision}`;
-      }),
-    );
-  }
-
-  const actions: Readonly<Record<string, (count: number) => Promise<readonly string[]>>> = {
-    mine: async () => {
-      await mine();
-      return [];
+  const cutRig = {
+    proxy,
+    mine: () => anvil.mine(),
+    async send() {
+      const { body } = await call('POST', transactions, { to: '0x00000000000000000000000000000000000000A2', value: 1, gas_limit: 21000 });
+      return String(body.data.id);
     },
-    restart: async () => {
-      await service.stop();
-      service = await startService(home);
-      return [];
+    async count(statuses: readonly string[]) {
+      const { body } = await call('GET', `${transactions}?per_page=1&${statuses.map((status) => `status=${status}`).join('&')}`);
+      return Number(body.pagination.total_items);
     },
-    traffic: async (count) => [...(await traffic(count)), 'end'],
+    async read(id: string) {
+      const { body } = await call('GET', `${transactions}/${id}`);
+      return { revision: Number(body.data.revision), status: String(body.data.status) };
+    },
   };
 
   return {
     baseUrl: service.baseUrl,
     run([program = '', ...args], cwd) {
       const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, timeout: programTimeoutMs });
+      const ended = new AbortController();
+      const cutWatches = createCutWatches(cutRig);
       const lines: string[] = [];
       let errors = '';
       child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
       // A program that has ended reads no more; its exit code says why.
       child.stdin.on('error', () => {});
+      let hasFailed = false;
+      /** Ends the program. Only the first failure counts: the others follow from it. */
+      const fail = (error: unknown) => {
+        if (!hasFailed && !ended.signal.aborted) errors += String(error);
+        hasFailed = true;
+        child.kill('SIGKILL');
+      };
+      const actions: Readonly<Record<string, (count: number) => Promise<unknown>>> = {
+        mine,
+        restart: async () => {
+          await service.stop();
+          service = await startService(home);
+        },
+        cut: async (count) => {
+          lines.push(await cutWatches.run(count, ended.signal));
+          child.stdin.write('end\n');
+        },
+      };
       let obeyed: Promise<unknown> = Promise.resolve();
       createInterface({ input: child.stdout }).on('line', (line) => {
+        if (hasFailed) return;
+        try {
+          if (cutWatches.take(line)) return;
+        } catch (error) {
+          fail(error);
+        }
         lines.push(line);
         const [word = '', count = '1'] = line.split(' ');
         const action = actions[word];
-        if (action === undefined) return;
-        obeyed = obeyed
-          .then(async () => {
-            for (const answer of await action(Number(count))) child.stdin.write(`${answer}\n`);
-          })
-          .catch((error: unknown) => {
-            errors += String(error);
-            child.kill('SIGKILL');
-          });
+        if (action !== undefined) obeyed = obeyed.then(() => action(Number(count))).catch(fail);
       });
       return new Promise((resolve, reject) => {
         child.once('error', reject);
         child.once('close', async (code, signal) => {
+          ended.abort(new Error(`${program} has ended`));
           await obeyed;
           if (code === 0) resolve(lines);
           else reject(new Error(`${program} ${args.join(' ')} ended with ${code ?? signal}:\n${lines.join('\n')}\n${errors}`));
@@ -136,7 +138,7 @@ export async function startStubRig(): Promise<StubRig> {
       });
     },
     async stop() {
-      await Promise.all([service.stop(), limited.stop()]);
+      await Promise.all([proxy.stop(), service.stop(), limited.stop()]);
       await anvil.stop();
       await Promise.all([home.remove(), limitedHome.remove(), rm(folder, { recursive: true })]);
     },

@@ -17,6 +17,8 @@ interface StubClient extends Client {
   readonly run: readonly string[];
   /** Starts a program that links the stubs together with Google's packages, the official health package and a team's own option. */
   readonly links: readonly string[];
+  /** The watches that it keeps open while their connections are cut: one, or one for each library, protocol, codec and version of HTTP. */
+  readonly watches: number;
 }
 
 /** The steps of every client, in the words that it prints. */
@@ -25,21 +27,28 @@ const steps = ['watch', 'send', 'replace', 'confirmed', 'list', 'sign', 'errors'
 /** The clients with stubs. */
 export const stubSuite: ClientSuite<StubClient> = {
   clients: [
-    { name: 'go', programs: ['go', 'protoc'], run: ['./client.out'], links: ['./links.out'] },
-    { name: 'python', programs: ['python3'], run: ['venv/bin/python', 'client.py'], links: ['venv/bin/python', 'links.py'] },
+    { name: 'go', programs: ['go', 'protoc'], run: ['./client.out'], links: ['./links.out'], watches: 11 },
+    { name: 'python', programs: ['python3'], run: ['venv/bin/python', 'client.py'], links: ['venv/bin/python', 'links.py'], watches: 1 },
     {
       name: 'java',
       programs: ['java', 'mvn'],
       run: ['java', '-cp', 'target/client.jar', 'example.Client'],
       links: ['java', '-cp', 'target/client.jar', 'example.Links'],
+      watches: 1,
     },
-    { name: 'rust', programs: ['cargo', 'protoc'], run: ['target/debug/client'], links: ['target/debug/links'] },
-    { name: 'cpp', programs: ['g++', 'make', 'pkg-config', 'protoc', 'grpc_cpp_plugin'], run: ['./client.out'], links: ['./links.out'] },
+    { name: 'rust', programs: ['cargo', 'protoc'], run: ['target/debug/client'], links: ['target/debug/links'], watches: 1 },
+    {
+      name: 'cpp',
+      programs: ['g++', 'make', 'pkg-config', 'protoc', 'grpc_cpp_plugin'],
+      run: ['./client.out'],
+      links: ['./links.out'],
+      watches: 1,
+    },
   ],
   async start() {
     const rig = await startStubRig();
     return {
-      async check({ name, run, links }) {
+      async check({ name, run, links, watches }) {
         const startedAt = performance.now();
         const folder = await layProject(name, rig);
         await runCommand('bash', ['build.sh'], { cwd: folder });
@@ -50,7 +59,9 @@ export const stubSuite: ClientSuite<StubClient> = {
           lines.filter((line) => line.startsWith('done ')),
           steps.map((step) => `done ${step}`),
         );
-        return [`${buildSeconds} s of it to build`, ...lines.filter((line) => line.startsWith('headers of '))];
+        const cut = lines.filter((line) => line.startsWith(`${watches} watches cut `));
+        assert.equal(cut.length, 1);
+        return [`${buildSeconds} s of it to build`, ...cut, ...lines.filter((line) => line.startsWith('headers of '))];
       },
       stop: rig.stop,
     };

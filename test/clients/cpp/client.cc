@@ -4,10 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -214,27 +213,30 @@ class Client {
     Done("reconnect");
   }
 
-  // 200 transactions go through all their states; the watch is cut after 50 messages and goes on with its token.
-  void CutWatches() {
-    auto context = Call();
-    const auto started = Clock::now();
-    Watch stream = Open(context.get(), "");
-    stream->WaitForInitialMetadata();
-    Say("headers of grpc++ after " + std::to_string(std::chrono::duration_cast<milliseconds>(Clock::now() - started).count()) + " ms");
-    std::thread(&Client::Follow, this, std::move(context), std::move(stream)).detach();
-    Say("traffic 200");
-    const auto give_up = Clock::now() + seconds(60);
-    for (std::string line; std::getline(std::cin, line) && line != "end";) {
-      std::istringstream words(line);
-      std::string id;
-      uint64_t expected = 0;
-      words >> id >> expected;
-      while (Seen(id) != expected) {
-        Require(Clock::now() < give_up, line + " is expected, and was seen at " + std::to_string(Seen(id)));
-        std::this_thread::sleep_for(milliseconds(10));
+  // Reads from stream after stream, each from the token of the last message on. Prints what it reads.
+  void Follow(std::promise<void> opened) {
+    std::string token;
+    while (true) {
+      const auto context = Call();
+      const auto started = Clock::now();
+      const Watch stream = Open(context.get(), token);
+      if (token.empty()) {
+        stream->WaitForInitialMetadata();
+        Say("headers of grpc++ after " + std::to_string(std::chrono::duration_cast<milliseconds>(Clock::now() - started).count()) + " ms");
       }
+      WatchTransactionsResponse message;
+      for (int count = 0; stream->Read(&message); count++) {
+        if (count == 0) Say("opened grpc++");
+        if (token.empty()) opened.set_value();
+        token = message.resume_token();
+        if (!message.has_transaction()) continue;
+        const auto& record = message.transaction();
+        Say("change grpc++ " + record.id() + " " + std::to_string(record.revision()) + " " + TransactionStatus_Name(record.status()));
+      }
+      // No later try helps if the service refuses the token. Any other error is the end of this connection.
+      const Status end = stream->Finish();
+      if (end.error_code() == StatusCode::FAILED_PRECONDITION) Check(end);
     }
-    Done("cut watches");
   }
 
   static std::string UntilSnapshot(const Watch& stream) {
@@ -262,37 +264,8 @@ class Client {
   }
 
  private:
-  void Follow(std::unique_ptr<ClientContext> context, Watch stream) {
-    std::string token;
-    while (true) {
-      WatchTransactionsResponse message;
-      for (int count = 0; count < 50; count++) {
-        if (!stream->Read(&message)) Check(stream->Finish());
-        token = message.resume_token();
-        if (!message.has_transaction()) continue;
-        const auto& record = message.transaction();
-        const std::lock_guard<std::mutex> lock(mutex_);
-        uint64_t& latest = revisions_[record.id()];
-        Require(latest <= record.revision(), record.id() + " goes back from revision " + std::to_string(latest));
-        latest = record.revision();
-      }
-      context->TryCancel();
-      stream->Finish();
-      context = Call();
-      stream = Open(context.get(), token);
-    }
-  }
-
-  uint64_t Seen(const std::string& id) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return revisions_[id];
-  }
-
   std::unique_ptr<TransactionService::Stub> transactions_;
   std::unique_ptr<SigningService::Stub> signing_;
-  // The latest revision seen of each transaction.
-  std::map<std::string, uint64_t> revisions_;
-  std::mutex mutex_;
 };
 
 // The second service has TLS and a small rate limit: every call succeeds since the client retries when it is told to.
@@ -314,6 +287,22 @@ void OverTls() {
   Done("retry over TLS");
 }
 
+// The connection is cut again and again; the watch goes on with its token.
+void CutWatches() {
+  Client client(grpc::CreateChannel(Variable("RELAYER_CUT_TARGET"), grpc::InsecureChannelCredentials()));
+  std::promise<void> opened;
+  std::future<void> is_open = opened.get_future();
+  std::thread([&client](std::promise<void> first) { client.Follow(std::move(first)); }, std::move(opened)).detach();
+  is_open.wait();
+  Say("cut 1");
+  std::string line;
+  Require(std::getline(std::cin, line) && line == "end", "the input says " + line);
+  Done("cut watches");
+  std::cout.flush();
+  // The thread still reads.
+  std::_Exit(EXIT_SUCCESS);
+}
+
 int main() {
   Client client(grpc::CreateChannel(Variable("RELAYER_TARGET"), grpc::InsecureChannelCredentials()));
   const auto context = Call();
@@ -330,8 +319,5 @@ int main() {
   client.Deadline();
   OverTls();
   client.Reconnect(stream, token);
-  client.CutWatches();
-  std::cout.flush();
-  // The following thread still reads.
-  std::_Exit(EXIT_SUCCESS);
+  CutWatches();
 }

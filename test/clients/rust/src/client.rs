@@ -9,12 +9,12 @@ use relayer::signing_service_client::SigningServiceClient;
 use relayer::transaction_service_client::TransactionServiceClient;
 use relayer::watch_transactions_response::Event;
 use relayer::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::env;
 use std::future::Future;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tonic::metadata::MetadataValue;
 use tonic::service::interceptor::InterceptedService;
@@ -42,12 +42,7 @@ struct Client {
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let channel = Endpoint::from_shared(format!("http://{}", variable("RELAYER_TARGET")))?.connect().await?;
-    let mut client = Client {
-        relayer_id: variable("RELAYER_ID"),
-        transactions: TransactionServiceClient::with_interceptor(channel.clone(), with_key),
-        signing: SigningServiceClient::with_interceptor(channel, with_key),
-    };
+    let mut client = Client::connect("RELAYER_TARGET").await?;
     let mut stream = client.watch(None).await?;
     let mut token = until_snapshot(&mut stream).await?;
     done("watch");
@@ -61,7 +56,7 @@ async fn main() -> Result<(), Failure> {
     client.deadline().await?;
     over_tls().await?;
     client.reconnect(stream, token).await?;
-    client.cut_watches().await
+    Client::cut_watches().await
 }
 
 fn evm(value: u32) -> EvmTransactionRequest {
@@ -74,6 +69,16 @@ fn evm(value: u32) -> EvmTransactionRequest {
 }
 
 impl Client {
+    /// Connects to the target that this variable of the environment names.
+    async fn connect(target: &str) -> Result<Self, Failure> {
+        let channel = Endpoint::from_shared(format!("http://{}", variable(target)))?.connect().await?;
+        Ok(Self {
+            relayer_id: variable("RELAYER_ID"),
+            transactions: TransactionServiceClient::with_interceptor(channel.clone(), with_key),
+            signing: SigningServiceClient::with_interceptor(channel, with_key),
+        })
+    }
+
     fn request(&self, key: Option<&str>, transaction: EvmTransactionRequest) -> SendTransactionRequest {
         SendTransactionRequest {
             relayer_id: self.relayer_id.clone(),
@@ -218,47 +223,58 @@ impl Client {
         Ok(())
     }
 
-    /// 200 transactions go through all their states; the watch is cut after 50 messages and goes on with its token.
-    async fn cut_watches(&mut self) -> Result<(), Failure> {
-        let revisions: Arc<Mutex<HashMap<String, u64>>> = Arc::default();
+    /// The connection is cut again and again; the watch goes on with its token.
+    async fn cut_watches() -> Result<(), Failure> {
+        let mut client = Client::connect("RELAYER_CUT_TARGET").await?;
         let started = Instant::now();
-        let opened = self.watch(None).await?;
+        let stream = client.watch(None).await?;
         println!("headers of tonic after {} ms", started.elapsed().as_millis());
-        let follower = tokio::spawn(follow(self.clone(), opened, revisions.clone()));
-        println!("traffic 200");
-        let mut input = BufReader::new(tokio::io::stdin()).lines();
-        let give_up = Instant::now() + Duration::from_secs(60);
-        while let Some(line) = input.next_line().await?.filter(|line| line != "end") {
-            let (id, revision) = line.split_once(' ').ok_or("no revision")?;
-            let expected = Some(revision.parse::<u64>()?);
-            loop {
-                let seen = revisions.lock().expect("no holder panics").get(id).copied();
-                if seen == expected {
-                    break;
-                }
-                assert!(Instant::now() < give_up && !follower.is_finished(), "{line} is expected, and was seen at {seen:?}");
-                sleep(Duration::from_millis(10)).await;
-            }
-        }
-        follower.abort();
+        let (opened, first_message) = oneshot::channel();
+        let follower = tokio::spawn(follow(client, stream, opened));
+        first_message.await?;
+        println!("cut 1");
+        let line = tokio::select! {
+            line = read_line() => line?,
+            ended = follower => return ended?,
+        };
+        assert_eq!(line.as_deref(), Some("end"));
         done("cut watches");
         Ok(())
     }
 }
 
-async fn follow(mut client: Client, mut stream: Watch, revisions: Arc<Mutex<HashMap<String, u64>>>) -> Result<(), Failure> {
+async fn read_line() -> Result<Option<String>, Failure> {
+    Ok(BufReader::new(tokio::io::stdin()).lines().next_line().await?)
+}
+
+/// Reads from stream after stream, each from the token of the last message on. Prints what it reads. Ends only with an error.
+async fn follow(mut client: Client, mut stream: Watch, opened: oneshot::Sender<()>) -> Result<(), Failure> {
+    let mut opened = Some(opened);
     let mut token = String::new();
     loop {
-        for _ in 0..50 {
-            let message = stream.message().await?.ok_or("the watch ended")?;
+        let mut count = 0;
+        // An error is the end of this connection.
+        while let Ok(Some(message)) = stream.message().await {
+            if count == 0 {
+                println!("opened tonic");
+            }
+            count += 1;
             if let Some(record) = record(&message) {
-                let before = revisions.lock().expect("no holder panics").insert(record.id.clone(), record.revision);
-                assert!(before <= Some(record.revision), "{} goes back from revision {before:?} to {}", record.id, record.revision);
+                println!("change tonic {} {} {}", record.id, record.revision, record.status().as_str_name());
             }
             token = message.resume_token;
+            if let Some(opened) = opened.take() {
+                let _ = opened.send(());
+            }
         }
-        drop(stream);
-        stream = client.watch(Some(&token)).await?;
+        stream = loop {
+            match client.watch(Some(&token)).await {
+                Ok(stream) => break stream,
+                // No later try helps if the service refuses the token.
+                Err(error) if error.code() == Code::FailedPrecondition => return Err(error.into()),
+                Err(_) => sleep(Duration::from_millis(10)).await,
+            }
+        };
     }
 }
 
