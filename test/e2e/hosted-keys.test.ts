@@ -64,6 +64,8 @@ describe('hosted keys in the service', () => {
     test.after(() => second.stop());
     assert.equal((await rest(second.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);
     assert.match(second.output(), /the signer starts with its known public key/);
+    const { status, body } = await rest(second.baseUrl, 'POST', '/signers/s1/test');
+    assert.deepEqual([status, body.error], [503, 'signer s1 cannot sign now: Vault Transit is not reachable']);
   });
 
   it('pinned key: the start is refused if the same alias has another key, and names both', async (test) => {
@@ -163,6 +165,9 @@ describe('hosted keys in the service', () => {
     }).finally(() => hsm.insert());
     for (const id of waiting) await confirmed(id);
     assert.ok(!service.output().includes(hsm.pin), 'the PIN is not logged');
+    const { body: tested } = await rest(service.baseUrl, 'POST', '/signers/s1/test');
+    assert.equal(tested.data.evm_address, address);
+    assert.ok(tested.data.milliseconds >= 0);
     assert.equal((await rest(service.baseUrl, 'GET', '/signers/s1')).body.data.config.evm_address, address);
   });
 

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { DomainError } from '../../src/core/errors.js';
-import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
+import { systemClock } from '../../src/core/ports/clock.js';
+import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { EvmSignature } from '../../src/core/transaction/evm.js';
+import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
+import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
+import { createPkcs11Provider } from '../../src/signers/pkcs11/provider.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { type EvmRig, startEvmRig, untilReason } from '../support/engine-rig.js';
+import { type EvmRig, startEvmRig, startSolanaRig, startStellarRig, untilReason } from '../support/engine-rig.js';
+import { noSoftHsm, softHsm } from '../support/soft-hsm.js';
+import { solanaKey, transferInstruction } from '../support/solana.js';
+import { payment, stellarKey } from '../support/stellar.js';
+import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -145,5 +154,44 @@ describe('a lane with a hosted key', () => {
     await rig.untilWithBlocks(expiring, 'confirmed').catch(async () => {
       assert.equal((await rig.view(expiring)).transaction.status, 'expired');
     });
+  });
+});
+
+describe('a lane with a key in an HSM', { skip: noSoftHsm ?? false }, () => {
+  async function openHsm(test: TestContext): Promise<Ed25519Signer> {
+    const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
+    const place = { modulePath, tokenLabel, slot: null, keyLabel: labelOf('ed25519'), keyId: null, pin };
+    const provider = createPkcs11Provider(place);
+    const time = { clock: systemClock, timers: systemTimers };
+    const publicKey = await provider.publicKey(AbortSignal.timeout(10_000));
+    const gate = createProviderGate(provider.limits, time);
+    const { signer, close } = createHostedSigner({ id: 's1', provider, publicKey, gate, time, log: silentLog });
+    test.after(close);
+    assert.ok(signer.curve === 'ed25519');
+    return signer;
+  }
+
+  it('Stellar: payments are confirmed on the local ledger', async (test) => {
+    const receiver = stellarKey().address;
+    const rig = await startStellarRig({
+      folder: await temporaryFolder(),
+      accounts: { [receiver]: 100_000_000n },
+      signer: await openHsm(test),
+    });
+    test.after(() => rig.stop());
+    for (const amount of [1n, 2n, 3n]) {
+      const { transaction } = await rig.send({ operations: [payment(receiver, amount)] });
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+    }
+  });
+
+  it('Solana: transfers are confirmed on the local cluster', async (test) => {
+    const rig = await startSolanaRig({ folder: await temporaryFolder(), signer: await openHsm(test) });
+    test.after(() => rig.stop());
+    for (const lamports of [5_000_000n, 6_000_000n, 7_000_000n]) {
+      const instruction = transferInstruction(rig.key.address, solanaKey().address, lamports);
+      const { transaction } = await rig.send({ instructions: [instruction] });
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+    }
   });
 });

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
+import { addressFromPublicKey as solanaAddressOf } from '../../src/chains/solana/address.js';
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
+import { addressFromPublicKey as stellarAddressOf } from '../../src/chains/stellar/address.js';
 import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
-import type { Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
+import type { Ed25519Signer, Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
@@ -209,6 +211,8 @@ export interface SolanaRigOptions extends SolanaOptions {
   readonly fundsLamports?: bigint;
   /** What the engine gets instead of the chain. */
   readonly changed?: ((chain: Chain) => Chain) | undefined;
+  /** Default: a new key in this process. */
+  readonly signer?: Ed25519Signer;
 }
 
 /** The engine on a local Solana whose blocks are made by the test. */
@@ -220,8 +224,8 @@ export interface SolanaRig extends EngineRig {
 
 /** Starts the engine on a local Solana of its own, with one relayer whose key is new. */
 export async function startSolanaRig(options: SolanaRigOptions): Promise<SolanaRig> {
-  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed, ...more } = options;
-  const key = solanaKey();
+  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed, signer, ...more } = options;
+  const key = signer === undefined ? solanaKey() : { ...solanaKey(), signer, address: solanaAddressOf(signer.publicKey) };
   const solana = await startSolana({ ...more, accounts: [{ address: key.address, lamports: fundsLamports }, ...accounts] });
   const makeBlock = () => solana.chain.advance();
   const rig = await startSolanaEngine({ folder, key, policies, changed, urls: [solana.url], makeBlock, stopNode: () => solana.stop() });
@@ -264,6 +268,8 @@ export interface StellarRigOptions extends StellarOptions {
   readonly nodeCount?: number;
   /** What the engine gets instead of the chain. */
   readonly changed?: (chain: Chain) => Chain;
+  /** Default: a new key in this process. */
+  readonly signer?: Ed25519Signer;
 }
 
 /** The engine on a local ledger that the test closes. */
@@ -287,9 +293,10 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
     accounts = {},
     changed = (chain) => chain,
     hasOneClock,
+    signer,
     ...more
   } = options;
-  const key = stellarKey();
+  const key = signer === undefined ? stellarKey() : { ...stellarKey(), signer, address: stellarAddressOf(signer.publicKey) };
   const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
   const others = await Promise.all(Array.from({ length: nodeCount - 1 }, () => startStellar({ ledger: node.ledger })));
   const nodes = [node, ...others];

@@ -66,6 +66,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'RelayerService.DeleteRelayer': 'admin',
   'SignerService.CreateSigner': 'admin',
   'SignerService.GetSigner': 'admin',
+  'SignerService.TestSigner': 'admin',
   'SignerService.ListSigners': 'admin',
   'SignerService.DeleteSigner': 'admin',
   'NetworkService.GetNetwork': 'admin',

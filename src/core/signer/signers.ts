@@ -9,6 +9,7 @@ import type { Curve, Signer } from '../ports/signer.js';
 import type { Definition, Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import { definitionFromPin, type HostedKey, type HostedKeyPlace, type PinnedKey, storedFormOf } from './hosted-key.js';
+import type { Keccak256 } from './sign-data.js';
 
 /** A key that relayers can use. */
 export interface HeldSigner {
@@ -163,6 +164,32 @@ async function openHosted({ hostedKeys, secretBox }: SignerDeps, id: string, key
 export function definitionFromKey(secretBox: Pick<SecretBox, 'seal'>, id: string, privateKey: Uint8Array): Definition {
   const sealed = secretBox.seal(Buffer.from(privateKey).toString('hex'), signerPurpose(id));
   return { kind: 'signer', id, content: { type: 'local' }, sealed };
+}
+
+/** What a signer's test found. */
+export interface SignerTest {
+  /** EIP-55; null: it is no secp256k1 key. */
+  readonly evmAddress: string | null;
+  /** 32 bytes; null: it is no ed25519 key. */
+  readonly publicKey: Uint8Array | null;
+  readonly milliseconds: number;
+}
+
+/** The text that a test signs. It is no transaction of any network, and no message that a caller could choose. */
+const testText = Buffer.from('relayer signer test; this text has no meaning', 'utf8');
+
+/** Signs a fixed text on each curve of a signer. A hosted key's signature is verified. Throws `SIGNER_NOT_FOUND`, `SIGNER_UNAVAILABLE`. */
+export async function testSigner(
+  { signers, keccak256, elapsedMs }: Pick<SignerDeps, 'signers'> & { readonly keccak256: Keccak256; readonly elapsedMs: () => number },
+  id: string,
+): Promise<SignerTest> {
+  const { evmAddress, on } = getSigner(signers, id);
+  const startMs = elapsedMs();
+  const [evm, ed25519] = [on('secp256k1'), on('ed25519')];
+  if (evm?.curve === 'secp256k1') await evm.signDigest(keccak256(testText));
+  if (ed25519?.curve === 'ed25519') await ed25519.sign(testText);
+  const publicKey = ed25519?.curve === 'ed25519' ? ed25519.publicKey : null;
+  return { evmAddress, publicKey, milliseconds: Math.round(elapsedMs() - startMs) };
 }
 
 /** Deletes a signer and its stored key; a keystore file stays. Throws `SIGNER_NOT_FOUND`, `IN_USE`. */

@@ -227,6 +227,13 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(records.signer),
   },
   'SignerService.GetSigner': { answer: done(records.signer) },
+  'SignerService.TestSigner': {
+    answer: done({
+      evm_address: records.signer.config.evm_address,
+      public_key: 'd04ab232742bb4ab3a1368bd4615e4e6d0224ab71a016baf8520a332c9778737',
+      milliseconds: 1,
+    }),
+  },
   'SignerService.ListSigners': { answer: page(records.signer) },
   'SignerService.DeleteSigner': {
     parameters: { signer_id: undefined },

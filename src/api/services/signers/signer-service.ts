@@ -3,13 +3,25 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import { type CreateSignerRequest, type Signer, SignerSchema, SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
 import { hostedKeyFromProto, protoOfHostedKey } from '../../../codec/signer-values.js';
 import { invalidField } from '../../../core/errors.js';
-import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
+import { monotonicMs } from '../../../core/ports/clock.js';
+import type { Keccak256 } from '../../../core/signer/sign-data.js';
+import {
+  createSigner,
+  deleteSigner,
+  getSigner,
+  type HeldSigner,
+  type NewSigner,
+  type SignerDeps,
+  testSigner,
+} from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
 
-export type SignerServiceDeps = SignerDeps;
+export interface SignerServiceDeps extends SignerDeps {
+  readonly keccak256: Keccak256;
+}
 
 /** Implements `relayer.v1.SignerService`. */
 export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {
@@ -31,6 +43,11 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
     async deleteSigner({ signerId }) {
       await deleteSigner(deps, signerId);
       return {};
+    },
+    async testSigner({ signerId }) {
+      const { evmAddress, publicKey, milliseconds } = await testSigner({ ...deps, elapsedMs: monotonicMs }, signerId);
+      const hex = publicKey === null ? null : Buffer.from(publicKey).toString('hex');
+      return { result: { ...present('evmAddress', evmAddress), ...present('publicKey', hex), milliseconds } };
     },
   };
 }
