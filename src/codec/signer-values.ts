@@ -2,7 +2,7 @@ import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { type CreateSignerRequest, CreateSignerRequestSchema, type Signer, SignerSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { type FieldProblem, throwProblems } from '../core/errors.js';
 import { type HostedKey, type HostedKeyPlace, type HostedType, requireConsistent } from '../core/signer/hosted-key.js';
-import { fieldRulesOf } from './field-rules.js';
+import { fieldRulesOf, restNameOf } from './field-rules.js';
 
 type Values = Readonly<Record<string, unknown>>;
 type HostedConfig = Exclude<CreateSignerRequest['config'], { case: 'local' } | { case: undefined }>;
@@ -35,8 +35,8 @@ export function hostedKeyFromProto({ case: localName, value }: HostedConfig): Ho
   for (const { field, isSecret } of hostedFieldsOf(type)) {
     const given = (value as Message & Values)[field.localName];
     const isEmpty = given === undefined || given === '';
-    if (isEmpty && fieldRulesOf(field).required) problems.push({ field: `config.${field.name}`, description: 'is required' });
-    if (!isEmpty) (isSecret ? secrets : at)[field.name] = given;
+    if (isEmpty && fieldRulesOf(field).required) problems.push({ field: `config.${restNameOf(field)}`, description: 'is required' });
+    if (!isEmpty) (isSecret ? secrets : at)[restNameOf(field)] = given;
   }
   throwProblems(problems);
   const key = { type, at, secrets } as HostedKey;
@@ -49,7 +49,7 @@ export function protoOfHostedKey(id: string, { type, at, evmAddress, publicKey }
   const field = SignerSchema.fields.find(({ name }) => name === type);
   if (field?.message === undefined) throw new Error(`responses have no signer of type ${type}`);
   const known: Values = { ...at, evm_address: evmAddress ?? undefined, public_key: publicKey ?? undefined };
-  const values = Object.fromEntries(field.message.fields.map(({ name, localName }) => [localName, known[name]]));
+  const values = Object.fromEntries(field.message.fields.map((one) => [one.localName, known[restNameOf(one)]]));
   const config = { case: field.localName, value: create(field.message, values) };
   return create(SignerSchema, { id, config: config as Signer['config'] });
 }

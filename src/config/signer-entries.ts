@@ -1,4 +1,5 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
+import { restNameOf } from '../codec/field-rules.js';
 import { hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
 import type { Curve } from '../core/ports/signer.js';
@@ -130,11 +131,12 @@ function resolveSecrets(
   problems: Problems,
 ): void {
   for (const { field, isSecret } of fields) {
-    const reference = config.get(field.name) ?? null;
+    const name = restNameOf(field);
+    const reference = config.get(name) ?? null;
     if (!isSecret || reference === null) continue;
-    const secret = resolveSecret(reference, `${path}.${field.name}`, env, problems);
-    if (secret === undefined) config.delete(field.name);
-    else config.set(field.name, secret);
+    const secret = resolveSecret(reference, `${path}.${name}`, env, problems);
+    if (secret === undefined) config.delete(name);
+    else config.set(name, secret);
   }
 }
 

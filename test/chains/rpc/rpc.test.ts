@@ -34,13 +34,18 @@ const heightDialect: NodeDialect = {
 };
 
 function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
-  return openWith(test, evmDialect(31337n), ...urls);
+  return openWith(test, {}, ...urls);
 }
 
-function openWith(test: TestContext, dialect: NodeDialect, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
+/** Waits for answers as long as a busy machine may take, unless a test is about an answer that does not come. */
+function openWith(
+  test: TestContext,
+  { dialect = evmDialect(31337n), rpcTimeoutMs = 15_000 }: { readonly dialect?: NodeDialect; readonly rpcTimeoutMs?: number },
+  ...urls: readonly RpcUrl[]
+): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
   const network = evmNetwork({ name: 'test-network', averageBlockTimeMs: 100 });
-  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs: 1500, log }, dialect);
+  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs, log }, dialect);
   test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }
@@ -98,14 +103,16 @@ describe('failover', { concurrency: true }, () => {
     it(`failover: tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
       let isWell = false;
       const bad = await nodeThat(test, () => (isWell ? '0x9' : failure));
-      const { rpc, lines } = openWith(test, heightDialect, heavy(bad.url), light(node.url));
+      const rpcTimeoutMs = failure === 'say nothing' ? 1_500 : 15_000;
+      const { rpc, lines } = openWith(test, { dialect: heightDialect, rpcTimeoutMs }, heavy(bad.url), light(node.url));
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
-      const asked = bad.requests.length;
+      const asked = bad.methods.length;
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
-      assert.equal(bad.requests.length, asked);
+      // Only a probe, which begins with the chain ID, may have asked it meanwhile.
+      assert.notEqual(bad.methods[asked], 'eth_blockNumber');
       isWell = true;
       await waitFor('the endpoint to be used again', async () => ((await ask(rpc, 'eth_blockNumber')) === '0x9' ? true : undefined));
-      assert.deepEqual(bad.methods.slice(asked, asked + 3), ['eth_chainId', 'eth_blockNumber', 'eth_blockNumber']);
+      assert.match(bad.methods.slice(asked).join(' '), /^(eth_chainId (eth_blockNumber )?)*eth_chainId eth_blockNumber eth_blockNumber\b/);
       assert.deepEqual(
         lines.map((line) => JSON.parse(line).message),
         ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation'],
@@ -133,7 +140,7 @@ describe('failover', { concurrency: true }, () => {
 
   it('failover: follows Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
     let isLimited = true;
-    const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));
+    const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '5' }, body: '' } : '0x1'));
     const { rpc } = open(test, heavy(limited.url));
     const since = Date.now();
     await isUnavailable(ask(rpc, 'eth_a'));
@@ -142,7 +149,7 @@ describe('failover', { concurrency: true }, () => {
     await isUnavailable(ask(rpc, 'eth_a'));
     assert.equal(limited.requests.length, asked);
     await waitFor('the pause to end', () => ask(rpc, 'eth_a').catch(() => undefined));
-    assert.ok(Date.now() - since >= 2000);
+    assert.ok(Date.now() - since >= 5_000);
   });
 
   it('failover: repeats a call whose keep-alive connection was closed', async (test) => {
@@ -253,7 +260,7 @@ describe('head calls', () => {
     let slow = 1;
     const lagging = await nodeThat(test, () => `0x${slow.toString(16)}`);
     const level = await nodeThat(test, () => '0x64');
-    const { rpc, lines } = openWith(test, heightDialect, heavy(lagging.url), light(level.url));
+    const { rpc, lines } = openWith(test, { dialect: heightDialect }, heavy(lagging.url), light(level.url));
     const read = height(0);
     assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 1n);
     await waitFor('the level endpoint to report the head', async () =>
