@@ -253,6 +253,36 @@ describe('a PostgreSQL connection that is lost', () => {
     assert.deepEqual(await storedIds(databaseUrl), ['one']);
   });
 
+  it('a new connection that falls silent while it is given up does not end the reconnecting', async (test) => {
+    const { insert, proxy, databaseUrl, isAway, isLost } = await behindProxy(test);
+    await insert('one');
+    // As another process that begins: it holds the lock, and has not recorded itself.
+    const other = new pg.Client(databaseUrl);
+    await other.connect();
+    test.after(() => other.end());
+    const [lock] = await asAdmin(
+      databaseUrl,
+      `select classid::int, objid::bigint::bit(32)::int as objid from pg_locks where locktype = 'advisory' and granted`,
+    );
+    let isGivenUp = false;
+    proxy.fateOf(() => 'cut before');
+    proxy.cut();
+    await other.query('select pg_advisory_lock($1, $2)', [lock?.classid, lock?.objid]);
+    proxy.fateOf((chunk) => {
+      if (isGivenUp || chunk[0] !== 'X'.charCodeAt(0)) return 'pass';
+      isGivenUp = true;
+      proxy.hang();
+      return 'pass';
+    });
+    await waitFor('a connection to be given up', () => isGivenUp || undefined);
+    proxy.heal();
+    await other.query('select pg_advisory_unlock_all()');
+    await waitFor('the connection to be back', () => !isAway() || undefined);
+    await insert('two');
+    assert.deepEqual(await storedIds(databaseUrl), ['one', 'two']);
+    assert.equal(isLost(), false);
+  });
+
   it('closing a store whose connection is lost does not wait for the server', async (test) => {
     const { store, proxy, isAway } = await behindProxy(test);
     proxy.fateOf(() => 'cut before');

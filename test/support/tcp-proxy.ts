@@ -29,7 +29,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   let isHanging = false;
   let decide: (chunk: Buffer) => Fate = () => 'pass';
 
-  const listener = createServer((client) => {
+  // Silence includes that a client's end of the connection is not answered.
+  const listener = createServer({ allowHalfOpen: true }, (client) => {
     const server = isHanging ? null : dial(targetPort, '127.0.0.1');
     const pair: Pair = { client, server, isSilent: isHanging };
     pairs.add(pair);
@@ -39,6 +40,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       server?.destroy();
     };
     client.on('error', () => undefined);
+    client.on('end', () => {
+      if (!pair.isSilent) client.end();
+    });
     client.on('close', () => {
       if (!pair.isSilent) drop();
     });

@@ -11,7 +11,7 @@ import { requireOwnSession } from './own-session.js';
 import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
-import { connectionOptions, connectPostgresWriter, prepareSession } from './postgres-writer.js';
+import { connectionOptions, connectPostgresWriter, endConnection, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;
 
@@ -91,7 +91,7 @@ export async function openPostgresBeside(connectionString: string, log: Log): Pr
     logBytes: () => 0,
     close: async () => {
       await readers.end();
-      await writer.end();
+      await endConnection(writer);
     },
   };
 }
@@ -126,6 +126,6 @@ export async function lockPostgres(connectionString: string, log: Log): Promise<
   return {
     migrate: () => migrateSchema(connectionString, locked.schema),
     open: async () => openLocked(connectionString, locked, log),
-    unlock: () => locked.writer.end(),
+    unlock: () => endConnection(locked.writer),
   };
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connect, connectionOptions } from './postgres-writer.js';
+import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 /** A pooler shows itself at the first look, or later if its connections take turns. */
 const looks = 3;
@@ -35,7 +35,7 @@ export async function requireOwnSession(connectionString: string): Promise<void>
       if (ofOther === own || meanwhile !== own || later.some((backend) => backend !== own)) throw new Error(sharedSession);
     }
   } finally {
-    await Promise.all([one.end(), other.end()]);
+    await Promise.all([one, other].map(endConnection));
   }
 }
 

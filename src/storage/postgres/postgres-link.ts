@@ -12,6 +12,7 @@ import { instanceStatements } from '../statements/instances.js';
 import { asStoreAway } from '../store-away.js';
 import { createPostgresBatch, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
 import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lock.js';
+import { endConnection } from './postgres-writer.js';
 
 /** How long a batch waits for a connection, counted from its loss. After that, writes fail at once until it is back. */
 const patienceMs = 1_000;
@@ -102,7 +103,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     if (session !== broken || ending.signal.aborted) return;
     session = null;
     lostAtMs = monotonicMs();
-    void broken.locked.writer.end().catch(() => undefined);
+    void endConnection(broken.locked.writer).catch(() => undefined);
     if (token === null) {
       lose(cause);
       return;
@@ -143,7 +144,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
       use(locked, row.batch);
       log.info({ awayMs: Math.round(monotonicMs() - lostAtMs) }, 'the database connection is back');
     } catch (error) {
-      await locked.writer.end();
+      await endConnection(locked.writer);
       throw error;
     }
   }
@@ -194,7 +195,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     async end() {
       ending.abort();
       await returning;
-      await session?.locked.writer.end();
+      if (session !== null) await endConnection(session.locked.writer);
     },
   };
 }

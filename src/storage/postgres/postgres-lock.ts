@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
-import { type ConnectOptions, connectPostgresWriter, type PostgresWriter } from './postgres-writer.js';
+import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
 /** Separates our lock from the locks of other programs in the same database. */
 const lockNumber = 1_919_249_012;
@@ -86,7 +86,7 @@ export async function takePostgresLock(connectionString: string, options: LockOp
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await holderOf(writer));
     return { writer, lost, schema, backend: await backendOf(writer) };
   } catch (error) {
-    await writer.end();
+    await endConnection(writer);
     throw error;
   }
 }

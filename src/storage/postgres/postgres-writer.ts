@@ -3,6 +3,7 @@ import pg from 'pg';
 /** A connection that does not answer for this long counts as dead. */
 const answerTimeoutMs = 10_000;
 const connectTimeoutMs = 10_000;
+const endTimeoutMs = 1_000;
 
 /**
  * The settings of each connection, which override those of the server: an idle service stays connected; the server notices a process that is gone
@@ -83,9 +84,15 @@ export async function connectPostgresWriter(
     await writer.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`);
     return { writer, lost };
   } catch (error) {
-    await writer.end();
+    await endConnection(writer);
     throw error;
   }
+}
+
+/** Ends a connection, also one whose server does not answer: nothing must wait for that. */
+export async function endConnection(client: pg.Client): Promise<void> {
+  const cutting = setTimeout(() => client.connection.stream.destroy(), endTimeoutMs);
+  await client.end().finally(() => clearTimeout(cutting));
 }
 
 /** Connects. Throws an error whose message is for the operator. */
