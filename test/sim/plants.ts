@@ -121,7 +121,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'what was stored without an answer is not looked for',
     module: 'engine/lane/find-stored',
-    changes: [['unansweredAtMs = deps.clock.elapsedMs();', '']],
+    changes: [['due = { lastWriteMs: Math.max(due?.lastWriteMs ?? 0, deps.clock.elapsedMs() + lateMs) };', '']],
   },
   {
     name: 'attempts that nodes have forgotten are not sent again',

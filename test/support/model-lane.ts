@@ -24,6 +24,8 @@ export interface ModelLane {
   readonly warnings: readonly string[];
   /** How many may be in flight now. */
   limit(): number | null;
+  /** The database is back. */
+  storeReturned(): void;
   /** Starts to read the head unless it already does. */
   look(): void;
   /** Runs everything that does not wait for a node. Throws if that never ends. */
@@ -121,6 +123,7 @@ export async function startModelLane(
     surprises,
     warnings,
     limit: () => lane.maxInFlight(),
+    storeReturned: () => lane.storeReturned(),
     look() {
       if (isLooking) return;
       isLooking = true;

@@ -5,15 +5,23 @@ const lateCommitMs = 30_000;
 
 /** Finds what was stored although its commit seemed to fail. */
 export interface StoredFinder {
-  /** A commit got no answer, or the database may be another server's now. */
-  note(): void;
-  /** Takes in what is stored. Does nothing if every commit was answered. */
+  /** A commit got no answer: it may still be written for a while. */
+  noteUnanswered(): void;
+  /** The database is back, and may be another server, which lacks the last commits. What was sent to the lost connection is written by now, or never. */
+  noteReturn(): void;
+  /** Takes in what is stored. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
 }
 
 /** Creates the finder. It reads only the records whose stored revision is not the one in memory. */
 export function createStoredFinder({ id, deps, transactions, reload, hold }: Omit<LaneContext, 'noteUnanswered'>): StoredFinder {
-  let unansweredAtMs: number | null = null;
+  /** Nothing can be written late after this time. Null: everything was found. */
+  let due: { readonly lastWriteMs: number } | null = null;
+
+  function note(lateMs: number): void {
+    // A new object, so that a look that began before does not count.
+    due = { lastWriteMs: Math.max(due?.lastWriteMs ?? 0, deps.clock.elapsedMs() + lateMs) };
+  }
 
   /** Commits that run meanwhile may make some of these equal again; reading those once more does no harm. */
   async function differing(): Promise<readonly string[]> {
@@ -24,16 +32,15 @@ export function createStoredFinder({ id, deps, transactions, reload, hold }: Omi
   }
 
   return {
-    note() {
-      unansweredAtMs = deps.clock.elapsedMs();
-    },
+    noteUnanswered: () => note(lateCommitMs),
+    noteReturn: () => note(0),
     async find() {
-      const sinceMs = unansweredAtMs;
-      if (sinceMs === null) return;
-      const isLast = deps.clock.elapsedMs() - sinceMs >= lateCommitMs;
+      const seen = due;
+      if (seen === null) return;
+      const isLast = deps.clock.elapsedMs() >= seen.lastWriteMs;
       const ids = await differing();
       await hold(ids, () => reload(ids));
-      if (isLast && unansweredAtMs === sinceMs) unansweredAtMs = null;
+      if (isLast && due === seen) due = null;
     },
   };
 }

@@ -116,7 +116,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     read,
     move,
     reload,
-    noteUnanswered: () => storedFinder.note(),
+    noteUnanswered: () => storedFinder.noteUnanswered(),
     beside: (name, task) => besides.run(name, task),
     hold: (ids, task) => oneAtATime.run(ids, task),
     isUnreachable: false,
@@ -273,11 +273,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
-    noteUnanswered: () => storedFinder.note(),
-    storeReturned() {
-      // What an idle lane may not know of, it has noted itself.
-      for (const _ of transactions.ids()) return storedFinder.note();
-    },
+    noteUnanswered: () => storedFinder.noteUnanswered(),
+    storeReturned: () => storedFinder.noteReturn(),
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {

@@ -35,6 +35,17 @@ describe('commits whose answer is lost', () => {
     assert.deepEqual([...rig.chain.offers.keys()], [attempt?.hash]);
   });
 
+  it('a lane without transactions finds what is open in the database that returns', async (test) => {
+    const rig = await startLaneRig(test);
+    const { deps } = rig.lane();
+    // The database shows it late, or has lost the commit that ended it: the lane has not noted that it may be there.
+    const { transaction } = await sendTransaction({ ...deps, lanes: { ...deps.lanes, accept: () => undefined } }, relayer, wanted());
+    await rig.see(60_000);
+    rig.lane().storeReturned();
+    await rig.pass(5, 9);
+    assert.equal((await rig.transaction(transaction.id)).status, 'confirmed');
+  });
+
   it('a broadcast of several batches survives that the store fails while the second batch is on its way', async (test) => {
     let isAway = false;
     const rig = await startLaneRig(test, { policies: { maxInFlight: 200 }, losesAnswer: () => isAway });
