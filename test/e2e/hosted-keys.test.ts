@@ -171,6 +171,38 @@ describe('hosted keys in the service', () => {
     assert.equal((await rest(service.baseUrl, 'GET', '/signers/s1')).body.data.config.evm_address, address);
   });
 
+  it('pkcs11: while the HSM is away, sign and sign-typed-data answer 503 SIGNER_UNAVAILABLE within 10 s, and sign again when it is back', {
+    skip: noSoftHsm ?? false,
+  }, async (test) => {
+    const hsm = await softHsm();
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    await useSigner(home, 'pkcs11', hsm.configOf('secp256k1'));
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const typedData = { domain_separator: '11'.repeat(32), hash_struct_message: '22'.repeat(32) };
+    const calls = [
+      () => rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: 'hello' }),
+      () => rest(service.baseUrl, 'POST', '/relayers/r1/sign-typed-data', typedData),
+    ];
+    for (const call of calls) assert.equal((await call()).status, 200);
+    await hsm.remove();
+    try {
+      // SoftHSM may sign with an object that it has read before.
+      await waitFor('a signature to fail', async () => ((await calls[0]?.())?.status === 503 ? true : undefined));
+      for (const call of calls) {
+        const startMs = performance.now();
+        const { status, headers, body } = await call();
+        assert.ok(performance.now() - startMs < 11_000);
+        assert.deepEqual([status, headers.get('x-error-reason')], [503, 'SIGNER_UNAVAILABLE']);
+        assert.equal(body.error, 'signer s1 cannot sign now: the HSM is not reachable');
+      }
+    } finally {
+      await hsm.insert();
+    }
+    for (const call of calls) await waitFor('a signature to succeed', async () => ((await call()).status === 200 ? true : undefined));
+  });
+
   it('pkcs11: over the API only a module that the configuration file uses is loaded', async (test) => {
     const home = await createServiceHome({ rpcUrl });
     test.after(() => home.remove());

@@ -100,6 +100,19 @@ describe('the OpenAPI document', () => {
     assert.ok(operationsWith('BODY_MALFORMED').every(({ hasBody }) => hasBody));
   });
 
+  it('the proto options: list SIGNER_UNAVAILABLE for each method that needs a signature before it answers', () => {
+    const labels = plans().flatMap(({ label, reasons }) => (reasons.includes('SIGNER_UNAVAILABLE') ? [label] : []));
+    assert.deepEqual(labels.toSorted(), [
+      'SignerService.CreateSigner',
+      'SignerService.TestSigner',
+      'SigningService.SignData',
+      'SigningService.SignTransaction',
+      'SigningService.SignTypedData',
+      'TransactionService.CancelTransaction',
+      'TransactionService.ReplaceTransaction',
+    ]);
+  });
+
   it('the OpenAPI document: lists every error of the contract in the introduction', () => {
     const shown = JSON.stringify(document.json);
     // The deadline of a call and the version of HTTP concern RPC only.
