@@ -6,11 +6,13 @@ import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { EvmSignature } from '../../src/core/transaction/evm.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
 import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
 import { createPkcs11Provider } from '../../src/signers/pkcs11/provider.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, startEvmRig, startSolanaRig, startStellarRig, untilReason } from '../support/engine-rig.js';
+import { wanted } from '../support/evm.js';
 import { noSoftHsm, softHsm } from '../support/soft-hsm.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
 import { payment, stellarKey } from '../support/stellar.js';
@@ -134,6 +136,44 @@ describe('a lane with a hosted key', () => {
     hold.open();
     await requireNoGap(rig, [first, second, third]);
     assert.deepEqual(await rig.attempts(canceled), [], 'the signature of a canceled transaction is not stored');
+  });
+
+  it('replace: stores no content if the relayer is paused or disabled while it is signed; a cancel is stored', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const [id = ''] = await sendMany(rig, 1);
+    await rig.until(id, 'submitted');
+    const entry = { relayer: rig.relayer, chain: rig.chain, signer: rig.directory.signerOf(rig.relayer) };
+    const stops: readonly [string, () => void][] = [
+      ['RELAYER_PAUSED', () => rig.directory.put({ ...entry, relayer: { ...rig.relayer, paused: true } })],
+      ['RELAYER_DISABLED', () => rig.directory.setDisabled(rig.relayer.id, 'for a test')],
+    ];
+    for (const [reason, stop] of stops) {
+      hosted.before = stop;
+      await assert.rejects(replaceTransaction(rig.deps, rig.relayer, id, wanted({ valueWei: 99n })), { kind: 'inactive', reason });
+      assert.equal((await rig.attempts(id)).length, 1, `${reason}: the signed content is not stored`);
+      rig.directory.put(entry);
+    }
+    hosted.before = () => rig.directory.put({ ...entry, relayer: { ...rig.relayer, paused: true } });
+    await cancelTransaction(rig.deps, rig.relayer, id);
+    assert.deepEqual(
+      (await rig.attempts(id)).map(({ purpose }) => purpose),
+      ['content', 'cancel'],
+    );
+  });
+
+  it('replace: stores no content whose valid_until passes while it is signed', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const [id = ''] = await sendMany(rig, 1);
+    await rig.until(id, 'submitted');
+    hosted.before = () => rig.clock.moveOn(61_000);
+    const request = wanted({ valueWei: 99n }, rig.clock.nowMs() + 60_000);
+    await assert.rejects(replaceTransaction(rig.deps, rig.relayer, id, request), {
+      reason: 'FIELD_INVALID',
+      message: 'valid_until must not be in the past',
+    });
+    hosted.before = () => undefined;
+    assert.equal((await rig.attempts(id)).length, 1);
+    await rig.untilWithBlocks(id, 'confirmed');
   });
 
   it('a self-transfer that waits for its signature holds up no other chore', async (test) => {

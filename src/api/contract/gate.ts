@@ -6,7 +6,7 @@ import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
 import { type IsRefused, withFurther } from '../../core/read-all.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import { type Relayer, requireActive } from '../../core/relayer/relayer.js';
 import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
@@ -142,15 +142,7 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
       metadata: { relayer_id: echoed },
     });
   }
-  if (plan.relayer === 'active') {
-    if (relayer.paused)
-      throw new DomainError('inactive', 'RELAYER_PAUSED', `relayer ${echoed} is paused`, { metadata: { relayer_id: echoed } });
-    if (relayer.disabledReason !== null) {
-      throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${echoed} is disabled: ${relayer.disabledReason}`, {
-        metadata: { relayer_id: echoed, disabled_reason: relayer.disabledReason },
-      });
-    }
-  }
+  if (plan.relayer === 'active') requireActive(relayer);
   return relayer;
 }
 

@@ -1,3 +1,4 @@
+import { DomainError } from '../errors.js';
 import type { LaneId } from '../transaction/transaction.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 
@@ -92,6 +93,15 @@ export function maxInFlightOf(policies: RelayerPolicies): number | null {
 /** True unless it is paused or disabled. */
 export function isActive({ paused, disabledReason }: Pick<Relayer, 'paused' | 'disabledReason'>): boolean {
   return !paused && disabledReason === null;
+}
+
+/** Throws `RELAYER_PAUSED` or `RELAYER_DISABLED` if the relayer signs nothing new. */
+export function requireActive({ id, paused, disabledReason }: Pick<Relayer, 'id' | 'paused' | 'disabledReason'>): void {
+  if (paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `relayer ${id} is paused`, { metadata: { relayer_id: id } });
+  if (disabledReason === null) return;
+  throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${id} is disabled: ${disabledReason}`, {
+    metadata: { relayer_id: id, disabled_reason: disabledReason },
+  });
 }
 
 /** The default policies by network type: no price cap, all receivers, and a small minimum balance. */

@@ -3,13 +3,14 @@ import { DomainError } from '../errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
+import { type Relayer, requireActive } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
+import { readValidUntil } from './valid-until.js';
 
 /** How to replace. */
 export interface ReplaceOptions {
@@ -34,7 +35,7 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier ones,
  * checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in place of
  * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made;
- * 412 if the revision is not the expected one; 503 `NODE_UNAVAILABLE` with nothing changed.
+ * 412 if the revision is not the expected one; 403 if the relayer is paused or disabled; 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
   deps: TransactionDeps,
@@ -50,6 +51,8 @@ export async function replaceTransaction(
   const require = ({ transaction }: OpenTransaction) => {
     requireWaiting(transaction, 'replaced');
     requireRevision(transaction, expectedRevision);
+    // A draft and a signature can take seconds, and the relayer may be paused meanwhile.
+    requireActive(deps.directory.relayer(relayer.id) ?? relayer);
   };
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
@@ -72,6 +75,14 @@ export async function replaceTransaction(
     return { steps: [replacementQueued(transaction, content, validUntilMs)], writesEvent: true, saveResponse };
   }
 
+  function outbidBy(seen: OpenTransaction, replacement: Replacement): Promise<OpenTransaction | null> {
+    const requireInTime = (current: OpenTransaction): void => {
+      require(current);
+      readValidUntil(replacement.validUntilMs ?? undefined, deps.clock.nowMs());
+    };
+    return outbid(deps, relayer, seen, { purpose: 'content', replacement, require: requireInTime, saveResponse });
+  }
+
   for (;;) {
     const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
@@ -79,7 +90,7 @@ export async function replaceTransaction(
     const replaced =
       !isSigned(transaction) || mustQueue(seen)
         ? await deps.lanes.move(transaction, transactionId, withoutNodes)
-        : await outbid(deps, relayer, seen, { purpose: 'content', replacement: replacementOf(seen), require, saveResponse });
+        : await outbidBy(seen, replacementOf(seen));
     if (replaced !== null) return viewOf(replaced);
   }
 }
