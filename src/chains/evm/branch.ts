@@ -1,9 +1,9 @@
 import type { RpcCall } from '../rpc/json-rpc.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, blockFrom, quantityOf } from './answer.js';
 
-/** The newest blocks, each linked to the next by its parent hash. */
+/** The newest blocks, each linked to the next by its parent hash. Some networks have numbers without a block. */
 export interface Branch {
   /** Takes the newest head, which may be on another branch than the one before. */
   take(head: Block): void;
@@ -14,48 +14,93 @@ export interface Branch {
 }
 
 /** More blocks than that below the head are not remembered. */
-const maxDepth = 256n;
+export const maxDepth = 256n;
 
 type Link = Pick<Block, 'number' | 'hash' | 'parentHash'>;
 
 /** Creates a branch without a head. Costs no call for a block that was seen as the head. */
 export function createBranch(rpc: Rpc): Branch {
-  const links = new Map<bigint, Link>();
+  /** By hash. */
+  const links = new Map<string, Link>();
   let tip: Link | null = null;
+  /** All lanes of the network ask the same at once. */
+  let reading: { readonly tip: Link; readonly height: bigint; readonly done: Promise<boolean> } | null = null;
 
-  /** Returns the lowest block above or at this height to which parent hashes lead. */
+  function keep({ number, hash, parentHash }: Link): void {
+    links.set(hash, { number, hash, parentHash });
+  }
+
+  function parentOf({ number, parentHash }: Link): Link | undefined {
+    const parent = parentHash === null ? undefined : links.get(parentHash);
+    return parent !== undefined && parent.number < number ? parent : undefined;
+  }
+
+  /** Returns the first block at or below this height to which parent hashes lead; else the lowest above it. */
   function lowest(height: bigint): Link | null {
     let at = tip;
     while (at !== null && at.number > height) {
-      const parent = links.get(at.number - 1n);
-      if (parent === undefined || parent.hash !== at.parentHash) break;
+      const parent = parentOf(at);
+      if (parent === undefined) break;
       at = parent;
     }
     return at;
   }
 
+  async function read(calls: readonly RpcCall<Link | null>[]): Promise<void> {
+    for (const answer of await rpc.batch(calls, { first: 'head' })) {
+      if ('result' in answer) {
+        if (answer.result !== null) keep(answer.result);
+        continue;
+      }
+      // Some nodes answer with an error if a number has no block.
+      if (!(answer.error instanceof NodeError)) throw nodeUnavailable(answer.error);
+    }
+  }
+
+  /** Reads what is at the numbers between the lowest known block and this height: first those of which nothing is known, then all, as after a reorg. */
+  async function extend(height: bigint): Promise<boolean> {
+    const known = new Set([...links.values()].map(({ number }) => number));
+    for (const isWanted of [(number: bigint) => !known.has(number), () => true]) {
+      const from = lowest(height);
+      if (from === null) return false;
+      const calls: RpcCall<Link | null>[] = [];
+      for (let number = from.number - 1n; number >= height; number -= 1n) if (isWanted(number)) calls.push(linkCall(number));
+      if (calls.length > 0) await read(calls);
+    }
+    // The parent may be below the height, if that has no block.
+    const last = lowest(height);
+    if (last !== null && last.number > height && last.parentHash !== null) await read([parentCall(last.parentHash)]);
+    const reached = lowest(height);
+    return reached !== null && reached.number <= height;
+  }
+
   return {
-    take({ number, hash, parentHash }) {
-      tip = { number, hash, parentHash };
-      links.set(number, tip);
+    take(head) {
+      tip = head;
+      keep(head);
       if (links.size <= 2 * Number(maxDepth)) return;
-      for (const height of links.keys()) if (height > number || height < number - maxDepth) links.delete(height);
+      for (const { number, hash } of [...links.values()]) if (number > head.number || number < head.number - maxDepth) links.delete(hash);
+      // A node can show any number of blocks at one height.
+      if (links.size > 2 * Number(maxDepth)) links.clear();
+      keep(head);
     },
     hashAt(height) {
       if (tip === null || height > tip.number || height < tip.number - maxDepth) return undefined;
       const at = lowest(height);
       return at?.number === height ? at.hash : undefined;
     },
-    async reach(height) {
-      const from = lowest(height);
-      if (from === null) return false;
-      const calls: RpcCall<Link | null>[] = [];
-      for (let number = from.number - 1n; number >= height; number -= 1n) calls.push(linkCall(number));
-      for (const answer of await rpc.batch(calls, { first: 'head' })) {
-        if ('error' in answer) throw nodeUnavailable(answer.error);
-        if (answer.result !== null) links.set(answer.result.number, answer.result);
-      }
-      return lowest(height)?.number === height;
+    reach(height) {
+      if (tip === null) return Promise.resolve(false);
+      const at = lowest(height);
+      if (at !== null && at.number <= height) return Promise.resolve(true);
+      if (reading?.tip === tip && reading.height === height) return reading.done;
+      const started = { tip, height, done: extend(height) };
+      reading = started;
+      const end = () => {
+        if (reading === started) reading = null;
+      };
+      started.done.then(end, end);
+      return started.done;
     },
   };
 }
@@ -67,6 +112,17 @@ function linkCall(height: bigint): RpcCall<Link | null> {
     read(answer) {
       const block = answer === null ? null : blockFrom(answer);
       return block?.number === height ? block : null;
+    },
+  };
+}
+
+function parentCall(hash: string): RpcCall<Link | null> {
+  return {
+    method: 'eth_getBlockByHash',
+    params: [hash, false],
+    read(answer) {
+      const block = answer === null ? null : blockFrom(answer);
+      return block?.hash === hash ? block : null;
     },
   };
 }

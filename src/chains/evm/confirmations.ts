@@ -1,10 +1,11 @@
 import type { Head } from '../../core/ports/chain.js';
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { propagationBlocks } from '../rpc/lag-tracker.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { blockHashCall } from './answer.js';
-import type { Branch } from './branch.js';
+import { type Block, blockFrom, blockHashCall } from './answer.js';
+import { type Branch, maxDepth } from './branch.js';
 
 /** Finds out which blocks have their confirmations. */
 export interface Confirmations {
@@ -24,7 +25,7 @@ export interface ConfirmationsDeps {
 
 /** At most this number of confirmations is proved one by one; the others follow from the block number. */
 const maxLinked = 64n;
-/** While no other endpoint shows the newest blocks, one is believed after this number of blocks and this long. */
+/** While no other endpoint follows the chain, one is believed after this number of blocks and this long. */
 const aloneFor = { blocks: 8n, ms: 60_000 };
 /** Some networks have numbers without a block. If blocks were never linked for this long, the network is one of them. */
 const unlinkedForMs = 600_000;
@@ -37,7 +38,8 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
   const distances = distancesFrom(propagationBlocks(network.averageBlockTimeMs));
   /** The highest block that another endpoint was seen to share. */
   let shared: { readonly number: bigint; readonly hash: string } | null = null;
-  let aloneSince: { readonly number: bigint; readonly ms: number } | null = null;
+  /** Since when no other endpoint has followed the chain. `other`: the newest block that one of them showed; null: none did. */
+  let aloneSince: { readonly number: bigint; readonly ms: number; readonly other: bigint | null } | null = null;
   let wasLinked = false;
   let unlinkedSinceMs: number | null = null;
 
@@ -55,25 +57,53 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     return (await rpc.ask(method, params, read, { first: 'head' })) === head.hash;
   }
 
+  /** Returns our hashes at these heights. On a network whose blocks are not linked, the endpoint of the head is asked. */
+  async function ownHashes(heights: readonly bigint[]): Promise<readonly (string | null)[]> {
+    if (wasLinked) {
+      // As far as they are known: a network may have fewer required confirmations than blocks that another endpoint may not have yet.
+      await branch.reach(heights.at(-1) ?? 0n);
+      return heights.map((height) => branch.hashAt(height) ?? null);
+    }
+    const settled = await rpc.batch(heights.map(blockHashCall), { first: 'head' });
+    return settled.map((answer) => ('result' in answer ? answer.result : null));
+  }
+
+  /** Compares a block of an endpoint that lags; null: it is too far behind to be compared. */
+  async function compareBehind(head: Head, { number, hash }: Pick<Block, 'number' | 'hash'>): Promise<'same' | 'another' | null> {
+    if (number > head.number || head.number - number > maxDepth) return null;
+    const [own = null] = await ownHashes([number]);
+    return own === null ? null : own === hash ? 'same' : 'another';
+  }
+
   /** Returns the highest block that another endpoint confirms; null: none yet. */
   async function sharedUpTo(head: Head): Promise<bigint | null> {
     const isShared = (height: bigint): boolean => shared?.number === height && branch.hashAt(height) === shared.hash;
     if (shared !== null && isShared(shared.number) && shared.number >= head.number - 1n) return head.number;
     const heights = distances.map((distance) => head.number - distance).filter((height) => height >= 0n);
-    const settled = await rpc.batch(heights.map(blockHashCall), { first: 'another' });
+    const settled = await rpc.batch([...heights.map(blockCall), newestCall], { first: 'another' });
     const answers = settled.map((answer) => ('result' in answer ? answer.result : null));
-    const agreed = heights.find((height, index) => answers[index] !== null && answers[index] === branch.hashAt(height));
+    const own = await ownHashes(heights);
+    const index = heights.findIndex((_, at) => own[at] !== null && answers[at]?.hash === own[at]);
+    const agreed = heights[index];
     if (agreed !== undefined) {
-      shared = { number: agreed, hash: branch.hashAt(agreed) ?? '' };
+      shared = { number: agreed, hash: own[index] ?? '' };
       aloneSince = null;
       return agreed >= head.number - 1n ? head.number : agreed;
     }
-    const isDisputed = answers.some((answer) => answer !== null) || rpc.forkedHosts().length > 0;
+    const newest = answers[heights.length] ?? null;
+    const isNear = heights.some((_, at) => answers[at] != null);
+    // One that lags may show another block than the one that is to be final.
+    const behind = newest === null || isNear ? null : await compareBehind(head, newest);
+    const isDisputed = isNear || behind === 'another' || rpc.forkedHosts().length > 0;
+    if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };
+    const isFollowing = newest !== null && behind === 'same' && newest.number > (aloneSince?.other ?? -1n);
     if (isDisputed) aloneSince = null;
-    else aloneSince ??= { number: head.number, ms: clock.elapsedMs() };
+    else if (aloneSince === null || isFollowing)
+      aloneSince = { number: head.number, ms: clock.elapsedMs(), other: behind === 'same' ? (newest?.number ?? null) : null };
     const isAloneLong =
       aloneSince !== null && head.number - aloneSince.number >= aloneFor.blocks && clock.elapsedMs() - aloneSince.ms >= aloneFor.ms;
     if (isAloneLong) return head.number;
+    if (behind === 'same') return newest?.number ?? null;
     return shared !== null && isShared(shared.number) ? shared.number : null;
   }
 
@@ -83,10 +113,18 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
       // The lane looks again at the newest head.
       if (branch.hashAt(head.number) !== head.hash) return null;
       if (!(await isLinked(head, BigInt(required)))) return null;
-      const proved = hasOthers && wasLinked ? await sharedUpTo(head) : head.number;
+      const proved = hasOthers ? await sharedUpTo(head) : head.number;
       return proved === null ? null : proved - BigInt(required) + 1n;
     },
   };
+}
+
+const readBlockOrNull = (answer: unknown): Block | null => (answer === null ? null : blockFrom(answer));
+
+const newestCall: RpcCall<Block | null> = { method: 'eth_getBlockByNumber', params: ['latest', false], read: readBlockOrNull };
+
+function blockCall(height: bigint): RpcCall<Block | null> {
+  return { ...blockHashCall(height), read: readBlockOrNull };
 }
 
 /** The distances below the head at which another endpoint is asked: 1, 2, 4, up to what is normal propagation. */

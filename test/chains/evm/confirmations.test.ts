@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
-import { type AskedCall, answering, type FakeNode, startFakeNode } from '../../support/fake-node.js';
+import { type AskedCall, answering, FakeError, type FakeNode, startFakeNode } from '../../support/fake-node.js';
 
 const blockMs = 2_000;
 const startMs = Date.UTC(2030, 0, 1);
@@ -24,16 +24,18 @@ const unlinked = (height: number): Shown => ({ hash: hashOf('aa', height), paren
 /** A node whose blocks the test decides. */
 interface BlockNode extends FakeNode {
   head: number;
-  block(height: number): Shown | null;
+  block(height: number): Shown | null | FakeError;
   isAway: boolean;
 }
 
-async function startBlockNode(test: TestContext, block: (height: number) => Shown | null): Promise<BlockNode> {
+async function startBlockNode(test: TestContext, block: BlockNode['block']): Promise<BlockNode> {
   const answer = ({ method, params }: AskedCall): unknown => {
-    if (method !== 'eth_getBlockByNumber') return undefined;
-    const height = params[0] === 'latest' ? node.head : Number(params[0]);
+    if (method !== 'eth_getBlockByNumber' && method !== 'eth_getBlockByHash') return undefined;
+    const [at] = params;
+    const height = at === 'latest' ? node.head : Number(method === 'eth_getBlockByHash' ? `0x${String(at).slice(-62)}` : at);
     const shown = height > node.head ? null : node.block(height);
-    if (shown === null) return null;
+    if (shown === null || shown instanceof FakeError) return shown;
+    if (method === 'eth_getBlockByHash' && shown.hash !== at) return null;
     const timestamp = `0x${(startMs / 1000 + (height * blockMs) / 1000).toString(16)}`;
     return { number: `0x${height.toString(16)}`, ...shown, timestamp, baseFeePerGas: '0x1', gasLimit: '0x1c9c380' };
   };
@@ -48,10 +50,10 @@ interface Rig {
   final(ms?: number): Promise<bigint | null>;
 }
 
-function openRig(test: TestContext, nodes: readonly BlockNode[]): Rig {
+function openRig(test: TestContext, nodes: readonly BlockNode[], { averageBlockTimeMs = blockMs, confirmations = required } = {}): Rig {
   let elapsedMs = 0;
   const clock = { nowMs: () => startMs + 100 * blockMs + elapsedMs, elapsedMs: () => elapsedMs };
-  const network = evmNetwork({ averageBlockTimeMs: blockMs, requiredConfirmations: required });
+  const network = evmNetwork({ averageBlockTimeMs, requiredConfirmations: confirmations });
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const chain = createEvmChain({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog(), clock });
   test.after(() => chain.close());
@@ -61,7 +63,7 @@ function openRig(test: TestContext, nodes: readonly BlockNode[]): Rig {
       elapsedMs += ms;
       const head = await chain.head();
       assert.ok(chain.sequence !== null);
-      return chain.sequence.finalBlock(head, required);
+      return chain.sequence.finalBlock(head, confirmations);
     },
   };
 }
@@ -143,5 +145,85 @@ describe('confirmations', () => {
     first.head = 112;
     second.head = 110;
     assert.equal(await rig.final(70_000), deepest(110));
+  });
+
+  it('confirmations: do not count for an endpoint that claims blocks ahead of one that answers', async (test) => {
+    // The first one makes up the blocks from 101 on, with timestamps that nodes accept, and stays twenty blocks ahead.
+    const made = (height: number): Shown => ({ hash: hashOf('cc', height), parentHash: hashOf(height === 101 ? 'aa' : 'cc', height - 1) });
+    const first = await startBlockNode(test, (height) => (height <= 100 ? linked('aa')(height) : made(height)));
+    const second = await startBlockNode(test, linked('aa'));
+    const rig = openRig(test, [first, second], { averageBlockTimeMs: 4 * blockMs });
+    for (let height = 104; height <= 140; height += 4) {
+      first.head = height;
+      second.head = height - 20;
+      const final = await rig.final(16 * blockMs);
+      assert.ok(final === null || final <= 100n, `block ${final} is final at ${height}`);
+    }
+  });
+
+  it('confirmations: count without a second endpoint that lags and stands still', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    const rig = openRig(test, [first, second]);
+    second.head = 90;
+    assert.equal(await rig.final(), deepest(90));
+    first.head = 108;
+    assert.equal(await rig.final(61_000), deepest(108));
+  });
+
+  it('confirmations: do not count for one of two endpoints on a network whose blocks are not linked', async (test) => {
+    const first = await startBlockNode(test, (height) => ({ ...unlinked(height), hash: hashOf(height <= 100 ? 'aa' : 'bb', height) }));
+    const second = await startBlockNode(test, unlinked);
+    const rig = openRig(test, [first, second]);
+    await rig.final();
+    [first.head, second.head] = [105, 105];
+    assert.equal(await rig.final(11 * 60_000), null);
+    first.block = unlinked;
+    [first.head, second.head] = [106, 106];
+    assert.equal(await rig.final(blockMs), deepest(106));
+  });
+
+  it('confirmations: count over numbers that have no block', async (test) => {
+    const skipped = new Set([87, 95, 97, 98, 103]);
+    const below = (height: number): number => (skipped.has(height - 1) ? below(height - 1) : height - 1);
+    const block = (height: number): Shown | null =>
+      skipped.has(height) ? null : { hash: hashOf('aa', height), parentHash: hashOf('aa', below(height)) };
+    const node = await startBlockNode(test, block);
+    const rig = openRig(test, [node]);
+    assert.equal(await rig.final(), deepest(100));
+    for (const height of [101, 102, 104, 105, 106]) {
+      node.head = height;
+      assert.equal(await rig.final(blockMs), deepest(height));
+    }
+  });
+
+  it('confirmations: count over a number about which the node answers with an error, because it has no block', async (test) => {
+    const block = (height: number): Shown | null | FakeError =>
+      height === 98
+        ? new FakeError(1, 'requested epoch was a null round')
+        : { ...linked('aa')(height), parentHash: hashOf('aa', height === 99 ? 97 : height - 1) };
+    const node = await startBlockNode(test, block);
+    assert.equal(await openRig(test, [node]).final(), deepest(100));
+  });
+
+  it('confirmations: cost calls only for the blocks between two heads', async (test) => {
+    const node = await startBlockNode(test, linked('aa'));
+    const rig = openRig(test, [node], { confirmations: 60 });
+    await rig.final();
+    for (let height = 104; height < 140; height += 4) {
+      node.head = height;
+      const asked = node.methods.length;
+      assert.equal(await rig.final(4 * blockMs), BigInt(height - 59));
+      assert.equal(node.methods.length, asked + 1 + 3);
+    }
+  });
+
+  it('confirmations: count up to the block that a second endpoint shows, if that is deeper than they are', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    const rig = openRig(test, [first, second], { confirmations: 2 });
+    for (let height = 100; height < 140; height += 8) {
+      first.head = height;
+      second.head = height - 3;
+      assert.equal(await rig.final(8 * blockMs), BigInt(height - 3 - 1));
+    }
   });
 });
