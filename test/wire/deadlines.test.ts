@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -8,6 +9,7 @@ import { type AppRig, startAppRig } from '../support/app-rig.js';
 import type { Http2Answer } from '../support/raw-http.js';
 import { envelope, errorIn, rawRpc } from '../support/raw-rpc.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
+import { apiKey } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -131,6 +133,33 @@ describe('deadlines of unary calls', () => {
       });
       checkDeadlineExceeded(answer, name);
     }
+  });
+
+  it('deadline: a body that ends after the deadline does not reach its method', async () => {
+    const count = async () => JSON.parse((await rig.ask('GET', '/api/v1/relayers/r2/transactions')).text).pagination.total_items;
+    const before = await count();
+    for (const [name, [type, form, header]] of Object.entries(protocols)) {
+      const session = connectHttp2(rig.baseUrl);
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': `${transactions}/SendTransaction`,
+        'content-type': type,
+        authorization: `Bearer ${apiKey}`,
+        te: 'trailers',
+        ...header(100),
+      });
+      const message = form(sendTransaction);
+      stream.write(message.subarray(0, 8));
+      const [headers] = await once(stream, 'response');
+      assert.ok(headers['grpc-status'] === '4' || headers[':status'] !== 200 || name === 'gRPC-Web', name);
+      stream.resume();
+      stream.end(message.subarray(8));
+      await once(stream, 'close');
+      session.destroy();
+    }
+    // Requests are served in turn: one that came after them shows what they did.
+    await rig.ask('GET', '/api/v1/relayers/r2/transactions');
+    assert.equal(await count(), before);
   });
 
   it('deadline: every client reads DEADLINE_EXCEEDED', async () => {

@@ -73,7 +73,8 @@ export async function serveUnary(endpoint: UnaryEndpoint, exchange: RpcExchange,
   const { response, head } = exchange;
   const isGrpc = head.protocol === 'grpc';
   const body = await (isGrpc ? readEnvelope(exchange) : readMessage(exchange));
-  if (body === null) return null;
+  // A body that ends after the deadline was answered must have no effect.
+  if (body === null || isGone(response) || response.headersSent) return null;
   const bytes = isGrpc ? onlyMessageIn(body) : body;
   if (bytes === null) return body;
   const message = messageOf(endpoint, bytes, head.isJson);
