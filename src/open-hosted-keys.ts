@@ -44,6 +44,35 @@ const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { t
     const key = { keyLabel: at.key_label ?? null, keyId: at.key_id?.replace(/^0x/, '') ?? null };
     return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, pin: secrets.pin }) };
   },
+  async aws_kms({ at }) {
+    const { createAwsKmsProvider } = await import('./signers/aws-kms/provider.js');
+    return { provider: createAwsKmsProvider({ region: at.region, keyId: at.key_id }) };
+  },
+  async google_cloud_kms({ at, secrets }) {
+    const { createGoogleKmsProvider } = await import('./signers/google-cloud-kms/provider.js');
+    const account = {
+      tokenUri: at['service_account.token_uri'] ?? 'https://oauth2.googleapis.com/token',
+      clientEmail: secrets['service_account.client_email'],
+      privateKeyId: secrets['service_account.private_key_id'],
+      privateKey: secrets['service_account.private_key'],
+    };
+    const domain = at['service_account.universe_domain'] ?? 'googleapis.com';
+    if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domain)) throw invalidField('config.service_account.universe_domain', 'must be a domain');
+    const name = {
+      projectId: at['service_account.project_id'],
+      location: at['key.location'] ?? 'global',
+      keyRingId: at['key.key_ring_id'],
+      keyId: at['key.key_id'],
+      keyVersion: at['key.key_version'] ?? 1,
+    };
+    return { provider: createGoogleKmsProvider({ account, endpoint: at.endpoint ?? `https://cloudkms.${domain}`, ...name }, systemClock) };
+  },
+  async turnkey({ at, secrets }) {
+    const { createTurnkeyProvider } = await import('./signers/turnkey/provider.js');
+    const access = { apiPublicKey: at.api_public_key, apiPrivateKey: secrets.api_private_key, organizationId: at.organization_id };
+    const key = { apiBaseUrl: at.api_base_url ?? 'https://api.turnkey.com', privateKeyId: at.private_key_id, publicKey: at.public_key };
+    return { provider: createTurnkeyProvider({ ...access, ...key }) };
+  },
 };
 
 function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: Extract<HostedKey, { type: 'vault' }>['secrets']) {

@@ -34,6 +34,9 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'signers/pkcs11': { rooms: ['core', 'signers/hosted'], packages: [] },
   // The same server as the KV engine's.
   'signers/vault-transit': { rooms: ['core', 'signers/hosted', 'signers/vault'], packages: [] },
+  'signers/aws-kms': { rooms: ['core', 'signers/hosted'], packages: ['@aws-sdk/client-kms', '@aws-sdk/credential-provider-node'] },
+  'signers/turnkey': { rooms: ['core', 'crypto', 'signers/hosted'], packages: [] },
+  'signers/google-cloud-kms': { rooms: ['core', 'signers/hosted'], packages: [] },
   'api/contract': { rooms: ['core', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },

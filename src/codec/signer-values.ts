@@ -1,4 +1,4 @@
-import { create, type DescField, type Message } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { type CreateSignerRequest, CreateSignerRequestSchema, type Signer, SignerSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { type FieldProblem, throwProblems } from '../core/errors.js';
 import { type HostedKey, type HostedKeyPlace, type HostedType, requireConsistent } from '../core/signer/hosted-key.js';
@@ -15,10 +15,28 @@ export interface ShownKey extends HostedKeyPlace {
   readonly publicKey: string | null;
 }
 
-/** Returns the fields of a kind's configuration, and whether each is a secret. */
-export function hostedFieldsOf(type: string): readonly { readonly field: DescField; readonly isSecret: boolean }[] {
+/** A field of a kind's configuration. */
+export interface HostedField {
+  /** The field, after the fields of the messages that it is in. */
+  readonly path: readonly DescField[];
+  /** The names of the path in REST and in the file, with dots. */
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+}
+
+/** Returns the fields of a kind's configuration, and those of the messages in it instead of these. */
+export function hostedFieldsOf(type: string): readonly HostedField[] {
   const desc = CreateSignerRequestSchema.fields.find(({ name, oneof }) => oneof !== undefined && name === type)?.message;
-  return (desc?.fields ?? []).map((field) => ({ field, isSecret: field.proto.options?.debugRedact === true }));
+  return (desc?.fields ?? []).flatMap((field) => leavesOf([field]));
+}
+
+function leavesOf(path: readonly DescField[]): readonly HostedField[] {
+  const field = path.at(-1);
+  if (field === undefined) return [];
+  if (field.message !== undefined) return field.message.fields.flatMap((inner) => leavesOf([...path, inner]));
+  const isSecret = field.proto.options?.debugRedact === true;
+  return [{ path, name: path.map(restNameOf).join('.'), isRequired: fieldRulesOf(field).required === true, isSecret }];
 }
 
 /** The kinds of hosted keys, by the names that REST and the configuration file use. */
@@ -32,11 +50,12 @@ export function hostedKeyFromProto({ case: localName, value }: HostedConfig): Ho
   const at: Record<string, unknown> = {};
   const secrets: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];
-  for (const { field, isSecret } of hostedFieldsOf(type)) {
-    const given = (value as Message & Values)[field.localName];
+  for (const { path, name, isRequired, isSecret } of hostedFieldsOf(type)) {
+    let given: unknown = value;
+    for (const { localName: key } of path) given = (given as (Message & Values) | undefined)?.[key];
     const isEmpty = given === undefined || given === '';
-    if (isEmpty && fieldRulesOf(field).required) problems.push({ field: `config.${restNameOf(field)}`, description: 'is required' });
-    if (!isEmpty) (isSecret ? secrets : at)[restNameOf(field)] = given;
+    if (isEmpty && isRequired) problems.push({ field: `config.${name}`, description: 'is required' });
+    if (!isEmpty) (isSecret ? secrets : at)[name] = given;
   }
   throwProblems(problems);
   const key = { type, at, secrets } as HostedKey;
@@ -48,8 +67,17 @@ export function hostedKeyFromProto({ case: localName, value }: HostedConfig): Ho
 export function protoOfHostedKey(id: string, { type, at, evmAddress, publicKey }: ShownKey): Signer {
   const field = SignerSchema.fields.find(({ name }) => name === type);
   if (field?.message === undefined) throw new Error(`responses have no signer of type ${type}`);
-  const known: Values = { ...at, evm_address: evmAddress ?? undefined, public_key: publicKey ?? undefined };
-  const values = Object.fromEntries(field.message.fields.map((one) => [one.localName, known[restNameOf(one)]]));
-  const config = { case: field.localName, value: create(field.message, values) };
+  // A configured public key is shown as it is configured.
+  const known: Values = { evm_address: evmAddress ?? undefined, public_key: publicKey ?? undefined, ...at };
+  const config = { case: field.localName, value: messageFrom(field.message, known, '') };
   return create(SignerSchema, { id, config: config as Signer['config'] });
+}
+
+/** Makes a message of values by their paths. */
+function messageFrom(desc: DescMessage, values: Values, prefix: string): Message {
+  const contentOf = (field: DescField): unknown => {
+    const name = prefix + restNameOf(field);
+    return field.message === undefined ? values[name] : messageFrom(field.message, values, `${name}.`);
+  };
+  return create(desc, Object.fromEntries(desc.fields.map((field) => [field.localName, contentOf(field)])));
 }

@@ -1,6 +1,6 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { restNameOf } from '../codec/field-rules.js';
-import { hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
+import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
 import type { Curve } from '../core/ports/signer.js';
 import { curvesOfHosted, type HostedKey, type HostedType } from '../core/signer/hosted-key.js';
@@ -114,7 +114,7 @@ function hostedFromEntry(
   problems: Problems,
 ): HostedSignerEntry | undefined {
   const given = object.get('config') ?? null;
-  const config = given instanceof Map ? new Map(given) : given;
+  const config = given instanceof Map ? copyOf(given) : given;
   if (config instanceof Map) resolveSecrets(config, hostedFieldsOf(type), `${path}.config`, env, problems);
   const { id, config: read } = readMessage(codec, new Map(object).set('config', config), path, problems);
   requireMembers(object, ['id', 'type', 'config'], path, problems);
@@ -123,21 +123,30 @@ function hostedFromEntry(
   return problems.has(path) || id === undefined || hosted === undefined ? undefined : { id, hosted };
 }
 
-function resolveSecrets(
-  config: JsonObject,
-  fields: ReturnType<typeof hostedFieldsOf>,
-  path: string,
-  env: Environment,
-  problems: Problems,
-): void {
-  for (const { field, isSecret } of fields) {
-    const name = restNameOf(field);
-    const reference = config.get(name) ?? null;
-    if (!isSecret || reference === null) continue;
+function resolveSecrets(config: JsonObject, fields: readonly HostedField[], path: string, env: Environment, problems: Problems): void {
+  for (const { path: parts, name, isSecret } of fields) {
+    const holder = holderOf(config, parts);
+    const last = name.slice(name.lastIndexOf('.') + 1);
+    const reference = holder?.get(last) ?? null;
+    if (!isSecret || holder === undefined || reference === null) continue;
     const secret = resolveSecret(reference, `${path}.${name}`, env, problems);
-    if (secret === undefined) config.delete(name);
-    else config.set(name, secret);
+    if (secret === undefined) holder.delete(last);
+    else holder.set(last, secret);
   }
+}
+
+/** Returns the object that the last field of the path is in; undefined: there is none. */
+function holderOf(config: JsonObject, path: HostedField['path']): JsonObject | undefined {
+  let holder: JsonObject | undefined = config;
+  for (const field of path.slice(0, -1)) {
+    const inner: unknown = holder?.get(restNameOf(field));
+    holder = inner instanceof Map ? inner : undefined;
+  }
+  return holder;
+}
+
+function copyOf(object: JsonObject): JsonObject {
+  return new Map([...object].map(([name, value]) => [name, value instanceof Map ? copyOf(value) : value]));
 }
 
 function keystoreFrom(config: JsonObject, path: string, env: Environment, problems: Problems): Omit<LocalSignerEntry, 'id'> {

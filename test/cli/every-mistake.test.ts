@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { hostedTypes } from '../../src/codec/signer-values.js';
 import { cheapEd25519Keystore, cheapKeystore } from '../support/cheap-keystore.js';
 import { runCli } from '../support/run-cli.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -65,7 +66,7 @@ it('serve: reports every problem of the settings and the file by its path, and e
         local('unset', 'evm.json', { type: 'env', value: 'PASS_PHRASE' }),
         local('file', 'evm.json', { type: 'file', value: secret }),
         local('evm', 'evm.json'),
-        { id: 'kms', type: 'aws_kms', config: {} },
+        { id: 'kms', type: 'trezor', config: {} },
         { id: 'no spaces', type: 'local', config: { path: '', passphrase: secret } },
       ],
       notifications: [
@@ -166,7 +167,7 @@ const lines: readonly string[] = [
   '  signers[4].config.path: the keystore is not a version 3 keystore; missing or malformed: version, crypto',
   '  signers[5].config.passphrase.value: names the environment variable PASS_PHRASE, which is not set',
   '  signers[6].config.passphrase.type: must be "env" or "plain"',
-  '  signers[8].type: signers of type "aws_kms" are not supported; supported types: local, vault, vault_transit, pkcs11',
+  `  signers[8].type: signers of type "trezor" are not supported; supported types: local, ${hostedTypes.join(', ')}`,
   '  signers[9].config.path: must not be empty',
   '  signers[9].config.passphrase: must be {"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the secret>"}',
   '  signers[9].id: must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -',

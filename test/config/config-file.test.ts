@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { hostedTypes } from '../../src/codec/signer-values.js';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
@@ -174,7 +175,7 @@ test('config file: reports every problem of every section at once, with its path
       ],
       signers: [
         sampleSigner({ config: { path: '', passphrase: { type: 'file', value: 'x' } } }),
-        sampleSigner({ id: 'kms', type: 'aws_kms', config: { whatever: 1 } }),
+        sampleSigner({ id: 'kms', type: 'trezor', config: { whatever: 1 } }),
         sampleSigner({ id: 'no spaces' }),
         sampleSigner({ id: 'unset', config: { path: 'a', passphrase: { type: 'env', value: 'NOT_SET' } } }),
       ],
@@ -214,7 +215,7 @@ test('config file: reports every problem of every section at once, with its path
       'networks[3].type: must be one of evm, stellar, solana',
       'signers[0].config.path: must not be empty',
       'signers[0].config.passphrase.type: must be "env" or "plain"',
-      'signers[1].type: signers of type "aws_kms" are not supported; supported types: local, vault, vault_transit, pkcs11',
+      `signers[1].type: signers of type "trezor" are not supported; supported types: local, ${hostedTypes.join(', ')}`,
       'signers[2].id: must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -',
       'signers[3].config.passphrase.value: names the environment variable NOT_SET, which is not set',
       'notifications[0].url: is required',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
+import { hostedTypes } from '../../src/codec/signer-values.js';
 import type { Environment } from '../../src/config/environment.js';
 import { ConfigError } from '../../src/config/problem.js';
 import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.js';
@@ -52,7 +53,7 @@ function plugin(id: string, parts: object = {}): object {
 }
 
 /** The types of hosted signers that are supported. */
-const supported = ['vault', 'vault_transit'];
+const supported: readonly string[] = hostedTypes;
 
 /** A configuration with a hosted signer. If its type is not supported, only the type is a problem. */
 function hosted(type: string, network_type: string, network: string, config: object): Shape {
@@ -294,6 +295,10 @@ const commonEnv = {
   REDIS_URL: 'redis://redis:6379',
   VAULT_ROLE_ID: 'role-id',
   VAULT_SECRET_ID: 'secret-id',
+  GCP_PRIVATE_KEY_ID: 'private-key-id',
+  GCP_PRIVATE_KEY: 'private-key',
+  GCP_CLIENT_EMAIL: 'relayer@project.iam.gserviceaccount.com',
+  TURNKEY_API_PRIVATE_KEY: '01'.repeat(32),
 };
 const unusedNetwork = { 'unused.json': { networks: [{ ...evmNetwork, network: 'unused' }] } };
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxIv8BCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIscBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJQg4KDF9ldm1fYWRkcmVzc0ISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLcAQoSVmF1bHRUcmFuc2l0U2lnbmVyEhcKCnB1YmxpY19rZXkYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEi0KD3ZhdWx0X25hbWVzcGFjZRgDIAEoCUIP0vMYCzIJbmFtZXNwYWNlSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQigQIKDFBrY3MxMVNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARITCgttb2R1bGVfcGF0aBgDIAEoCRIYCgt0b2tlbl9sYWJlbBgEIAEoCUgCiAEBEhEKBHNsb3QYBSABKA1IA4gBARIWCglrZXlfbGFiZWwYBiABKAlIBIgBARITCgZrZXlfaWQYByABKAlIBYgBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCJBCgtMb2NhbFNpZ25lchIiCgtldm1fYWRkcmVzcxgBIAEoCUII0vMYBHoCIiJIAIgBAUIOCgxfZXZtX2FkZHJlc3Mi/QIKE0NyZWF0ZVNpZ25lclJlcXVlc3QSIAoCaWQYASABKAlCD9LzGAuqAQhlbnRyeV9pZEgBiAEBEkIKBWxvY2FsGAIgASgLMh0ucmVsYXllci52MS5Mb2NhbFNpZ25lckNvbmZpZ0IS0vMYDiIFbG9jYWwiBXBsYWluSAASLgoFdmF1bHQYAyABKAsyHS5yZWxheWVyLnYxLlZhdWx0U2lnbmVyQ29uZmlnSAASPQoNdmF1bHRfdHJhbnNpdBgEIAEoCzIkLnJlbGF5ZXIudjEuVmF1bHRUcmFuc2l0U2lnbmVyQ29uZmlnSAASMAoGcGtjczExGAogASgLMh4ucmVsYXllci52MS5Qa2NzMTFTaWduZXJDb25maWdIABIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgCiAEBQh4KBmNvbmZpZxIU2vMYECIGY29uZmlnMAEaBHR5cGVCBQoDX2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkijgEKEUxvY2FsU2lnbmVyQ29uZmlnEhsKA2tleRgBIAEoDEIMgAEB0vMYBSgBsAEgSAASHQoIa2V5c3RvcmUYAiABKAlCCYABAdLzGAJIAUgAEhwKCnBhc3NwaHJhc2UYAyABKAlCA4ABAUgBiAEBQhAKBnNlY3JldBIG2vMYAjABQg0KC19wYXNzcGhyYXNlIvgBChFWYXVsdFNpZ25lckNvbmZpZxIiCgdhZGRyZXNzGAEgASgJQhHS8xgNUAGqAQhodHRwX3VybBIaCgdyb2xlX2lkGAIgASgJQgmAAQHS8xgCUAESHAoJc2VjcmV0X2lkGAMgASgJQgmAAQHS8xgCUAESGAoIa2V5X25hbWUYBCABKAlCBtLzGAJQARItCg92YXVsdF9uYW1lc3BhY2UYBSABKAlCD9LzGAsyCW5hbWVzcGFjZUgAiAEBEhgKC21vdW50X3BvaW50GAYgASgJSAGIAQFCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQilwIKGFZhdWx0VHJhbnNpdFNpZ25lckNvbmZpZxIiCgdhZGRyZXNzGAEgASgJQhHS8xgNUAGqAQhodHRwX3VybBIaCgdyb2xlX2lkGAIgASgJQgmAAQHS8xgCUAESHAoJc2VjcmV0X2lkGAMgASgJQgmAAQHS8xgCUAESGAoIa2V5X25hbWUYBCABKAlCBtLzGAJQARItCg92YXVsdF9uYW1lc3BhY2UYBSABKAlCD9LzGAsyCW5hbWVzcGFjZUgAiAEBEhgKC21vdW50X3BvaW50GAYgASgJSAGIAQESFgoGcHVia2V5GAcgASgJQgbS8xgCUAFCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQi5gEKElBrY3MxMVNpZ25lckNvbmZpZxIbCgttb2R1bGVfcGF0aBgBIAEoCUIG0vMYAlABEhgKC3Rva2VuX2xhYmVsGAIgASgJSACIAQESEQoEc2xvdBgDIAEoDUgBiAEBEhYKCWtleV9sYWJlbBgEIAEoCUgCiAEBEiQKBmtleV9pZBgFIAEoCUIP0vMYC6oBCGhleF9kYXRhSAOIAQESFgoDcGluGAYgASgJQgmAAQHS8xgCUAFCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCJqChRDcmVhdGVTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSIlChBHZXRTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJnChFHZXRTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKwAQoSTGlzdFNpZ25lcnNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIq8BChNMaXN0U2lnbmVyc1Jlc3BvbnNlEiMKB3NpZ25lcnMYASADKAsyEi5yZWxheWVyLnYxLlNpZ25lchIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSIoChNEZWxldGVTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJGChREZWxldGVTaWduZXJSZXNwb25zZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSImChFUZXN0U2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkibAoSVGVzdFNpZ25lclJlc3BvbnNlEiYKBnJlc3VsdBgBIAEoCzIWLnJlbGF5ZXIudjEuU2lnbmVyVGVzdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSJ0CgpTaWduZXJUZXN0EhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEhQKDG1pbGxpc2Vjb25kcxgDIAEoDUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXkyzQUKDVNpZ25lclNlcnZpY2USnwEKDENyZWF0ZVNpZ25lchIfLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVzcG9uc2UiTMrzGCYIBxjJATABQglJRF9FWElTVFNCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCHDoBKmIGc2lnbmVyIg8vYXBpL3YxL3NpZ25lcnMSfgoJR2V0U2lnbmVyEhwucmVsYXllci52MS5HZXRTaWduZXJSZXF1ZXN0Gh0ucmVsYXllci52MS5HZXRTaWduZXJSZXNwb25zZSI0kAIByvMYAggHgtPkkwIlYgZzaWduZXISGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRJ5CgtMaXN0U2lnbmVycxIeLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0U2lnbmVyc1Jlc3BvbnNlIimQAgHK8xgCCAeC0+STAhpiB3NpZ25lcnMSDy9hcGkvdjEvc2lnbmVycxKEAQoMRGVsZXRlU2lnbmVyEh8ucmVsYXllci52MS5EZWxldGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVTaWduZXJSZXNwb25zZSIxyvMYCggHQgZJTl9VU0WC0+STAh0qGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRKXAQoKVGVzdFNpZ25lchIdLnJlbGF5ZXIudjEuVGVzdFNpZ25lclJlcXVlc3QaHi5yZWxheWVyLnYxLlRlc3RTaWduZXJSZXNwb25zZSJKyvMYFggHQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAipiBnJlc3VsdCIgL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9L3Rlc3RCiQEKDmNvbS5yZWxheWVyLnYxQhJTaWduZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxIpgDCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAEisKB2F3c19rbXMYBSABKAsyGC5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckgAEjwKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyIC5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVySAASLAoHdHVybmtleRgIIAEoCzIZLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIscBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJQg4KDF9ldm1fYWRkcmVzc0ISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLcAQoSVmF1bHRUcmFuc2l0U2lnbmVyEhcKCnB1YmxpY19rZXkYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEi0KD3ZhdWx0X25hbWVzcGFjZRgDIAEoCUIP0vMYCzIJbmFtZXNwYWNlSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQigQIKDFBrY3MxMVNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARITCgttb2R1bGVfcGF0aBgDIAEoCRIYCgt0b2tlbl9sYWJlbBgEIAEoCUgCiAEBEhEKBHNsb3QYBSABKA1IA4gBARIWCglrZXlfbGFiZWwYBiABKAlIBIgBARITCgZrZXlfaWQYByABKAlIBYgBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCKAAQoMQXdzS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEg4KBnJlZ2lvbhgDIAEoCRIOCgZrZXlfaWQYBCABKAlCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5IsIBCg1UdXJua2V5U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESEgoKcHVibGljX2tleRgCIAEoCRIZCgxhcGlfYmFzZV91cmwYAyABKAlIAYgBARIWCg5hcGlfcHVibGljX2tleRgEIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBSABKAkSFgoOcHJpdmF0ZV9rZXlfaWQYBiABKAlCDgoMX2V2bV9hZGRyZXNzQg8KDV9hcGlfYmFzZV91cmwi7wEKFEdvb2dsZUNsb3VkS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEjkKD3NlcnZpY2VfYWNjb3VudBgDIAEoCzIgLnJlbGF5ZXIudjEuR29vZ2xlU2VydmljZUFjY291bnQSJgoDa2V5GAQgASgLMhkucmVsYXllci52MS5Hb29nbGVLZXlOYW1lEhUKCGVuZHBvaW50GAUgASgJSAKIAQFCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5QgsKCV9lbmRwb2ludCLSAgoUR29vZ2xlU2VydmljZUFjY291bnQSEgoKcHJvamVjdF9pZBgBIAEoCRIWCgljbGllbnRfaWQYAiABKAlIAIgBARIVCghhdXRoX3VyaRgDIAEoCUgBiAEBEhYKCXRva2VuX3VyaRgEIAEoCUgCiAEBEigKG2F1dGhfcHJvdmlkZXJfeDUwOV9jZXJ0X3VybBgFIAEoCUgDiAEBEiEKFGNsaWVudF94NTA5X2NlcnRfdXJsGAYgASgJSASIAQESHAoPdW5pdmVyc2VfZG9tYWluGAcgASgJSAWIAQFCDAoKX2NsaWVudF9pZEILCglfYXV0aF91cmlCDAoKX3Rva2VuX3VyaUIeChxfYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsQhcKFV9jbGllbnRfeDUwOV9jZXJ0X3VybEISChBfdW5pdmVyc2VfZG9tYWluIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyKoBAoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIuCgV2YXVsdBgDIAEoCzIdLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJDb25maWdIABI9Cg12YXVsdF90cmFuc2l0GAQgASgLMiQucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJDb25maWdIABIwCgZwa2NzMTEYCiABKAsyHi5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckNvbmZpZ0gAEjEKB2F3c19rbXMYBSABKAsyHi5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckNvbmZpZ0gAEkIKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyJi5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVyQ29uZmlnSAASMgoHdHVybmtleRgIIAEoCzIfLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2Ui+AEKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIYCghrZXlfbmFtZRgEIAEoCUIG0vMYAlABEi0KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIP0vMYCzIJbmFtZXNwYWNlSACIAQESGAoLbW91bnRfcG9pbnQYBiABKAlIAYgBAUISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCKXAgoYVmF1bHRUcmFuc2l0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIYCghrZXlfbmFtZRgEIAEoCUIG0vMYAlABEi0KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIP0vMYCzIJbmFtZXNwYWNlSACIAQESGAoLbW91bnRfcG9pbnQYBiABKAlIAYgBARIWCgZwdWJrZXkYByABKAlCBtLzGAJQAUISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLmAQoSUGtjczExU2lnbmVyQ29uZmlnEhsKC21vZHVsZV9wYXRoGAEgASgJQgbS8xgCUAESGAoLdG9rZW5fbGFiZWwYAiABKAlIAIgBARIRCgRzbG90GAMgASgNSAGIAQESFgoJa2V5X2xhYmVsGAQgASgJSAKIAQESJAoGa2V5X2lkGAUgASgJQg/S8xgLqgEIaGV4X2RhdGFIA4gBARIWCgNwaW4YBiABKAlCCYABAdLzGAJQAUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkIkQKEkF3c0ttc1NpZ25lckNvbmZpZxIWCgZyZWdpb24YASABKAlCBtLzGAJQARIWCgZrZXlfaWQYAiABKAlCBtLzGAJQASLzAQoTVHVybmtleVNpZ25lckNvbmZpZxIeCg5hcGlfcHVibGljX2tleRgBIAEoCUIG0vMYAlABEiIKD2FwaV9wcml2YXRlX2tleRgCIAEoCUIJgAEB0vMYAlABEh8KD29yZ2FuaXphdGlvbl9pZBgDIAEoCUIG0vMYAlABEh4KDnByaXZhdGVfa2V5X2lkGAQgASgJQgbS8xgCUAESGgoKcHVibGljX2tleRgFIAEoCUIG0vMYAlABEioKDGFwaV9iYXNlX3VybBgGIAEoCUIP0vMYC6oBCGh0dHBfdXJsSACIAQFCDwoNX2FwaV9iYXNlX3VybCLHAQoaR29vZ2xlQ2xvdWRLbXNTaWduZXJDb25maWcSRAoPc2VydmljZV9hY2NvdW50GAEgASgLMiMucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudEtleUIG0vMYAlABEi4KA2tleRgCIAEoCzIZLnJlbGF5ZXIudjEuR29vZ2xlS2V5TmFtZUIG0vMYAlABEiYKCGVuZHBvaW50GAMgASgJQg/S8xgLqgEIaHR0cF91cmxIAIgBAUILCglfZW5kcG9pbnQi0gMKF0dvb2dsZVNlcnZpY2VBY2NvdW50S2V5EhoKCnByb2plY3RfaWQYASABKAlCBtLzGAJQARIhCg5wcml2YXRlX2tleV9pZBgCIAEoCUIJgAEB0vMYAlABEh4KC3ByaXZhdGVfa2V5GAMgASgJQgmAAQHS8xgCUAESHwoMY2xpZW50X2VtYWlsGAQgASgJQgmAAQHS8xgCUAESFgoJY2xpZW50X2lkGAUgASgJSACIAQESFQoIYXV0aF91cmkYBiABKAlIAYgBARInCgl0b2tlbl91cmkYByABKAlCD9LzGAuqAQhodHRwX3VybEgCiAEBEigKG2F1dGhfcHJvdmlkZXJfeDUwOV9jZXJ0X3VybBgIIAEoCUgDiAEBEiEKFGNsaWVudF94NTA5X2NlcnRfdXJsGAkgASgJSASIAQESHAoPdW5pdmVyc2VfZG9tYWluGAogASgJSAWIAQFCDAoKX2NsaWVudF9pZEILCglfYXV0aF91cmlCDAoKX3Rva2VuX3VyaUIeChxfYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsQhcKFV9jbGllbnRfeDUwOV9jZXJ0X3VybEISChBfdW5pdmVyc2VfZG9tYWluIpoBCg1Hb29nbGVLZXlOYW1lEhUKCGxvY2F0aW9uGAEgASgJSACIAQESGwoLa2V5X3JpbmdfaWQYAiABKAlCBtLzGAJQARIWCgZrZXlfaWQYAyABKAlCBtLzGAJQARIgCgtrZXlfdmVyc2lvbhgEIAEoDUIG0vMYAjgBSAGIAQFCCwoJX2xvY2F0aW9uQg4KDF9rZXlfdmVyc2lvbiJqChRDcmVhdGVTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSIlChBHZXRTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJnChFHZXRTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKwAQoSTGlzdFNpZ25lcnNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIq8BChNMaXN0U2lnbmVyc1Jlc3BvbnNlEiMKB3NpZ25lcnMYASADKAsyEi5yZWxheWVyLnYxLlNpZ25lchIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSIoChNEZWxldGVTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJGChREZWxldGVTaWduZXJSZXNwb25zZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSImChFUZXN0U2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkibAoSVGVzdFNpZ25lclJlc3BvbnNlEiYKBnJlc3VsdBgBIAEoCzIWLnJlbGF5ZXIudjEuU2lnbmVyVGVzdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSJ0CgpTaWduZXJUZXN0EhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEhQKDG1pbGxpc2Vjb25kcxgDIAEoDUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXkyzQUKDVNpZ25lclNlcnZpY2USnwEKDENyZWF0ZVNpZ25lchIfLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVzcG9uc2UiTMrzGCYIBxjJATABQglJRF9FWElTVFNCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCHDoBKmIGc2lnbmVyIg8vYXBpL3YxL3NpZ25lcnMSfgoJR2V0U2lnbmVyEhwucmVsYXllci52MS5HZXRTaWduZXJSZXF1ZXN0Gh0ucmVsYXllci52MS5HZXRTaWduZXJSZXNwb25zZSI0kAIByvMYAggHgtPkkwIlYgZzaWduZXISGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRJ5CgtMaXN0U2lnbmVycxIeLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0U2lnbmVyc1Jlc3BvbnNlIimQAgHK8xgCCAeC0+STAhpiB3NpZ25lcnMSDy9hcGkvdjEvc2lnbmVycxKEAQoMRGVsZXRlU2lnbmVyEh8ucmVsYXllci52MS5EZWxldGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVTaWduZXJSZXNwb25zZSIxyvMYCggHQgZJTl9VU0WC0+STAh0qGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRKXAQoKVGVzdFNpZ25lchIdLnJlbGF5ZXIudjEuVGVzdFNpZ25lclJlcXVlc3QaHi5yZWxheWVyLnYxLlRlc3RTaWduZXJSZXNwb25zZSJKyvMYFggHQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAipiBnJlc3VsdCIgL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9L3Rlc3RCiQEKDmNvbS5yZWxheWVyLnYxQhJTaWduZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -68,6 +68,30 @@ export type Signer = Message<"relayer.v1.Signer"> & {
      */
     value: Pkcs11Signer;
     case: "pkcs11";
+  } | {
+    /**
+     * A key of AWS KMS.
+     *
+     * @generated from field: relayer.v1.AwsKmsSigner aws_kms = 5;
+     */
+    value: AwsKmsSigner;
+    case: "awsKms";
+  } | {
+    /**
+     * A key of Google Cloud KMS.
+     *
+     * @generated from field: relayer.v1.GoogleCloudKmsSigner google_cloud_kms = 6;
+     */
+    value: GoogleCloudKmsSigner;
+    case: "googleCloudKms";
+  } | {
+    /**
+     * A key of Turnkey.
+     *
+     * @generated from field: relayer.v1.TurnkeySigner turnkey = 8;
+     */
+    value: TurnkeySigner;
+    case: "turnkey";
   } | { case: undefined; value?: undefined };
 };
 
@@ -247,6 +271,216 @@ export const Pkcs11SignerSchema: GenMessage<Pkcs11Signer> = /*@__PURE__*/
   messageDesc(file_relayer_v1_signer_service, 3);
 
 /**
+ * A key of AWS KMS.
+ *
+ * @generated from message relayer.v1.AwsKmsSigner
+ */
+export type AwsKmsSigner = Message<"relayer.v1.AwsKmsSigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55. Absent for an ed25519 key.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The public key of an ed25519 key: 64 hex digits. Absent for a secp256k1 key.
+   *
+   * @generated from field: optional string public_key = 2;
+   */
+  publicKey?: string | undefined;
+
+  /**
+   * The region.
+   *
+   * @generated from field: string region = 3;
+   */
+  region: string;
+
+  /**
+   * The id of the key, its ARN, or the name or ARN of an alias.
+   *
+   * @generated from field: string key_id = 4;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message relayer.v1.AwsKmsSigner.
+ * Use `create(AwsKmsSignerSchema)` to create a new message.
+ */
+export const AwsKmsSignerSchema: GenMessage<AwsKmsSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 4);
+
+/**
+ * A key of Turnkey. Which network it is for follows from its public key.
+ *
+ * @generated from message relayer.v1.TurnkeySigner
+ */
+export type TurnkeySigner = Message<"relayer.v1.TurnkeySigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55. Absent for an ed25519 key.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The configured public key of the key, in hex.
+   *
+   * @generated from field: string public_key = 2;
+   */
+  publicKey: string;
+
+  /**
+   * The URL of the API. Absent: `https://api.turnkey.com`.
+   *
+   * @generated from field: optional string api_base_url = 3;
+   */
+  apiBaseUrl?: string | undefined;
+
+  /**
+   * The public half of the API key.
+   *
+   * @generated from field: string api_public_key = 4;
+   */
+  apiPublicKey: string;
+
+  /**
+   * The id of the organization.
+   *
+   * @generated from field: string organization_id = 5;
+   */
+  organizationId: string;
+
+  /**
+   * The id of the private key, or the address of a wallet's account.
+   *
+   * @generated from field: string private_key_id = 6;
+   */
+  privateKeyId: string;
+};
+
+/**
+ * Describes the message relayer.v1.TurnkeySigner.
+ * Use `create(TurnkeySignerSchema)` to create a new message.
+ */
+export const TurnkeySignerSchema: GenMessage<TurnkeySigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 5);
+
+/**
+ * A key of Google Cloud KMS.
+ *
+ * @generated from message relayer.v1.GoogleCloudKmsSigner
+ */
+export type GoogleCloudKmsSigner = Message<"relayer.v1.GoogleCloudKmsSigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55. Absent for an ed25519 key.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The public key of an ed25519 key: 64 hex digits. Absent for a secp256k1 key.
+   *
+   * @generated from field: optional string public_key = 2;
+   */
+  publicKey?: string | undefined;
+
+  /**
+   * The service account, without its secrets.
+   *
+   * @generated from field: relayer.v1.GoogleServiceAccount service_account = 3;
+   */
+  serviceAccount?: GoogleServiceAccount | undefined;
+
+  /**
+   * The key.
+   *
+   * @generated from field: relayer.v1.GoogleKeyName key = 4;
+   */
+  key?: GoogleKeyName | undefined;
+
+  /**
+   * The URL of the API. Absent: the one of the universe domain.
+   *
+   * @generated from field: optional string endpoint = 5;
+   */
+  endpoint?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GoogleCloudKmsSigner.
+ * Use `create(GoogleCloudKmsSignerSchema)` to create a new message.
+ */
+export const GoogleCloudKmsSignerSchema: GenMessage<GoogleCloudKmsSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 6);
+
+/**
+ * The part of a service account's key file that is not secret.
+ *
+ * @generated from message relayer.v1.GoogleServiceAccount
+ */
+export type GoogleServiceAccount = Message<"relayer.v1.GoogleServiceAccount"> & {
+  /**
+   * The project of the key.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * The id of the client. It has no effect.
+   *
+   * @generated from field: optional string client_id = 2;
+   */
+  clientId?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string auth_uri = 3;
+   */
+  authUri?: string | undefined;
+
+  /**
+   * The URL that gives tokens. Absent: `https://oauth2.googleapis.com/token`.
+   *
+   * @generated from field: optional string token_uri = 4;
+   */
+  tokenUri?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string auth_provider_x509_cert_url = 5;
+   */
+  authProviderX509CertUrl?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string client_x509_cert_url = 6;
+   */
+  clientX509CertUrl?: string | undefined;
+
+  /**
+   * The domain of the API. Absent: `googleapis.com`.
+   *
+   * @generated from field: optional string universe_domain = 7;
+   */
+  universeDomain?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GoogleServiceAccount.
+ * Use `create(GoogleServiceAccountSchema)` to create a new message.
+ */
+export const GoogleServiceAccountSchema: GenMessage<GoogleServiceAccount> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 7);
+
+/**
  * The public part of a key that the service itself stores.
  *
  * @generated from message relayer.v1.LocalSigner
@@ -266,7 +500,7 @@ export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
  * Use `create(LocalSignerSchema)` to create a new message.
  */
 export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 4);
+  messageDesc(file_relayer_v1_signer_service, 8);
 
 /**
  * A signer to create. In REST: `type` names the case and `config` is its content.
@@ -318,6 +552,30 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
      */
     value: Pkcs11SignerConfig;
     case: "pkcs11";
+  } | {
+    /**
+     * A key of AWS KMS: secp256k1 for EVM networks, ed25519 for Stellar and Solana.
+     *
+     * @generated from field: relayer.v1.AwsKmsSignerConfig aws_kms = 5;
+     */
+    value: AwsKmsSignerConfig;
+    case: "awsKms";
+  } | {
+    /**
+     * A key of Google Cloud KMS: secp256k1 for EVM networks, ed25519 for Stellar and Solana.
+     *
+     * @generated from field: relayer.v1.GoogleCloudKmsSignerConfig google_cloud_kms = 6;
+     */
+    value: GoogleCloudKmsSignerConfig;
+    case: "googleCloudKms";
+  } | {
+    /**
+     * A key of Turnkey: secp256k1 for EVM networks, ed25519 for Stellar and Solana.
+     *
+     * @generated from field: relayer.v1.TurnkeySignerConfig turnkey = 8;
+     */
+    value: TurnkeySignerConfig;
+    case: "turnkey";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -335,7 +593,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
  * Use `create(CreateSignerRequestSchema)` to create a new message.
  */
 export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 5);
+  messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
  * A key that the service itself stores.
@@ -379,7 +637,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
  * Use `create(LocalSignerConfigSchema)` to create a new message.
  */
 export const LocalSignerConfigSchema: GenMessage<LocalSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 6);
+  messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
  * A key in the KV secrets engine (version 2) of HashiCorp Vault. The service reads the secret when it starts, and signs with the key itself.
@@ -435,7 +693,7 @@ export type VaultSignerConfig = Message<"relayer.v1.VaultSignerConfig"> & {
  * Use `create(VaultSignerConfigSchema)` to create a new message.
  */
 export const VaultSignerConfigSchema: GenMessage<VaultSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 7);
+  messageDesc(file_relayer_v1_signer_service, 11);
 
 /**
  * An ed25519 key of the Transit secrets engine of HashiCorp Vault, which signs.
@@ -498,7 +756,7 @@ export type VaultTransitSignerConfig = Message<"relayer.v1.VaultTransitSignerCon
  * Use `create(VaultTransitSignerConfigSchema)` to create a new message.
  */
 export const VaultTransitSignerConfigSchema: GenMessage<VaultTransitSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 8);
+  messageDesc(file_relayer_v1_signer_service, 12);
 
 /**
  * A key in an HSM, by PKCS #11. The token must show the public key, with the label or id of the private key.
@@ -554,7 +812,252 @@ export type Pkcs11SignerConfig = Message<"relayer.v1.Pkcs11SignerConfig"> & {
  * Use `create(Pkcs11SignerConfigSchema)` to create a new message.
  */
 export const Pkcs11SignerConfigSchema: GenMessage<Pkcs11SignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 9);
+  messageDesc(file_relayer_v1_signer_service, 13);
+
+/**
+ * A key of AWS KMS. The service finds its AWS credentials as every AWS tool does: in the environment, a shared file, a web identity, a container or an instance.
+ *
+ * @generated from message relayer.v1.AwsKmsSignerConfig
+ */
+export type AwsKmsSignerConfig = Message<"relayer.v1.AwsKmsSignerConfig"> & {
+  /**
+   * The region, such as `eu-central-1`. Required.
+   *
+   * @generated from field: string region = 1;
+   */
+  region: string;
+
+  /**
+   * The id of the key, its ARN, or the name or ARN of an alias. Its spec is ECC_SECG_P256K1 or ECC_NIST_EDWARDS25519. Required.
+   *
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message relayer.v1.AwsKmsSignerConfig.
+ * Use `create(AwsKmsSignerConfigSchema)` to create a new message.
+ */
+export const AwsKmsSignerConfigSchema: GenMessage<AwsKmsSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 14);
+
+/**
+ * A key of Turnkey. The service proves by one signature when it opens the key that `public_key` is right.
+ *
+ * @generated from message relayer.v1.TurnkeySignerConfig
+ */
+export type TurnkeySignerConfig = Message<"relayer.v1.TurnkeySignerConfig"> & {
+  /**
+   * The public half of the API key: hex digits of a P-256 key. Required.
+   *
+   * @generated from field: string api_public_key = 1;
+   */
+  apiPublicKey: string;
+
+  /**
+   * The private half of the API key: 64 hex digits. Required.
+   *
+   * @generated from field: string api_private_key = 2;
+   */
+  apiPrivateKey: string;
+
+  /**
+   * The id of the organization. Required.
+   *
+   * @generated from field: string organization_id = 3;
+   */
+  organizationId: string;
+
+  /**
+   * The id of the private key, or the address of a wallet's account. Required.
+   *
+   * @generated from field: string private_key_id = 4;
+   */
+  privateKeyId: string;
+
+  /**
+   * The public key of the key in hex: a secp256k1 key of 33 or 65 bytes, or an ed25519 key of 32 bytes. Required.
+   *
+   * @generated from field: string public_key = 5;
+   */
+  publicKey: string;
+
+  /**
+   * The URL of the API. Absent: `https://api.turnkey.com`.
+   *
+   * @generated from field: optional string api_base_url = 6;
+   */
+  apiBaseUrl?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.TurnkeySignerConfig.
+ * Use `create(TurnkeySignerConfigSchema)` to create a new message.
+ */
+export const TurnkeySignerConfigSchema: GenMessage<TurnkeySignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 15);
+
+/**
+ * A key of Google Cloud KMS.
+ *
+ * @generated from message relayer.v1.GoogleCloudKmsSignerConfig
+ */
+export type GoogleCloudKmsSignerConfig = Message<"relayer.v1.GoogleCloudKmsSignerConfig"> & {
+  /**
+   * The service account that may sign with the key: the content of its key file. Required.
+   *
+   * @generated from field: relayer.v1.GoogleServiceAccountKey service_account = 1;
+   */
+  serviceAccount?: GoogleServiceAccountKey | undefined;
+
+  /**
+   * The key. Required.
+   *
+   * @generated from field: relayer.v1.GoogleKeyName key = 2;
+   */
+  key?: GoogleKeyName | undefined;
+
+  /**
+   * The URL of the API, such as one for private access. Absent: `https://cloudkms.` and the universe domain.
+   *
+   * @generated from field: optional string endpoint = 3;
+   */
+  endpoint?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GoogleCloudKmsSignerConfig.
+ * Use `create(GoogleCloudKmsSignerConfigSchema)` to create a new message.
+ */
+export const GoogleCloudKmsSignerConfigSchema: GenMessage<GoogleCloudKmsSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 16);
+
+/**
+ * The content of the key file of a service account.
+ *
+ * @generated from message relayer.v1.GoogleServiceAccountKey
+ */
+export type GoogleServiceAccountKey = Message<"relayer.v1.GoogleServiceAccountKey"> & {
+  /**
+   * The project of the key. Required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * The id of the private key. Required.
+   *
+   * @generated from field: string private_key_id = 2;
+   */
+  privateKeyId: string;
+
+  /**
+   * The private key: PEM of an RSA key. Line breaks may be written as `\n`. Required.
+   *
+   * @generated from field: string private_key = 3;
+   */
+  privateKey: string;
+
+  /**
+   * The name of the service account. Required.
+   *
+   * @generated from field: string client_email = 4;
+   */
+  clientEmail: string;
+
+  /**
+   * The id of the client. It has no effect.
+   *
+   * @generated from field: optional string client_id = 5;
+   */
+  clientId?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string auth_uri = 6;
+   */
+  authUri?: string | undefined;
+
+  /**
+   * The URL that gives tokens. Absent: `https://oauth2.googleapis.com/token`.
+   *
+   * @generated from field: optional string token_uri = 7;
+   */
+  tokenUri?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string auth_provider_x509_cert_url = 8;
+   */
+  authProviderX509CertUrl?: string | undefined;
+
+  /**
+   * It has no effect.
+   *
+   * @generated from field: optional string client_x509_cert_url = 9;
+   */
+  clientX509CertUrl?: string | undefined;
+
+  /**
+   * The domain of the API. Absent: `googleapis.com`.
+   *
+   * @generated from field: optional string universe_domain = 10;
+   */
+  universeDomain?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GoogleServiceAccountKey.
+ * Use `create(GoogleServiceAccountKeySchema)` to create a new message.
+ */
+export const GoogleServiceAccountKeySchema: GenMessage<GoogleServiceAccountKey> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 17);
+
+/**
+ * The name of a key of Google Cloud KMS.
+ *
+ * @generated from message relayer.v1.GoogleKeyName
+ */
+export type GoogleKeyName = Message<"relayer.v1.GoogleKeyName"> & {
+  /**
+   * The location. Absent: `global`.
+   *
+   * @generated from field: optional string location = 1;
+   */
+  location?: string | undefined;
+
+  /**
+   * The id of the key ring. Required.
+   *
+   * @generated from field: string key_ring_id = 2;
+   */
+  keyRingId: string;
+
+  /**
+   * The id of the key. Required.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * The version of the key. Absent: 1.
+   *
+   * @generated from field: optional uint32 key_version = 4;
+   */
+  keyVersion?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GoogleKeyName.
+ * Use `create(GoogleKeyNameSchema)` to create a new message.
+ */
+export const GoogleKeyNameSchema: GenMessage<GoogleKeyName> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 18);
 
 /**
  * The created signer.
@@ -582,7 +1085,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
  * Use `create(CreateSignerResponseSchema)` to create a new message.
  */
 export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 10);
+  messageDesc(file_relayer_v1_signer_service, 19);
 
 /**
  * Identifies a signer.
@@ -603,7 +1106,7 @@ export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
  * Use `create(GetSignerRequestSchema)` to create a new message.
  */
 export const GetSignerRequestSchema: GenMessage<GetSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 11);
+  messageDesc(file_relayer_v1_signer_service, 20);
 
 /**
  * The signer.
@@ -631,7 +1134,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
  * Use `create(GetSignerResponseSchema)` to create a new message.
  */
 export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 12);
+  messageDesc(file_relayer_v1_signer_service, 21);
 
 /**
  * Request for a page of signers.
@@ -673,7 +1176,7 @@ export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
  * Use `create(ListSignersRequestSchema)` to create a new message.
  */
 export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 13);
+  messageDesc(file_relayer_v1_signer_service, 22);
 
 /**
  * A page of signers.
@@ -715,7 +1218,7 @@ export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
  * Use `create(ListSignersResponseSchema)` to create a new message.
  */
 export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 14);
+  messageDesc(file_relayer_v1_signer_service, 23);
 
 /**
  * The signer to delete.
@@ -736,7 +1239,7 @@ export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
  * Use `create(DeleteSignerRequestSchema)` to create a new message.
  */
 export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 15);
+  messageDesc(file_relayer_v1_signer_service, 24);
 
 /**
  * The signer is deleted.
@@ -757,7 +1260,7 @@ export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & 
  * Use `create(DeleteSignerResponseSchema)` to create a new message.
  */
 export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 16);
+  messageDesc(file_relayer_v1_signer_service, 25);
 
 /**
  * The signer to test.
@@ -778,7 +1281,7 @@ export type TestSignerRequest = Message<"relayer.v1.TestSignerRequest"> & {
  * Use `create(TestSignerRequestSchema)` to create a new message.
  */
 export const TestSignerRequestSchema: GenMessage<TestSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 17);
+  messageDesc(file_relayer_v1_signer_service, 26);
 
 /**
  * The signer has signed.
@@ -806,7 +1309,7 @@ export type TestSignerResponse = Message<"relayer.v1.TestSignerResponse"> & {
  * Use `create(TestSignerResponseSchema)` to create a new message.
  */
 export const TestSignerResponseSchema: GenMessage<TestSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 18);
+  messageDesc(file_relayer_v1_signer_service, 27);
 
 /**
  * A signature that was made as a test.
@@ -841,7 +1344,7 @@ export type SignerTest = Message<"relayer.v1.SignerTest"> & {
  * Use `create(SignerTestSchema)` to create a new message.
  */
 export const SignerTestSchema: GenMessage<SignerTest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 19);
+  messageDesc(file_relayer_v1_signer_service, 28);
 
 /**
  * Manages signers. Their secrets are encrypted at rest, and never returned or logged.

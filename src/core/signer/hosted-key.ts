@@ -21,6 +21,43 @@ interface Pkcs11Key {
   readonly secrets: { readonly pin: string };
 }
 
+/** A key of AWS KMS. The AWS SDK finds the credentials in the environment. */
+interface AwsKmsKey {
+  readonly at: { readonly region: string; readonly key_id: string };
+  readonly secrets: Readonly<Record<string, never>>;
+}
+
+/** A key of Turnkey, and the API key that may sign with it. */
+interface TurnkeyKey {
+  readonly at: {
+    readonly api_public_key: string;
+    readonly organization_id: string;
+    readonly private_key_id: string;
+    readonly public_key: string;
+    readonly api_base_url?: string;
+  };
+  readonly secrets: { readonly api_private_key: string };
+}
+
+/** A key of Google Cloud KMS, and the service account that may sign with it. Fields of nested messages have their path as their name. */
+interface GoogleCloudKmsKey {
+  readonly at: {
+    readonly 'service_account.project_id': string;
+    readonly 'service_account.token_uri'?: string;
+    readonly 'service_account.universe_domain'?: string;
+    readonly 'key.location'?: string;
+    readonly 'key.key_ring_id': string;
+    readonly 'key.key_id': string;
+    readonly 'key.key_version'?: number;
+    readonly endpoint?: string;
+  };
+  readonly secrets: {
+    readonly 'service_account.private_key_id': string;
+    readonly 'service_account.private_key': string;
+    readonly 'service_account.client_email': string;
+  };
+}
+
 /**
  * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
  */
@@ -28,6 +65,9 @@ interface HostedKeys {
   readonly vault: VaultKey;
   readonly vault_transit: VaultKey & { readonly at: { readonly pubkey: string } };
   readonly pkcs11: Pkcs11Key;
+  readonly aws_kms: AwsKmsKey;
+  readonly google_cloud_kms: GoogleCloudKmsKey;
+  readonly turnkey: TurnkeyKey;
 }
 
 /** The kinds of keys outside of the service. */

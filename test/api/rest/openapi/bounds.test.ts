@@ -67,6 +67,26 @@ function trial(schema: Trial['schema'], field: string, bodyOf: Trial['bodyOf'], 
   return { schema, field, bodyOf, network: 'evm', step: 1, ...more };
 }
 
+/** Nothing listens at this address, and the private key is none. */
+function google(field: 'endpoint' | 'token_uri'): Trial {
+  const account = { project_id: 'p', private_key_id: 'i', private_key: 'k', client_email: 'e' };
+  return trial('CreateSignerRequest', `config.${field === 'token_uri' ? 'service_account.' : ''}${field}`, (size) => {
+    const url = { [field]: 'http://127.0.0.1:9/'.padEnd(size, 'x') };
+    const service_account = field === 'token_uri' ? { ...account, ...url } : account;
+    const key = { key_ring_id: 'r', key_id: 'k' };
+    return { type: 'google_cloud_kms', config: { service_account, key, ...(field === 'endpoint' ? url : {}) } };
+  });
+}
+
+/** Nothing listens at this address, and the API key is none. */
+function turnkey(): Trial {
+  const others = { api_public_key: '02', api_private_key: '01', organization_id: 'o', private_key_id: 'k', public_key: '04' };
+  return trial('CreateSignerRequest', 'config.api_base_url', (size) => ({
+    type: 'turnkey',
+    config: { api_base_url: 'http://127.0.0.1:9/'.padEnd(size, 'x'), ...others },
+  }));
+}
+
 /** Nothing listens at the address of this Vault. */
 function vault(type: string): Trial {
   const others = { role_id: 'role', secret_id: 'secret', key_name: 'key', ...(type === 'vault' ? {} : { pubkey: 'A' }) };
@@ -185,6 +205,9 @@ const trials: Readonly<Record<string, Trial>> = {
     relayer_ids: listOf('r1')(size),
   })),
   'VaultSignerConfig.address maxLength': vault('vault'),
+  'GoogleCloudKmsSignerConfig.endpoint maxLength': google('endpoint'),
+  'GoogleServiceAccountKey.token_uri maxLength': google('token_uri'),
+  'TurnkeySignerConfig.api_base_url maxLength': turnkey(),
   'VaultTransitSignerConfig.address maxLength': vault('vault_transit'),
   'CallRpcRequest.id maxLength': trial('CallRpcRequest', 'id', (size) => ({ method: 'eth_chainId', id: 'i'.repeat(size) })),
 };

@@ -255,6 +255,10 @@ describe('the OpenAPI document', () => {
           'secret_id',
           'token_label',
         ])
+        .concat(['key_id', 'region'])
+        .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url', 'key_ring_id', 'location'])
+        .concat(['private_key', 'private_key_id', 'project_id', 'universe_domain'])
+        .concat(['api_private_key', 'api_public_key', 'organization_id', 'public_key'])
         .sort(),
     );
   });

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { secp256k1 } from '../../crypto/secp256k1.js';
+import { createHttpClient, type HttpClient, textAt } from '../hosted/http-client.js';
+import { type KeyProvider, ProviderError, type PublicKey } from '../hosted/key-provider.js';
+import { ed25519Verifier, evmSignatureFrom } from '../hosted/signature.js';
+import { createStamper, type Stamper } from './stamper.js';
+
+/** A key of Turnkey, and the API key that may sign with it. */
+export interface TurnkeyKey {
+  readonly apiBaseUrl: string;
+  /** Hex of a P-256 key. */
+  readonly apiPublicKey: string;
+  /** Hex. Secret. */
+  readonly apiPrivateKey: string;
+  readonly organizationId: string;
+  /** The id of a private key, or the address of a wallet's account. */
+  readonly privateKeyId: string;
+  /** Hex: 65 or 33 bytes of a secp256k1 key, 32 bytes of an ed25519 key. */
+  readonly publicKey: string;
+}
+
+/** Turnkey allows an organization of its largest plan 60 requests per second. Those of smaller plans are throttled, and get fewer. */
+const limits = { parallel: 32, perSecond: 60 };
+/** Between two looks at an activity that is still under way. */
+const lookAgainMs = 100;
+const prefix = { activity: 'ACTIVITY_STATUS_', sign: '/public/v1/submit/sign_raw_payload', get: '/public/v1/query/get_activity' };
+
+/** Makes the provider of a key of Turnkey. */
+export function createTurnkeyProvider(key: TurnkeyKey): KeyProvider {
+  const http = createHttpClient({ parallel: limits.parallel, secrets: () => [key.apiPrivateKey] });
+  let stamper: Stamper | null = null;
+
+  async function post(path: string, content: object, signal: AbortSignal): Promise<unknown> {
+    stamper ??= createStamper(key.apiPublicKey, key.apiPrivateKey);
+    return send(http, key.apiBaseUrl.replace(/\/+$/, '') + path, JSON.stringify(content), stamper, signal);
+  }
+
+  async function sign(bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    const isDigest = publicKeyFromHex(key.publicKey).curve === 'secp256k1';
+    const parameters = {
+      signWith: key.privateKeyId,
+      payload: Buffer.from(bytes).toString('hex'),
+      encoding: 'PAYLOAD_ENCODING_HEXADECIMAL',
+      hashFunction: isDigest ? 'HASH_FUNCTION_NO_OP' : 'HASH_FUNCTION_NOT_APPLICABLE',
+    };
+    const { organizationId } = key;
+    const activity = { type: 'ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2', timestampMs: String(Date.now()), organizationId, parameters };
+    let answer = await post(prefix.sign, activity, signal);
+    while (isUnderWay(answer)) {
+      await pause(lookAgainMs, undefined, { signal });
+      answer = await post(prefix.get, { organizationId, activityId: textAt(answer, 'activity', 'id') }, signal);
+    }
+    return signatureFrom(answer);
+  }
+
+  return {
+    name: 'Turnkey',
+    account: `turnkey ${key.apiBaseUrl} ${key.organizationId}`,
+    limits,
+    form: 'fixed',
+    sign,
+    async publicKey(signal) {
+      const publicKey = publicKeyFromHex(key.publicKey);
+      // A wrong public key is a wrong address, and money that is sent to it is lost. Only a signature proves it for every kind of id.
+      if (!(await isProven(publicKey, (bytes) => sign(bytes, signal))))
+        throw new ProviderError('refused', `public_key ${key.publicKey} is not the public key of ${key.privateKeyId}`);
+      return publicKey;
+    },
+    close: () => http.close(),
+  };
+}
+
+/** The stamp signs the exact bytes of the body. */
+async function send(http: HttpClient, url: string, body: string, stamper: Stamper, signal: AbortSignal): Promise<unknown> {
+  return (await http.send({ method: 'POST', url, headers: { 'x-stamp': stamper(body) }, body }, signal)).json;
+}
+
+function statusOf(answer: unknown): string {
+  return textAt(answer, 'activity', 'status')?.replace(prefix.activity, '') ?? '';
+}
+
+function isUnderWay(answer: unknown): boolean {
+  return ['CREATED', 'PENDING'].includes(statusOf(answer)) && textAt(answer, 'activity', 'id') !== undefined;
+}
+
+function signatureFrom(answer: unknown): Uint8Array {
+  const status = statusOf(answer);
+  if (status === 'CONSENSUS_NEEDED')
+    throw new ProviderError('refused', 'a policy wants more users to approve the signature; allow the API user to sign alone');
+  if (status === 'FAILED' || status === 'REJECTED') {
+    const why = textAt(answer, 'activity', 'failure', 'message') ?? 'without a reason';
+    throw new ProviderError('refused', `the activity is ${status}: ${why.replaceAll(/[^\x20-\x7e]/g, ' ').slice(0, 200)}`);
+  }
+  const result = ['activity', 'result', 'signRawPayloadResult'];
+  const [r, s] = ['r', 's'].map((part) => /^(?:0x)?([0-9a-fA-F]{1,64})$/.exec(textAt(answer, ...result, part) ?? '')?.[1]);
+  if (r === undefined || s === undefined) throw new ProviderError('unreachable', 'the answer has no signature');
+  return Buffer.from(r.padStart(64, '0') + s.padStart(64, '0'), 'hex');
+}
+
+/** Reads the configured public key. Throws `ProviderError`. */
+function publicKeyFromHex(text: string): PublicKey {
+  const bytes = Buffer.from(text.replace(/^0x/, ''), 'hex');
+  if (bytes.length * 2 === text.replace(/^0x/, '').length) {
+    if (bytes.length === 32) return { curve: 'ed25519', bytes };
+    if ((bytes.length === 33 || bytes.length === 65) && secp256k1.publicKeyVerify(bytes))
+      return { curve: 'secp256k1', bytes: secp256k1.publicKeyConvert(bytes, false) };
+  }
+  throw new ProviderError(
+    'refused',
+    `public_key is ${text}; must be the hex digits of a secp256k1 key (33 or 65 bytes) or an ed25519 key (32 bytes)`,
+  );
+}
+
+/** True if the key signs what only it can sign. The signed bytes are no transaction of any network. */
+async function isProven({ curve, bytes }: PublicKey, sign: (message: Uint8Array) => Promise<Uint8Array>): Promise<boolean> {
+  const nonce = randomBytes(32);
+  if (curve === 'secp256k1') return evmSignatureFrom(await sign(nonce), 'fixed', nonce, bytes) !== null;
+  const message = Buffer.from(`relayer: proof of the key ${nonce.toString('hex')}`);
+  return ed25519Verifier(bytes)(await sign(message), message) !== null;
+}

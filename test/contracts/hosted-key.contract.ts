@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../src/core/ports/clock.js';
+import type { Curve, Signer } from '../../src/core/ports/signer.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
+import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
+import type { KeyProvider } from '../../src/signers/hosted/key-provider.js';
+import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
+import { type FakeKey, fakeKey } from '../support/fake-provider.js';
+import type { ReceivedRequest } from '../support/http-receiver.js';
+import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
+import { requireValid, signerContract } from './signer.contract.js';
+
+type Test = { after(task: () => unknown): void };
+
+/** One key of a provider, and the fake server that has it. */
+export interface HostedRig {
+  readonly provider: KeyProvider;
+  readonly server: { intercept: ((request: ReceivedRequest, response: ServerResponse) => boolean) | null };
+  readonly key: FakeKey;
+  /** Lets the name of the key lead to another key. */
+  moveAlias(key: FakeKey): void;
+}
+
+/** A kind of hosted key whose provider answers over HTTP. */
+export interface HostedCase {
+  readonly kind: string;
+  readonly curves: readonly Curve[];
+  start(curve: Curve, test: Test): Promise<HostedRig>;
+  /** What the provider answers to a call beyond its limits. */
+  readonly throttled: { readonly status: number; readonly body: object };
+  /** What the provider answers if the credentials may not use the key. */
+  readonly refused: { readonly status: number; readonly body: object };
+  /** Texts that no error may contain. */
+  readonly secrets: (rig: HostedRig) => readonly string[];
+}
+
+/** Makes the signer of a provider's key. It is closed after the test. */
+export async function openSigner(provider: KeyProvider, test: Test): Promise<Signer> {
+  const time = { clock: systemClock, timers: systemTimers };
+  const gate = createProviderGate(provider.limits, time);
+  const publicKey = await provider.publicKey(AbortSignal.timeout(5_000));
+  const { signer, close } = createHostedSigner({ id: 's', provider, publicKey, gate, time, log: silentLog });
+  test.after(close);
+  return signer;
+}
+
+/** The tests that every kind of key must pass whose provider answers over HTTP. */
+export function hostedKeyContract({ kind, curves, start, throttled, refused, secrets }: HostedCase): void {
+  signerContract({ kind, curves, open: async (curve, test) => openSigner((await start(curve, test)).provider, test) });
+
+  describe(`hosted keys: ${kind}`, () => {
+    const [first = 'secp256k1'] = curves;
+
+    function answerWith(rig: HostedRig, { status, body }: { readonly status: number; readonly body: object }): { count: number } {
+      const seen = { count: 0 };
+      rig.server.intercept = (_, response) => {
+        seen.count += 1;
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+        return true;
+      };
+      return seen;
+    }
+
+    for (const curve of curves)
+      it(`${kind}: reads the public key of a ${curve} key`, async (test) => {
+        const { provider, key } = await start(curve, test);
+        const { curve: found, bytes } = await provider.publicKey(AbortSignal.timeout(5_000));
+        assert.deepEqual([found, Buffer.from(bytes).toString('hex')], [curve, Buffer.from(key.publicKey.bytes).toString('hex')]);
+      });
+
+    for (const curve of curves)
+      it(`${kind}: signs with a ${curve} key after a start without the provider, when only its public key is known`, async (test) => {
+        const { provider, key } = await start(curve, test);
+        const time = { clock: systemClock, timers: systemTimers };
+        const gate = createProviderGate(provider.limits, time);
+        const parts = { id: 's', provider, publicKey: key.publicKey, gate, time, log: silentLog };
+        const { signer, close } = createHostedSigner(parts);
+        test.after(close);
+        await requireValid(signer, randomBytes(32));
+      });
+
+    it(`${kind}: a throttled call is reported as such, and the signature is given when the provider allows it`, async (test) => {
+      const rig = await start(first, test);
+      const signer = await openSigner(rig.provider, test);
+      const seen = answerWith(rig, throttled);
+      await assert.rejects(rig.provider.sign(randomBytes(32), AbortSignal.timeout(5_000)), { name: 'ProviderError', problem: 'throttled' });
+      const before = seen.count;
+      const signed = requireValid(signer, randomBytes(32));
+      await waitFor('a throttled call', async () => (seen.count > before ? true : undefined));
+      rig.server.intercept = null;
+      await signed;
+    });
+
+    it(`${kind}: a refused call is not repeated, and makes the signer unavailable`, async (test) => {
+      const rig = await start(first, test);
+      const signer = await openSigner(rig.provider, test);
+      answerWith(rig, refused);
+      await assert.rejects(rig.provider.sign(randomBytes(32), AbortSignal.timeout(5_000)), { name: 'ProviderError', problem: 'refused' });
+      await assert.rejects(requireValid(signer, randomBytes(32)), {
+        reason: 'SIGNER_UNAVAILABLE',
+        message: `signer s cannot sign now: ${rig.provider.name} refuses to sign with this key`,
+      });
+    });
+
+    it(`${kind}: a broken connection, HTTP 500 and an answer without content are outages, and the signature follows`, async (test) => {
+      const rig = await start(first, test);
+      const signer = await openSigner(rig.provider, test);
+      const outages: readonly ((response: ServerResponse) => unknown)[] = [
+        (response) => response.destroy(),
+        (response) => response.writeHead(500).end('{"message":"internal"}'),
+        (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+        (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>login</html>'),
+      ];
+      for (const outage of outages) {
+        rig.server.intercept = (_, response) => {
+          outage(response);
+          return true;
+        };
+        const failed = rig.provider.sign(randomBytes(32), AbortSignal.timeout(5_000));
+        await assert.rejects(failed, { name: 'ProviderError', problem: 'unreachable' });
+      }
+      rig.server.intercept = null;
+      await requireValid(signer, randomBytes(32));
+    });
+
+    it(`${kind}: a call that gets no answer ends when its signal aborts`, async (test) => {
+      const rig = await start(first, test);
+      await openSigner(rig.provider, test);
+      const calling = new AbortController();
+      let isAsked = false;
+      rig.server.intercept = () => {
+        isAsked = true;
+        return true;
+      };
+      const call = rig.provider.sign(randomBytes(32), calling.signal);
+      await Promise.all([
+        assert.rejects(call),
+        waitFor('the request', async () => (isAsked ? true : undefined)).then(() => calling.abort()),
+      ]);
+    });
+
+    it(`${kind}: a signature of another key, to which the name of the key leads now, is not used`, async (test) => {
+      const rig = await start(first, test);
+      const signer = await openSigner(rig.provider, test);
+      rig.moveAlias(fakeKey(first));
+      await assert.rejects(requireValid(signer, randomBytes(32)), { reason: 'SIGNER_UNAVAILABLE' });
+    });
+
+    it(`${kind}: no error contains a credential, even if the provider quotes the request`, async (test) => {
+      const rig = await start(first, test);
+      await openSigner(rig.provider, test);
+      for (const status of [400, 401, 403, 429, 500]) {
+        rig.server.intercept = ({ headers, body }, response) => {
+          const text = `${Object.values(headers).join(' ')} ${secrets(rig).join(' ')} ${body.toString()}`;
+          response
+            .writeHead(status, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ __type: 'Quoted', message: text, error: text }));
+          return true;
+        };
+        const error: unknown = await rig.provider.sign(randomBytes(32), AbortSignal.timeout(5_000)).catch((one: unknown) => one);
+        assert.ok(error instanceof Error && error.name === 'ProviderError', String(error));
+        for (const secret of secrets(rig))
+          assert.ok(!`${error.stack} ${JSON.stringify(error)}`.includes(secret), `${status}: ${error.message}`);
+        assert.equal(error.cause, undefined);
+      }
+    });
+  });
+}

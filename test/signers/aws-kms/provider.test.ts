@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Curve } from '../../../src/core/ports/signer.js';
+import { createAwsKmsProvider } from '../../../src/signers/aws-kms/provider.js';
+import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
+import { requireValid } from '../../contracts/signer.contract.js';
+import {
+  type AwsCredentials,
+  addAwsKey,
+  awsVariablesOf,
+  type FakeAwsKms,
+  startFakeAwsKms,
+  useAwsEnvironment,
+} from '../../support/fake-aws-kms.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+interface Rig extends HostedRig {
+  readonly server: FakeAwsKms;
+}
+
+async function start(curve: Curve, test: { after(task: () => unknown): void }): Promise<Rig> {
+  const kms = await startFakeAwsKms(test);
+  useAwsEnvironment(test, awsVariablesOf(kms));
+  const key = addAwsKey(kms, 'alias/relayer', curve);
+  const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+  test.after(() => provider.close());
+  return { provider, server: kms, key, moveAlias: (other) => kms.keys.set('alias/relayer', other) };
+}
+
+const soon = () => AbortSignal.timeout(5_000);
+const refusesToSign = { reason: 'SIGNER_UNAVAILABLE', message: 'signer s cannot sign now: AWS KMS refuses to sign with this key' };
+
+hostedKeyContract({
+  kind: 'aws_kms',
+  curves: ['secp256k1', 'ed25519'],
+  start,
+  throttled: { status: 400, body: { __type: 'ThrottlingException', message: 'You have exceeded the rate at which you may call KMS.' } },
+  refused: { status: 400, body: { __type: 'AccessDeniedException', message: 'not authorized to perform: kms:Sign' } },
+  secrets: ({ server }) => Object.values((server as FakeAwsKms).credentials),
+});
+
+describe('AWS KMS', () => {
+  it('a key that no network can use, of another usage, or that does not exist is refused with the reason', async (test) => {
+    const { provider, server } = await start('secp256k1', test);
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const p256 = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+    for (const [body, message] of [
+      [
+        { KeyUsage: 'SIGN_VERIFY', PublicKey: p256 },
+        /^the key is of type prime256v1; must be secp256k1 for EVM networks, or ed25519 for Stellar and Solana$/,
+      ],
+      [{ KeyUsage: 'KEY_AGREEMENT', PublicKey: p256 }, /^the key usage is KEY_AGREEMENT; must be SIGN_VERIFY$/],
+    ] as const) {
+      server.intercept = (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
+        return true;
+      };
+      await assert.rejects(provider.publicKey(soon()), { name: 'ProviderError', message });
+    }
+    server.intercept = null;
+    server.keys.clear();
+    await assert.rejects(provider.publicKey(soon()), {
+      problem: 'refused',
+      message: "NotFoundException: Key 'alias/relayer' does not exist",
+    });
+  });
+
+  it('credentials: wrong ones and expired ones are refused, and new ones in the environment are used without a restart', async (test) => {
+    const { server, provider } = await start('secp256k1', test);
+    const signer = await openSigner(provider, test);
+    server.isExpired = true;
+    await assert.rejects(requireValid(signer, randomBytes(32)), refusesToSign);
+    server.isExpired = false;
+    server.credentials = { accessKeyId: 'AKIAOTHER', secretAccessKey: 'other-secret', sessionToken: 'other-token' };
+    await assert.rejects(provider.sign(randomBytes(32), soon()), {
+      problem: 'refused',
+      message: 'UnrecognizedClientException: The security token included in the request is invalid.',
+    });
+    Object.assign(process.env, awsVariablesOf(server));
+    await provider.sign(randomBytes(32), soon());
+  });
+
+  it('credentials: a wrong secret key is refused, since the signature of the request does not match', async (test) => {
+    const { server, provider } = await start('secp256k1', test);
+    process.env.AWS_SECRET_ACCESS_KEY = 'not-the-secret';
+    await assert.rejects(provider.publicKey(soon()), {
+      problem: 'refused',
+      message: 'InvalidSignatureException: The request signature does not match.',
+    });
+    Object.assign(process.env, awsVariablesOf(server));
+    await provider.publicKey(soon());
+  });
+
+  it('credentials: those of a shared file that is rewritten are used without a restart', async (test) => {
+    const { server } = await start('secp256k1', test);
+    const file = join(await temporaryFolder({}), 'credentials');
+    useAwsEnvironment(test, { AWS_ENDPOINT_URL_KMS: server.url, AWS_SHARED_CREDENTIALS_FILE: file });
+    await writeFile(file, credentialsFile(server.credentials));
+    const provider = createAwsKmsProvider({ region: server.region, keyId: 'alias/relayer' });
+    test.after(() => provider.close());
+    await provider.publicKey(soon());
+    server.credentials = { accessKeyId: 'AKIAROTATED', secretAccessKey: 'rotated-secret', sessionToken: 'rotated-token' };
+    await writeFile(file, credentialsFile(server.credentials));
+    await assert.rejects(provider.sign(randomBytes(32), soon()), { problem: 'refused' });
+    await provider.sign(randomBytes(32), soon());
+  });
+
+  it('region: one that would lead to another host is refused before a request, with the session token, leaves', async (test) => {
+    const { server } = await start('secp256k1', test);
+    delete process.env.AWS_ENDPOINT_URL_KMS;
+    const host = server.url.slice('http://'.length);
+    for (const region of [`${host}/`, 'a.example.com#', 'x@127.0.0.1', '../x']) {
+      const provider = createAwsKmsProvider({ region, keyId: 'alias/relayer' });
+      await assert.rejects(provider.publicKey(soon()), { name: 'ProviderError', message: /[Rr]egion|host label/ }, region);
+      await provider.close();
+    }
+    assert.equal(server.asked('GetPublicKey'), 0);
+  });
+
+  it('credentials: a place that has none is an outage, so that a service with a pinned key starts', async (test) => {
+    const { server, provider } = await start('secp256k1', test);
+    useAwsEnvironment(test, { AWS_ENDPOINT_URL_KMS: server.url });
+    await assert.rejects(provider.publicKey(soon()), {
+      problem: 'unreachable',
+      message: /^CredentialsProviderError: Could not load credentials from any providers/,
+    });
+  });
+});
+
+function credentialsFile({ accessKeyId, secretAccessKey, sessionToken }: AwsCredentials): string {
+  return `[default]\naws_access_key_id=${accessKeyId}\naws_secret_access_key=${secretAccessKey}\naws_session_token=${sessionToken}\n`;
+}
