@@ -31,7 +31,8 @@ import { createFingerprint, openDatabaseSecret, storedResponseSealKey } from './
 import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { openAgeClock } from './core/age-clock.js';
-import { createExclusively } from './core/exclusively.js';
+import { createDefinitionWriter } from './core/definition-writer.js';
+import { createExclusively, type Exclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
@@ -44,6 +45,7 @@ import { systemTimers } from './core/ports/timers.js';
 import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
+import { repeat } from './core/repeat.js';
 import { createShutdown } from './core/shutdown.js';
 import { definitionFromPin } from './core/signer/hosted-key.js';
 import { createFeed } from './core/transaction/feed.js';
@@ -69,6 +71,8 @@ const shutdownDeadlineMs = 9_000;
 const shutdownClosingMs = 400;
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
+/** The longest time until a change without an answer takes effect after the database is back. */
+const settleIntervalMs = 1_000;
 const anotherKey = 'is not the key that this database was created with; set that key, and use relayer rotate-encryption-key to replace it';
 
 /** The parts that tests may wrap; nothing else does. */
@@ -234,6 +238,12 @@ export async function startApp(
         .relayers()
         .filter((relayer) => relayer.notificationId === notificationId)
         .map(({ id }) => id);
+    const writer = createDefinitionWriter(store);
+    const oneAtATime = createExclusively();
+    const exclusively: Exclusively = (work) => oneAtATime(() => writer.settle().then(work));
+    // While it fails, the database is away, which the store logs.
+    const settling = repeat(() => exclusively(() => Promise.resolve()), settleIntervalMs, { onError: () => undefined });
+    onStop('work', () => settling.stop());
     const served = createServices({
       store,
       directory,
@@ -245,7 +255,8 @@ export async function startApp(
       hostedKeys,
       accountOf,
       registry: createRelayerRegistry({ directory, chains, engine }),
-      exclusively: createExclusively(),
+      exclusively,
+      writer,
       lanes: engine,
       recordEvent,
       feed,

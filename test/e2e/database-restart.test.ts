@@ -109,4 +109,23 @@ describe('a service whose PostgreSQL restarts, and whose connections are cut', (
     assert.deepEqual(onChain.sort(), stored.map(({ value, hash }) => `${value} ${hash}`).sort());
     assert.equal(new Set(transactions.map(({ value }) => value)).size, accepted.size);
   });
+
+  it('a signer whose creation got no answer is there when the database is back, as its stored response says', async () => {
+    const body = { id: 'created', type: 'plain', config: { key: '11'.repeat(32) } };
+    const create = () => rest(service.baseUrl, 'POST', '/signers', body, { 'idempotency-key': 'create-signer' });
+    let isSent = false;
+    let isCut = false;
+    proxy.fateOf((chunk) => {
+      if (isCut) return 'cut before';
+      isSent ||= chunk.includes('insert into "definitions"');
+      isCut = isSent && chunk.includes('commit\0');
+      return isCut ? 'cut after' : 'pass';
+    });
+    assert.equal((await create()).status, 503);
+    proxy.fateOf(() => 'pass');
+    await waitFor('the service to be ready', isReady);
+    assert.equal((await create()).status, 201);
+    const isThere = async () => ((await rest(service.baseUrl, 'GET', '/signers/created')).status === 200 ? true : undefined);
+    await waitFor('the signer', isThere, 5_000);
+  });
 });

@@ -1,8 +1,8 @@
+import type { DefinitionWriter } from '../definition-writer.js';
 import { invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Store } from '../ports/store.js';
 import type { Network, RpcUrl } from '../relayer/network.js';
 import type { RelayerRegistry } from '../relayer/relayer-registry.js';
 import { getNetwork, type Networks, networkIdOf } from './networks.js';
@@ -11,12 +11,12 @@ import { checkNodeUrls, sealedUrls } from './node-urls.js';
 
 /** The dependencies of `updateNetwork`. */
 export interface UpdateNetworkDeps {
-  readonly store: Pick<Store, 'change' | 'commit'>;
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly networks: Networks;
   readonly directory: Pick<Directory, 'relayers'>;
   readonly registry: Pick<RelayerRegistry, 'change'>;
   readonly exclusively: Exclusively;
+  readonly writer: Pick<DefinitionWriter, 'commit'>;
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
 }
 
@@ -25,18 +25,21 @@ export interface UpdateNetworkDeps {
  * once. Calls no node. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
-  const { store, secretBox, networks, directory, registry, exclusively, nodeUrls } = deps;
+  const { secretBox, networks, directory, registry, exclusively, writer, nodeUrls } = deps;
   return exclusively(async () => {
     const before = getNetwork(networks, id);
     if (rpcUrls.length === 0) throw invalidField('rpc_urls', 'must have at least one item');
     checkNodeUrls('rpc_urls', rpcUrls, nodeUrls);
     const network: Network = { ...before, rpcUrls };
     const key = { kind: 'network', id } as const;
-    await store.commit([store.change.putDefinition({ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) })]);
-    networks.put(network);
-    for (const relayer of directory.relayers()) {
-      if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
-    }
+    await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], [], {
+      async apply() {
+        networks.put(network);
+        for (const relayer of directory.relayers()) {
+          if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
+        }
+      },
+    });
     return network;
   });
 }

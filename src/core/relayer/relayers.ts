@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SaveResponse } from '../access/idempotency.js';
+import type { DefinitionWriter } from '../definition-writer.js';
 import { entryIdFromText, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
@@ -35,6 +36,7 @@ export interface RelayerDeps {
   /** Ids of the configuration file's relayers: the store must remember that one of them was deleted. */
   readonly fileRelayers: ReadonlySet<string>;
   readonly exclusively: Exclusively;
+  readonly writer: Pick<DefinitionWriter, 'commit'>;
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
 }
 
@@ -57,14 +59,15 @@ export interface NewRelayer {
  * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, and `ID_EXISTS` (the id, or the account on its chain).
  */
 export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
-  const { store, ids, secretBox, registry, exclusively } = deps;
+  const { store, ids, secretBox, registry, exclusively, writer } = deps;
   return exclusively(async () => {
     await checkNewRelayer(deps, wanted);
     const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
-    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
-    await registry.start(relayer, signer);
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], saveResponse(relayer), {
+      apply: () => registry.start(relayer, signer),
+    });
     return relayer;
   });
 }
@@ -167,15 +170,14 @@ export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies'
  * `RELAYER_NOT_FOUND`.
  */
 export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
-  const { store, secretBox, directory, registry, exclusively } = deps;
+  const { secretBox, directory, registry, exclusively, writer } = deps;
   return exclusively(async () => {
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
     await checkRelayerChange(deps, change);
     const relayer = { ...before, ...change };
-    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer))]);
-    await registry.change(relayer);
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], [], { apply: () => registry.change(relayer) });
     // The service may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
   });
@@ -198,22 +200,22 @@ export async function checkRelayerChange(
  * one of its transactions is open.
  */
 export function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
-  const { store, directory, registry, fileRelayers, exclusively } = deps;
-  const { change } = store;
+  const { store, directory, registry, fileRelayers, exclusively, writer } = deps;
   return exclusively(async () => {
     const before = requireRelayer(directory, id);
     setPaused(directory, before, true);
+    const resume = () => setPaused(directory, directory.relayer(id) ?? before, before.paused);
     try {
       await settleSends(store);
       await checkUnused(store, id);
-      const key = { kind: 'relayer', id } as const;
-      const isInFile = fileRelayers.has(id);
-      await store.commit([isInFile ? change.putDefinition({ ...key, content: null, sealed: null }) : change.deleteDefinition(key)]);
     } catch (error) {
-      setPaused(directory, directory.relayer(id) ?? before, before.paused);
+      resume();
       throw error;
     }
-    await registry.stop(before);
+    const key = { kind: 'relayer', id } as const;
+    const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
+    // If the commit gets no answer, the relayer stays paused until it is known: a send could be stored for a relayer that is deleted.
+    await writer.commit([write], [], { apply: () => registry.stop(before), undo: resume });
   });
 }
 

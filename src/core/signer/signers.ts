@@ -1,4 +1,5 @@
 import type { SaveResponse } from '../access/idempotency.js';
+import type { DefinitionWriter } from '../definition-writer.js';
 import { entryIdFromText, inUse, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
@@ -6,7 +7,7 @@ import type { Ids } from '../ids.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
-import type { Definition, Store } from '../ports/store.js';
+import type { Definition } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import { definitionFromPin, type HostedKey, type HostedKeyPlace, type PinnedKey, storedFormOf } from './hosted-key.js';
 import type { Keccak256 } from './sign-data.js';
@@ -87,7 +88,6 @@ export interface HostedKeys {
 
 /** The dependencies of creating and deleting signers. */
 export interface SignerDeps {
-  readonly store: Pick<Store, 'change' | 'commit'>;
   readonly ids: Ids;
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly signers: Signers;
@@ -97,6 +97,7 @@ export interface SignerDeps {
   /** Ids of the configuration file's signers: the store must remember that one of them was deleted. */
   readonly fileSigners: ReadonlySet<string>;
   readonly exclusively: Exclusively;
+  readonly writer: Pick<DefinitionWriter, 'commit'>;
 }
 
 /** A signer as requested. */
@@ -117,19 +118,23 @@ export async function createSigner(
   { id: wantedId, key }: NewSigner,
   saveResponse: SaveResponse<HeldSigner> = () => [],
 ): Promise<HeldSigner> {
-  const { store, ids, signers, exclusively } = deps;
+  const { ids, signers, exclusively, writer } = deps;
   const id = wantedId === undefined ? ids.random() : entryIdFromText(wantedId);
   const isTaken = () => signers.find(id) !== undefined;
   // Before a provider is called, too.
   if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
   const { signer, definitions } = 'hosted' in key ? await openHosted(deps, id, key.hosted) : await openLocal(deps, id, key);
+  const close = async () => signer.close?.();
+  let isBegun = false;
   return exclusively(async () => {
     if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
-    await store.commit([...definitions.map((definition) => store.change.putDefinition(definition)), ...saveResponse(signer)]);
-    signers.add(signer);
+    const saved = saveResponse(signer);
+    isBegun = true;
+    await writer.commit(definitions, saved, { apply: () => signers.add(signer), undo: close });
     return signer;
   }).catch(async (error: unknown) => {
-    await signer.close?.();
+    // From the commit on, the writer knows whether the signer is used.
+    if (!isBegun) await close();
     throw error;
   });
 }
@@ -194,18 +199,18 @@ export async function testSigner(
 
 /** Deletes a signer and its stored key; a keystore file stays. Throws `SIGNER_NOT_FOUND`, `IN_USE`. */
 export function deleteSigner(deps: SignerDeps, id: string): Promise<void> {
-  const { store, signers, directory, fileSigners, exclusively } = deps;
+  const { signers, directory, fileSigners, exclusively, writer } = deps;
   return exclusively(async () => {
     const signer = getSigner(signers, id);
     const users = directory.relayers().flatMap((relayer) => (relayer.signerId === id ? [relayer.id] : []));
     if (users.length > 0) throw inUse('Signer', users, 'delete them first');
     const key = { kind: 'signer', id } as const;
-    const { change } = store;
-    await store.commit([
-      fileSigners.has(id) ? change.putDefinition({ ...key, content: null, sealed: null }) : change.deleteDefinition(key),
-      change.deleteDefinition({ kind: 'pinned_key', id }),
-    ]);
-    signers.remove(id);
-    await signer.close?.();
+    const write = fileSigners.has(id) ? { ...key, content: null, sealed: null } : key;
+    await writer.commit([write, { kind: 'pinned_key', id }], [], {
+      async apply() {
+        signers.remove(id);
+        await signer.close?.();
+      },
+    });
   });
 }
