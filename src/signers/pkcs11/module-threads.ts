@@ -44,13 +44,13 @@ function createModuleThreads(modulePath: string): ModuleThreads {
   const idle: Thread[] = [];
   const waiting: ((thread: Thread) => void)[] = [];
   const all = new Set<Thread>();
-  /** Tokens that the process is logged in to; null: the module must be initialized first. */
-  let loggedIn: Set<string> | null = null;
+  /** Tokens that the process is logged in to, each with the PIN of that login; null: the module must be initialized first. */
+  let loggedIn: Map<string, string> | null = null;
   let isInitialized = false;
   let generation = 0;
   let preparing: Promise<void> | null = null;
-  /** Tokens that rejected their PIN. It is not sent again, since tokens lock after a few wrong ones. */
-  const rejectedPins = new Map<string, string>();
+  /** Tokens, each with the PINs that it rejected. They are not sent again, since tokens lock after a few wrong ones. */
+  const rejectedPins = new Map<string, Set<string>>();
 
   function start(): Thread {
     const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: modulePath });
@@ -119,12 +119,12 @@ function createModuleThreads(modulePath: string): ModuleThreads {
       generation += 1;
       requireDone(await send(first ?? (await idleThread(signal)), { kind: 'initialize', again }), generation);
       isInitialized = true;
-      loggedIn = new Set();
+      loggedIn = new Map();
     }
     const answer = await send(await idleThread(signal), { kind: 'login', token, pin });
-    if ('problem' in answer && answer.problem === 'pin') rejectedPins.set(tokenText, pin);
+    if ('problem' in answer && answer.problem === 'pin') rejectedPins.set(tokenText, (rejectedPins.get(tokenText) ?? new Set()).add(pin));
     requireDone(answer, generation);
-    loggedIn?.add(tokenText);
+    loggedIn?.set(tokenText, pin);
   }
 
   /** `askedAt`: the generation in which the task was sent. What is lost in an earlier one was initialized since. */
@@ -138,17 +138,25 @@ function createModuleThreads(modulePath: string): ModuleThreads {
     return preparing === null && loggedIn?.has(tokenText) === true;
   }
 
+  /** A login is for the whole process, so without this check a wrong PIN would do while another signer of the token is logged in. */
+  function requireUsablePin(tokenText: string, pin: string): void {
+    if (rejectedPins.get(tokenText)?.has(pin))
+      throw new ProviderError(
+        'refused',
+        'the token rejected the PIN; it is not sent again before a restart, since tokens lock after wrong PINs',
+      );
+    const used = loggedIn?.get(tokenText);
+    if (used !== undefined && used !== pin)
+      throw new ProviderError('refused', 'another signer is logged in to the token with another PIN; all signers of a token need the same');
+  }
+
   return {
     async call(task, pin, signal) {
       const { tokenLabel, slot } = task.key;
       const token = { tokenLabel, slot };
       const tokenText = JSON.stringify(token);
       for (;;) {
-        if (rejectedPins.get(tokenText) === pin)
-          throw new ProviderError(
-            'refused',
-            'the token rejected the PIN; it is not sent again before a restart, since tokens lock after wrong PINs',
-          );
+        requireUsablePin(tokenText, pin);
         if (isReady(tokenText)) {
           const thread = await idleThread(signal);
           if (isReady(tokenText)) {
@@ -160,7 +168,13 @@ function createModuleThreads(modulePath: string): ModuleThreads {
           release(thread);
           continue;
         }
-        preparing ??= prepare(token, tokenText, pin).finally(() => {
+        if (preparing !== null) {
+          // For another call, whose token may be away or reject its PIN. That says nothing about this one.
+          await preparing.catch(() => undefined);
+          if (signal.aborted) throw new ProviderError('unreachable', `${name} does not answer`);
+          continue;
+        }
+        preparing = prepare(token, tokenText, pin).finally(() => {
           preparing = null;
         });
         await preparing;

@@ -96,6 +96,34 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
     });
   });
 
+  it('a token that is away fails no signer of another token, also if both log in at the same time', async (test) => {
+    const away = await providerOf('secp256k1', test, { tokenLabel: 'gone' });
+    const present = await providerOf('secp256k1', test);
+    const signal = AbortSignal.timeout(30_000);
+    for (let round = 0; round < 20; round += 1) {
+      const [first, second, third] = await Promise.allSettled([away.publicKey(signal), present.publicKey(signal), away.publicKey(signal)]);
+      assert.deepEqual([first.status, second.status, third.status], ['rejected', 'fulfilled', 'rejected'], `round ${round}`);
+    }
+  });
+
+  it('each wrong PIN is sent once, also if several signers of a token have different ones', async (test) => {
+    const signal = AbortSignal.timeout(10_000);
+    const wrong = [await providerOf('secp256k1', test, { pin: 'wrong-one' }), await providerOf('secp256k1', test, { pin: 'wrong-two' })];
+    for (const provider of wrong) await assert.rejects(provider.publicKey(signal), { message: /^the token rejects the PIN/ });
+    for (const provider of wrong)
+      await assert.rejects(provider.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+  });
+
+  it('a wrong PIN is refused also while another signer is logged in to the token', async (test) => {
+    const signal = AbortSignal.timeout(10_000);
+    await (await providerOf('secp256k1', test)).publicKey(signal);
+    const wrong = await providerOf('secp256k1', test, { pin: 'wrong-pin' });
+    await assert.rejects(wrong.publicKey(signal), {
+      problem: 'refused',
+      message: /^another signer is logged in to the token with another PIN/,
+    });
+  });
+
   it('a wrong PIN is sent once, and not again, since tokens lock after a few', async (test) => {
     // The process must not be logged in.
     const wrong = await providerOf('secp256k1', test, { pin: 'wrong-pin' });
