@@ -133,6 +133,28 @@ describe('hosted keys in the service', () => {
       for (const secret of [vault.roleId, vault.secretId]) assert.ok(!output().includes(secret), 'no secret is logged');
   });
 
+  it('API: refuses an address of Vault that would show a password or choose the path, and a key outside of the secrets engine', async (test) => {
+    const vault = await startFakeVault(test);
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const config = { address: vault.address, role_id: vault.roleId, secret_id: vault.secretId, key_name: 'app' };
+    const { host } = new URL(vault.address);
+    for (const [change, problem] of [
+      [{ address: `http://admin:hunter2@${host}` }, 'config.address must have no user name, password, query or fragment'],
+      [{ address: `http://${host}/latest/meta-data?x=` }, 'config.address must have no user name, password, query or fragment'],
+      [{ address: `http://${host}/#` }, 'config.address must have no user name, password, query or fragment'],
+      [{ key_name: '../../auth/token/lookup-self' }, 'config.key_name must have no part "." or ".."'],
+      [{ mount_point: 'secret/..' }, 'config.mount_point must have no part "." or ".."'],
+    ] as const) {
+      const { status, body } = await rest(service.baseUrl, 'POST', '/signers', { type: 'vault', config: { ...config, ...change } });
+      assert.deepEqual([status, body.error], [400, problem]);
+    }
+    assert.equal(vault.asked(''), 0, 'Vault gets no request');
+    assert.ok(!service.output().includes('hunter2'), 'no password is logged');
+  });
+
   it('pkcs11: a relayer with a key in an HSM confirms on anvil, also after its token was away', {
     skip: noSoftHsm ?? false,
   }, async (test) => {

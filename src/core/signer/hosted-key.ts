@@ -81,6 +81,7 @@ export type HostedKeyPlace = Pick<HostedKey, 'type' | 'at'>;
 
 /** Throws `FIELD_INVALID` if the fields of a key contradict one another. */
 export function requireConsistent(key: HostedKey): void {
+  if (key.type === 'vault' || key.type === 'vault_transit') throwProblems(vaultProblems(key));
   if (key.type !== 'pkcs11') return;
   const { module_path: path, token_label: token, slot, key_label: label, key_id: id } = key.at;
   const problems: FieldProblem[] = [];
@@ -90,6 +91,19 @@ export function requireConsistent(key: HostedKey): void {
   if ((label === undefined) === (id === undefined))
     problems.push({ field: 'config.key_label', description: 'or key_id is required, and not both' });
   throwProblems(problems);
+}
+
+/** The address is shown to administrators and paths are appended to it. A path with `..` would leave the API of the secrets engine. */
+function vaultProblems({ at }: VaultKey): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const url = URL.canParse(at.address) ? new URL(at.address) : null;
+  if (url === null) problems.push({ field: 'config.address', description: 'must be a URL that begins with http:// or https://' });
+  else if (url.username !== '' || url.password !== '' || /[?#]/.test(at.address))
+    problems.push({ field: 'config.address', description: 'must have no user name, password, query or fragment' });
+  for (const field of ['mount_point', 'key_name'] as const)
+    if (at[field]?.split('/').some((part) => part === '.' || part === '..'))
+      problems.push({ field: `config.${field}`, description: 'must have no part "." or ".."' });
+  return problems;
 }
 
 /** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */
