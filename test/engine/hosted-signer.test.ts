@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { DomainError } from '../../src/core/errors.js';
+import type { Chain } from '../../src/core/ports/chain.js';
 import { systemClock } from '../../src/core/ports/clock.js';
 import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
@@ -39,7 +40,7 @@ before(async () => {
 });
 after(() => anvil.stop());
 
-async function startRig(test: TestContext): Promise<{ rig: EvmRig; hosted: Hosted }> {
+async function startRig(test: TestContext, changedChain = (chain: Chain): Chain => chain): Promise<{ rig: EvmRig; hosted: Hosted }> {
   const hosted: Hosted = { before: () => undefined, count: 0 };
   const changedSigner = (local: Secp256k1Signer): Secp256k1Signer => ({
     ...local,
@@ -50,7 +51,7 @@ async function startRig(test: TestContext): Promise<{ rig: EvmRig; hosted: Hoste
       return local.signDigest(digest);
     },
   });
-  const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), changedSigner });
+  const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), changedSigner, changedChain });
   test.after(async () => {
     hosted.before = () => undefined;
     await rig.stop();
@@ -102,6 +103,29 @@ describe('a lane with a hosted key', () => {
     await rig.untilWithBlocks(first, 'confirmed');
     hosted.before = () => undefined;
     await requireNoGap(rig, [first, ...waiting]);
+  });
+
+  it('signer away: a transaction that nodes were slow to estimate says why it waits, too', async (test) => {
+    const slow = gate();
+    let slowDrafts = 0;
+    const { rig, hosted } = await startRig(test, (chain) => ({
+      ...chain,
+      async draft(request) {
+        const { content } = request;
+        if (content !== 'filler' && content.network === 'evm' && content.valueWei === 77n) {
+          slowDrafts += 1;
+          await slow.closed;
+        }
+        return chain.draft(request);
+      },
+    }));
+    hosted.before = () => Promise.reject(away);
+    const late = (await rig.send({ valueWei: 77n })).transaction.id;
+    await waitFor('the draft to begin', async () => slowDrafts > 0 || undefined);
+    const [quick = ''] = await sendMany(rig, 1);
+    await untilReason(rig, quick, awayReason);
+    slow.open();
+    await untilReason(rig, late, awayReason);
   });
 
   it('a signature that fails within a batch leaves no gap: those before it are stored, those after it are signed again', async (test) => {

@@ -176,6 +176,8 @@ export interface EvmRigOptions {
   readonly fund?: (account: string, wei: bigint) => Promise<void>;
   /** What the engine signs with instead; default: the key itself. */
   readonly changedSigner?: (signer: Secp256k1Signer) => Signer;
+  /** What the engine asks instead; default: the chain itself. */
+  readonly changedChain?: (chain: Chain) => Chain;
 }
 
 /** The engine on an EVM node. */
@@ -194,7 +196,8 @@ export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: Ev
   const relayer: Relayer = { ...evmRelayer(local.address, options.policies), network };
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
-  const rig = await startEngine({ folder: options.folder, relayer, signer, chain, makeBlock });
+  const engineChain = options.changedChain?.(chain) ?? chain;
+  const rig = await startEngine({ folder: options.folder, relayer, signer, chain, engineChain, makeBlock });
   return { ...rig, send: (changes, validUntilMs) => sendTransaction(rig.deps, relayer, wanted(changes, validUntilMs)) };
 }
 
