@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type AppRig, askRest, startAppRig } from '../support/app-rig.js';
@@ -156,6 +158,28 @@ describe('envelopes', () => {
       assert.deepEqual([error.code, error.info?.reason], ['InvalidArgument', 'BODY_MALFORMED'], `Connect stream ${flags}`);
     }
     assert.equal(await transactionsOf('r2'), 0);
+  });
+
+  it('envelopes: a length over the limit is refused before the message comes, also if it comes in pieces', {
+    timeout: 10_000,
+  }, async () => {
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(maxBodyBytes + 1, 1);
+    const session = connectHttp2(rig.baseUrl);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': list,
+      'content-type': 'application/grpc+json',
+      authorization: `Bearer ${apiKey}`,
+      te: 'trailers',
+    });
+    try {
+      for (const byte of head) await new Promise((written) => stream.write(Buffer.of(byte), written));
+      const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(8_000) });
+      assert.equal(headers['grpc-status'], '8');
+    } finally {
+      session.destroy();
+    }
   });
 
   it('envelopes: a message of exactly the limit is accepted, whether its length is announced or not; one byte more is not', async () => {

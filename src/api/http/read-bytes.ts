@@ -5,15 +5,15 @@ export interface BytesRules {
   readonly limit: number;
   /** The error for more. */
   readonly tooLarge: () => Error;
-  /** Checks the first bytes that arrive, so that a hopeless body is refused before its end. May throw. */
-  readonly checkStart?: (chunk: Buffer) => void;
+  /** Checks the first bytes, so that a hopeless body is refused before its end. May throw. */
+  readonly start?: { readonly bytes: number; check(start: Buffer): void };
 }
 
 /**
  * Reads a body; null if the caller left before its end. Rejects as soon as the body is over the limit or its start is refused, and reads
  * no further. Uses events: `for await` costs ten times as much.
  */
-export function readBytes(request: ApiRequest, { limit, tooLarge, checkStart }: BytesRules): Promise<Buffer | null> {
+export function readBytes(request: ApiRequest, { limit, tooLarge, start }: BytesRules): Promise<Buffer | null> {
   if (request.destroyed || request.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -22,8 +22,10 @@ export function readBytes(request: ApiRequest, { limit, tooLarge, checkStart }: 
       bytes += chunk.length;
       try {
         if (bytes > limit) throw tooLarge();
-        if (chunks.length === 0) checkStart?.(chunk);
         chunks.push(chunk);
+        // It may come in pieces.
+        const hadStart = start === undefined || bytes - chunk.length >= start.bytes;
+        if (!hadStart && bytes >= start.bytes) start.check(chunks.length === 1 ? chunk : Buffer.concat(chunks, bytes));
       } catch (error) {
         request.off('data', onData);
         request.pause();

@@ -95,9 +95,7 @@ function readEnvelope({ request, head: { isCompressible }, maxBytes }: RpcExchan
   return readBytes(request, {
     limit: maxBytes + envelopeBytes,
     tooLarge: () => bodyTooLarge(maxBytes),
-    checkStart(chunk) {
-      if (chunk.byteLength >= envelopeBytes) checkedLength(chunk, { maxBytes, isCompressible });
-    },
+    start: { bytes: envelopeBytes, check: (start) => void checkedLength(start, { maxBytes, isCompressible }) },
   });
 }
 
