@@ -139,13 +139,13 @@ const table = {
   rpcAllowedHosts: setting({
     name: 'RPC_ALLOWED_HOSTS',
     default: '',
-    doc: 'Hosts that RPC URLs set through the API can have, separated by commas; empty: all. RPC URLs of the configuration are not limited.',
+    doc: 'Hosts that URLs set through the API can have, those of RPC nodes and of signers, separated by commas; empty: all. URLs of the configuration are not limited.',
     parse: hosts,
   }),
   rpcBlockPrivateIps: setting({
     name: 'RPC_BLOCK_PRIVATE_IPS',
     default: 'false',
-    doc: 'true rejects RPC URLs set through the API that lead to private, loopback or metadata addresses.',
+    doc: 'true rejects URLs of RPC nodes and of signers that are set through the API and lead to private, loopback or metadata addresses.',
     parse: trueOrFalse,
   }),
   transactionExpirationHours: setting({

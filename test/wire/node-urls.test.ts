@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { DescMethodUnary, JsonValue } from '@bufbuild/protobuf';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 
@@ -32,6 +33,38 @@ interface Setter {
   readonly rest: (url: string) => { readonly verb: string; readonly path: string; readonly body: object };
   readonly rpc: (url: string) => { readonly method: DescMethodUnary; readonly message: JsonValue };
   readonly field: string;
+}
+
+/** Every URL that a hosted key's configuration may name. */
+const hostedKeys: readonly {
+  readonly type: string;
+  readonly field: string;
+  readonly configOf: (url: string) => Record<string, JsonValue>;
+}[] = [
+  {
+    type: 'vault',
+    field: 'address',
+    configOf: (url) => ({ address: url, role_id: 'role', secret_id: 'secret', key_name: 'key' }),
+  },
+  {
+    type: 'turnkey',
+    field: 'api_base_url',
+    configOf: (url) => ({
+      api_base_url: url,
+      api_public_key: '02'.repeat(33),
+      api_private_key: '01'.repeat(32),
+      organization_id: 'o',
+      private_key_id: 'k',
+      public_key: '02'.repeat(32),
+    }),
+  },
+  { type: 'google_cloud_kms', field: 'endpoint', configOf: (url) => ({ ...googleKey({}), endpoint: url }) },
+  { type: 'google_cloud_kms', field: 'service_account.token_uri', configOf: (url) => googleKey({ token_uri: url }) },
+];
+
+function googleKey(more: Record<string, JsonValue>): Record<string, JsonValue> {
+  const service_account = { project_id: 'p', private_key_id: 'i', private_key: 'k', client_email: 'e', ...more };
+  return { service_account, key: { key_ring_id: 'r', key_id: 'k' } };
 }
 
 const made = { id: 'made', name: 'made', network: 'local', signer_id: 'key' };
@@ -75,6 +108,23 @@ for (const { env, refused, words } of limits) {
       for (const asker of askers ?? []) asker.close();
       await rig?.stop();
     });
+
+    for (const { type, field, configOf } of hostedKeys) {
+      it(`CreateSigner: every protocol refuses a ${field} of ${type} outside ${Object.keys(env)}, and calls nothing`, async () => {
+        for (const url of refused) {
+          const body = JSON.stringify({ id: 'made', type, config: configOf(url) });
+          const { status, headers, text } = await rig.ask('POST', '/api/v1/signers', { body });
+          assert.equal(`${status} ${headers['x-error-reason']}`, '400 FIELD_INVALID', `${url}: ${text}`);
+          assert.match(JSON.parse(text).error, words, url);
+          for (const asker of askers) {
+            const answer = await asker.ask(SignerService.method.createSigner, { id: 'made', [type]: configOf(url) });
+            assert.ok(!answer.ok, `${asker.protocol} accepts ${url}`);
+            assert.deepEqual([answer.fields.map((each) => each.field), asker.protocol], [[`${type}.${field}`], asker.protocol]);
+            assert.match(answer.fields[0]?.description ?? '', words, asker.protocol);
+          }
+        }
+      });
+    }
 
     for (const { what, rest, rpc, field } of setters) {
       it(`${what}: every protocol refuses a URL outside ${Object.keys(env)}, and changes nothing`, async () => {

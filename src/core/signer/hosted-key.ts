@@ -1,4 +1,5 @@
 import { type FieldProblem, throwProblems } from '../errors.js';
+import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Curve } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
 
@@ -104,6 +105,26 @@ function vaultProblems({ at }: VaultKey): FieldProblem[] {
     if (at[field]?.split('/').some((part) => part === '.' || part === '..'))
       problems.push({ field: `config.${field}`, description: 'must have no part "." or ".."' });
   return problems;
+}
+
+/**
+ * Returns what the limits of URLs say about those that a key's provider is called at. They are for keys that the API sets: without limits its
+ * callers could make the service send requests to any host.
+ */
+export function hostedUrlProblems({ at }: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
+  const texts = at as Readonly<Record<string, string | number | undefined>>;
+  const domain = texts['service_account.universe_domain'];
+  const urls = {
+    address: texts.address,
+    api_base_url: texts.api_base_url,
+    endpoint: texts.endpoint,
+    'service_account.token_uri': texts['service_account.token_uri'],
+    'service_account.universe_domain': domain === undefined ? undefined : `https://cloudkms.${domain}`,
+  };
+  return Object.entries(urls).flatMap(([field, url]) => {
+    const description = typeof url === 'string' && URL.canParse(url) ? limits.problemOf(url) : undefined;
+    return description === undefined ? [] : [{ field: `config.${field}`, description }];
+  });
 }
 
 /** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */

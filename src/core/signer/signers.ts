@@ -1,15 +1,16 @@
 import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definition-writer.js';
 import { entryIdFromText, inUse, taken } from '../entry-id.js';
-import { DomainError, invalidField } from '../errors.js';
+import { DomainError, invalidField, throwProblems } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Ids } from '../ids.js';
+import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
-import { definitionFromPin, type HostedKey, type HostedKeyPlace, type PinnedKey, storedFormOf } from './hosted-key.js';
+import { definitionFromPin, type HostedKey, type HostedKeyPlace, hostedUrlProblems, type PinnedKey, storedFormOf } from './hosted-key.js';
 import type { Keccak256 } from './sign-data.js';
 
 /** A key that relayers can use. */
@@ -94,6 +95,8 @@ export interface SignerDeps {
   readonly directory: Pick<Directory, 'relayers'>;
   readonly localKeys: LocalKeys;
   readonly hostedKeys: HostedKeys;
+  /** The limits of URLs that the API sets. */
+  readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
   /** Ids of the configuration file's signers: the store must remember that one of them was deleted. */
   readonly fileSigners: ReadonlySet<string>;
   readonly exclusively: Exclusively;
@@ -158,7 +161,8 @@ async function openLocal(
   return { signer, definitions: [definition] };
 }
 
-async function openHosted({ hostedKeys, secretBox }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
+async function openHosted({ hostedKeys, secretBox, nodeUrls }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
+  throwProblems(hostedUrlProblems(key, nodeUrls));
   const { signer, pin } = await hostedKeys.open(id, key, null);
   const { content, secret } = storedFormOf(key);
   const sealed = secretBox.seal(secret, signerPurpose(id));
