@@ -98,6 +98,20 @@ describe('confirmations', () => {
     }
   });
 
+  it('confirmations: are asked for once by all lanes of a network', async (test) => {
+    const nodes = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    const rig = openRig(test, nodes);
+    await rig.final();
+    for (const node of nodes) node.head = 104;
+    const head = await rig.chain.head();
+    const [, other] = nodes;
+    const asked = other?.methods.length ?? 0;
+    const lanes = await Promise.all(Array.from({ length: 50 }, () => rig.chain.sequence?.finalBlock(head, required)));
+    assert.deepEqual([...new Set(lanes)], [deepest(104)]);
+    const calls = (other?.methods.length ?? 0) - asked;
+    assert.ok(calls > 0 && calls < 10, `${calls} calls`);
+  });
+
   it('confirmations: count on a network whose blocks were not linked for ten minutes since the start', async (test) => {
     const node = await startBlockNode(test, unlinked);
     const rig = openRig(test, [node]);
