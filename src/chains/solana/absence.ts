@@ -9,25 +9,41 @@ export interface SolanaAttempt {
   readonly fields: SolanaAttemptFields;
 }
 
+/**
+ * Returns the blocks that could include an attempt: consecutive finalized ones from the slot on at which it was drafted, up to its last valid
+ * height, and `more` of them; fewer if the node does not list that many.
+ */
+export type WindowOf = (attempt: SolanaAttempt, more: number) => readonly bigint[];
+
+/** An attempt that none of its blocks contains. */
+export interface AbsentAttempt {
+  readonly attempt: SolanaAttempt;
+  readonly more: number;
+}
+
 /** Looks for attempts in the blocks that could include them. */
 export interface Absence {
   /**
-   * Returns those attempts that none of their blocks contains. `windowOf` returns an attempt's blocks: consecutive finalized ones, the first at the height
-   * `sinceHeight`. Blocks are read as far as the budget allows; the next call continues. Throws `NODE_UNAVAILABLE`.
+   * Returns those attempts that none of their blocks contains. Blocks are read as far as the budget allows; the next call continues. Throws
+   * `NODE_UNAVAILABLE`.
    */
-  among(
-    attempts: readonly SolanaAttempt[],
-    windowOf: (attempt: SolanaAttempt) => readonly bigint[],
-    budget: ReadBudget,
-  ): Promise<readonly SolanaAttempt[]>;
+  among(attempts: readonly SolanaAttempt[], windowOf: WindowOf, budget: ReadBudget): Promise<readonly AbsentAttempt[]>;
 }
 
 /** How far the blocks of an attempt are searched. */
 interface Search {
   /** The number of its blocks that do not contain it, from the first one on. */
   blocks: number;
+  /**
+   * The number of blocks before the height at which it was drafted. That block can be on a fork that was dropped: those that replace it then
+   * begin lower, and so many more can include the attempt.
+   */
+  more: number;
   isFound: boolean;
 }
+
+/** A fork is dropped long before this number of blocks. */
+const maxMore = 64n;
 
 const maxSearches = 10_000;
 
@@ -42,7 +58,7 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     if (known !== undefined) return known;
     const [oldest] = searches.keys();
     if (searches.size >= maxSearches && oldest !== undefined) searches.delete(oldest);
-    const search = { blocks: 0, isFound: false };
+    const search = { blocks: 0, more: 0, isFound: false };
     searches.set(hash, search);
     return search;
   }
@@ -51,9 +67,12 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     const search = searchOf(hash);
     for (const slot of window.slice(search.blocks)) {
       const content = read.get(slot);
-      const height = fields.sinceHeight + BigInt(search.blocks);
+      if (content === undefined) return;
+      const lower = content.height === null ? 0n : fields.sinceHeight - content.height;
+      if (search.blocks === 0 && lower > 0n && lower <= maxMore) search.more = Number(lower);
+      const height = fields.sinceHeight - BigInt(search.more - search.blocks);
       // An answer about another block proves nothing.
-      if (content === undefined || (content.height !== null && content.height !== height)) return;
+      if (content.height !== null && content.height !== height) return;
       if (content.contains(hash)) {
         search.isFound = true;
         const facts = { network: networkName, signature: hash, slot: slot.toString() };
@@ -67,15 +86,20 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
   return {
     async among(attempts, windowOf, budget) {
       const unfound = attempts.filter(({ hash }) => searches.get(hash)?.isFound !== true);
-      const slots = new Set(unfound.flatMap((attempt) => windowOf(attempt).slice(searchOf(attempt.hash).blocks)));
+      const windowNow = (attempt: SolanaAttempt) => windowOf(attempt, searchOf(attempt.hash).more);
+      const slots = new Set(unfound.flatMap((attempt) => windowNow(attempt).slice(searchOf(attempt.hash).blocks)));
       const inOrder = [...slots].toSorted((a, b) => (a < b ? -1 : 1));
       const read = await contents.read(inOrder, budget);
-      for (const attempt of unfound) proceed(attempt, windowOf(attempt), read);
-      return unfound.filter((attempt) => {
-        const window = windowOf(attempt);
-        const { blocks, isFound } = searchOf(attempt.hash);
-        return window.length > 0 && !isFound && blocks >= window.length;
+      for (const attempt of unfound) proceed(attempt, windowNow(attempt), read);
+      return unfound.flatMap((attempt) => {
+        const { blocks, more, isFound } = searchOf(attempt.hash);
+        return !isFound && blocks >= blocksOf(attempt.fields) + more ? [{ attempt, more }] : [];
       });
     },
   };
+}
+
+/** The number of blocks that could include an attempt, from the height at which it was drafted. */
+export function blocksOf({ sinceHeight, lastValidBlockHeight }: SolanaAttemptFields): number {
+  return Number(lastValidBlockHeight - sinceHeight) + 1;
 }

@@ -5,7 +5,7 @@ import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { createAbsence, type SolanaAttempt } from './absence.js';
+import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { type BlockPosition, blocksCall, confirmedPosition, hasEveryBlock, positionCall } from './history.js';
 import { maxStatuses, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
@@ -82,20 +82,19 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const since = sinceOf(oldest.fields);
     const history = blocksCall(since, height);
     const listed = await rpc.ask(history.method, history.params, history.read, atHead);
-    const ended = attempts.filter(({ fields }) => BigInt(listed.length) > blocksOf(fields.lastValidBlockHeight, since));
-    if (ended.length === 0) return;
-    const absent = await absence.among(ended, ({ fields }) => windowOf(listed, fields), budget);
+    const absent = await absence.among(attempts, ({ fields }, more) => windowOf(listed, fields, more), budget);
     if (absent.length === 0) return;
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
-      [positionCall('finalized'), statusesCall(signaturesOf(absent), true), history],
+      [positionCall('finalized'), statusesCall(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],
       atHead,
     );
-    const proved = absent.filter(({ fields }, at) => {
+    const provedOnce = absent.filter(({ attempt: { fields }, more }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
       const isOver = isKnown && finalized.height > fields.lastValidBlockHeight;
       // The list that was searched may come from another node, and lack a block.
-      return isOver && statuses.value[at] === null && isSame(windowOf(slots, fields), windowOf(listed, fields));
+      return isOver && statuses.value[at] === null && isSame(windowOf(slots, fields, more), windowOf(listed, fields, more));
     });
+    const proved = provedOnce.map(({ attempt }) => attempt);
     if (proved.length === 0) return;
     // One node can also show false blocks, so another endpoint, if there is one, must not find them either.
     const { method, params, read } = statusesCall(signaturesOf(proved), true);
@@ -144,16 +143,10 @@ function sinceOf({ sinceSlot, sinceHeight }: SolanaAttemptFields): BlockPosition
   return { slot: sinceSlot, height: sinceHeight };
 }
 
-/** The number of blocks from one up to a height. */
-function blocksOf(height: bigint, since: BlockPosition): bigint {
-  return height - since.height + 1n;
-}
-
-/** Returns, among slots of consecutive blocks, those of the blocks that could include an attempt. */
-function windowOf(slots: readonly bigint[], fields: SolanaAttemptFields): readonly bigint[] {
-  const since = sinceOf(fields);
-  const first = slots.findIndex((slot) => slot >= since.slot);
-  return first === -1 ? [] : slots.slice(first, first + Number(blocksOf(fields.lastValidBlockHeight, since)));
+/** See `WindowOf`. */
+function windowOf(slots: readonly bigint[], fields: SolanaAttemptFields, more: number): readonly bigint[] {
+  const first = slots.findIndex((slot) => slot >= fields.sinceSlot);
+  return first === -1 ? [] : slots.slice(first, first + blocksOf(fields) + more);
 }
 
 function isSame(slots: readonly bigint[], others: readonly bigint[]): boolean {
@@ -166,7 +159,7 @@ function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly 
   for (const one of attempts.toSorted((a, b) => Number(a.fields.sinceSlot - b.fields.sinceSlot))) {
     const group = groups.at(-1);
     const oldest = group?.[0];
-    const fits = oldest !== undefined && blocksOf(one.fields.lastValidBlockHeight, sinceOf(oldest.fields)) <= maxBlocksTogether;
+    const fits = oldest !== undefined && one.fields.lastValidBlockHeight - oldest.fields.sinceHeight < maxBlocksTogether;
     if (group !== undefined && fits && group.length < maxStatuses) group.push(one);
     else groups.push([one]);
   }

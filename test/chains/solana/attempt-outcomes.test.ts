@@ -89,6 +89,19 @@ describe('outcome of an attempt', () => {
     assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block included it' });
   });
 
+  it('outcome of an attempt: is dead also if it was drafted at blocks of a fork that was dropped', async (test) => {
+    const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
+    await advance(4);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    solana.chain.pool.losesPackets = true;
+    // The blocks that replace them have later slots, and begin at lower heights.
+    solana.chain.takeBack(4);
+    await advance(250);
+    // The rest of its blocks is known at the first look, and read at the second.
+    await outcomeOf(attempt);
+    assert.equal((await outcomeOf(attempt)).kind, 'dead');
+  });
+
   it('outcome of an attempt: is dead even if the last block of its window, or every block, has no transactions', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
