@@ -35,8 +35,8 @@ interface Search {
   /** The number of its blocks that do not contain it, from the first one on. */
   blocks: number;
   /**
-   * The number of blocks before the height at which it was drafted. That block can be on a fork that was dropped: those that replace it then
-   * begin lower, and so many more can include the attempt.
+   * How much lower than the draft its blocks begin. The block at which it was drafted can be on a fork that was dropped; the blocks that replace
+   * it then begin lower, and this number of further blocks can include the attempt.
    */
   more: number;
   isFound: boolean;
