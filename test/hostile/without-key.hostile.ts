@@ -8,6 +8,7 @@ import { http2Headers } from './valid-requests.js';
 /** No stall may be longer than this, or than `timesValid` of the same number of valid requests. */
 const allowedStallMs = 100;
 const timesValid = 3;
+const rounds = 3;
 const healthRequest = 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n';
 const check = '/grpc.health.v1.Health/Check';
 const connections = 30;
@@ -20,6 +21,8 @@ interface Hold {
   /** The longest stall that the service measures itself. */
   readonly stallMs: number;
 }
+
+const figures: readonly (keyof Hold)[] = ['probeMs', 'stallMs'];
 
 async function holdOf({ target }: Ground, work: () => Promise<unknown>): Promise<Hold> {
   await target.stallMs();
@@ -63,14 +66,31 @@ async function sendOnEach({ target }: Ground, bytes: Uint8Array): Promise<void> 
   for (const socket of sockets) socket.destroy();
 }
 
-function judge(ground: Ground, what: string, load: Hold, valid: Hold): void {
-  const figures = (hold: Hold) => `stall ${hold.stallMs.toFixed(0)} ms, slowest probe ${hold.probeMs.toFixed(0)} ms`;
-  ground.say(`${what}: ${figures(load)}; valid requests: ${figures(valid)}`);
-  for (const figure of ['probeMs', 'stallMs'] as const) {
-    const allowedMs = Math.max(allowedStallMs, timesValid * valid[figure]);
-    if (load[figure] > allowedMs)
-      ground.violation(`${what} held the service for ${load[figure].toFixed(0)} ms (${figure}); ${allowedMs.toFixed(0)} ms are allowed`);
+/**
+ * Judges a load beside as many valid requests. Each figure counts at its least of up to three rounds: other work on the machine, or a collection of
+ * garbage, may fall into any of them. What the load itself costs is in all of them.
+ */
+async function judge(
+  ground: Ground,
+  { what, load, valid }: { readonly what: string; readonly load: () => Promise<unknown>; readonly valid: () => Promise<unknown> },
+): Promise<void> {
+  const exceeded = new Map(figures.map((figure) => [figure, '']));
+  for (let round = 1; round <= rounds && exceeded.size > 0; round += 1) {
+    const validHold = await holdOf(ground, valid);
+    const hold = await holdOf(ground, load);
+    ground.say(`${what}: ${textOf(hold)}; valid requests: ${textOf(validHold)}`);
+    for (const figure of exceeded.keys()) {
+      const allowedMs = Math.max(allowedStallMs, timesValid * validHold[figure]);
+      if (hold[figure] <= allowedMs) exceeded.delete(figure);
+      else exceeded.set(figure, `${hold[figure].toFixed(0)} ms; ${allowedMs.toFixed(0)} ms are allowed`);
+    }
   }
+  for (const [figure, sentence] of exceeded)
+    ground.violation(`${what} held the service in each of ${rounds} rounds, last for ${sentence} (${figure})`);
+}
+
+function textOf(hold: Hold): string {
+  return `stall ${hold.stallMs.toFixed(0)} ms, slowest probe ${hold.probeMs.toFixed(0)} ms`;
 }
 
 /** CVE-2023-44487 without a key: calls that are opened and reset at once, fewer on each connection than nghttp2 allows in a burst. */
@@ -92,9 +112,11 @@ async function rapidResetWithoutKey(ground: Ground): Promise<void> {
   ]);
   // As many as a session may have at once.
   const valid = Buffer.concat(streams.slice(0, 200).map((id) => headersFrame(id, health, true)));
-  const validHold = await holdOf(ground, () => sendOnEach(ground, valid));
-  const what = `rapid reset without a key, ${connections} connections x ${streamsPerConnection}`;
-  judge(ground, what, await holdOf(ground, () => sendOnEach(ground, reset)), validHold);
+  await judge(ground, {
+    what: `rapid reset without a key, ${connections} connections x ${streamsPerConnection}`,
+    load: () => sendOnEach(ground, reset),
+    valid: () => sendOnEach(ground, valid),
+  });
 }
 
 /** Small bodies that are large when decompressed, to a method that needs no key. */
@@ -114,12 +136,15 @@ async function compressedWithoutKey(ground: Ground): Promise<void> {
     session.destroy();
   };
   const before = await ground.target.settle();
-  const valid = await holdOf(ground, callAll('identity', Buffer.alloc(0)));
   for (const [encoding, body] of [
     ['br', Buffer.from('0b00800000000000000003', 'hex')],
     ['gzip', bomb],
   ] as const) {
-    judge(ground, `${calls} bodies in ${encoding}`, await holdOf(ground, callAll(encoding, body)), valid);
+    await judge(ground, {
+      what: `${calls} bodies in ${encoding}`,
+      load: callAll(encoding, body),
+      valid: callAll('identity', Buffer.alloc(0)),
+    });
   }
   const after = await ground.target.settle();
   if (after.rss > before.rss + 100) ground.violation(`${after.rss - before.rss} MiB more are resident than before`);
