@@ -37,11 +37,11 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'signers/aws-kms': { rooms: ['core', 'signers/hosted'], packages: ['@aws-sdk/client-kms', '@aws-sdk/credential-provider-node'] },
   'signers/turnkey': { rooms: ['core', 'crypto', 'signers/hosted'], packages: [] },
   'signers/google-cloud-kms': { rooms: ['core', 'signers/hosted'], packages: [] },
-  'api/contract': { rooms: ['core', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
+  'api/contract': { rooms: ['core', 'json', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },
   'api/services': { rooms: ['core', 'gen', 'codec', 'api/contract'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
-  'api/unary': { rooms: ['api/http'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
+  'api/unary': { rooms: ['api/contract', 'api/http'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/rpc': {
     rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'],

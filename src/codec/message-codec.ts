@@ -4,6 +4,7 @@ import { message as messageOption, type RestKey } from '../../gen/relayer/rest/v
 import { enumCodec } from './enum-codec.js';
 import { checkFieldRules, fieldRulesOf, integerRangeOf, restKeysOf, restNameOf } from './field-rules.js';
 import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, standInFor, writeObject } from './object-codec.js';
+import { nonEmptyDescription } from './protobuf-json.js';
 import type { Properties, ValueCodec } from './reading.js';
 import {
   amountCodec,
@@ -19,7 +20,6 @@ import {
   textCodec,
   timestampCodec,
 } from './scalar-codecs.js';
-import { nonEmptyDescription } from './strict-fields.js';
 import { addUnion } from './union-codec.js';
 
 /** Compiles codecs from descriptors, each message once. Throws, naming field or message, if an option makes no sense. */

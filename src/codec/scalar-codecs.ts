@@ -15,8 +15,8 @@ import {
   scalarTypeOf,
   textSyntaxOf,
 } from './field-rules.js';
+import { maxLongCharacters } from './protobuf-json.js';
 import type { Reading, ValueCodec } from './reading.js';
-import { maxLongCharacters } from './strict-fields.js';
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
 const loneSurrogate = /\p{Surrogate}/u;

@@ -36,21 +36,43 @@ export function readEach<T, R>(items: readonly T[], read: (item: T, index: numbe
   return values;
 }
 
+/** Returns the name under which the caller knows a field. Two fields of one name are one field. */
+export type FieldName = (field: string) => string;
+
 /**
  * Returns a refusal with the violations that `check` finds in other fields. The check gets a request without the values that were refused,
  * so it may also fail because they are missing: only violations of other fields count.
  */
-export async function withFurther(refusal: DomainError, check: (isRefused: IsRefused) => unknown): Promise<DomainError> {
+export async function withFurther(
+  refusal: DomainError,
+  check: (isRefused: IsRefused) => unknown,
+  nameOf: FieldName = (field) => field,
+): Promise<DomainError> {
   if (refusal.fields.length === 0 || refusal.fields.length >= maxProblems) return refusal;
-  const isRefused: IsRefused = (field) =>
-    refusal.fields.some((problem) => isWithin(problem.field, field) || isWithin(field, problem.field));
   try {
-    await check(isRefused);
+    await check(refusedBy(refusal, nameOf));
   } catch (error) {
-    const further = isAboutFields(error) ? error.fields.filter(({ field }) => !isRefused(field)) : [];
-    return further.length === 0 ? refusal : withFields(refusal, [...refusal.fields, ...further]);
+    return isAboutFields(error) ? withOthers(refusal, error, nameOf) : refusal;
   }
   return refusal;
+}
+
+/** Returns a refusal with the violations of another one in other fields; undefined if there is neither. */
+export function withOthers(refusal: DomainError, other: DomainError | undefined, nameOf: FieldName): DomainError;
+export function withOthers(refusal: DomainError | null, other: DomainError | undefined, nameOf: FieldName): DomainError | undefined;
+export function withOthers(refusal: DomainError | null, other: DomainError | undefined, nameOf: FieldName): DomainError | undefined {
+  if (refusal === null || other === undefined) return refusal ?? other;
+  const isRefused = refusedBy(refusal, nameOf);
+  const further = other.fields.filter(({ field }) => !isRefused(field));
+  return further.length === 0 ? refusal : withFields(refusal, [...refusal.fields, ...further]);
+}
+
+function refusedBy(refusal: DomainError, nameOf: FieldName): IsRefused {
+  const names = refusal.fields.map(({ field }) => nameOf(field));
+  return (field) => {
+    const name = nameOf(field);
+    return names.some((refused) => isWithin(refused, name) || isWithin(name, refused));
+  };
 }
 
 /** Reads; a refusal gets the violations that `check` finds in other fields, as `withFurther` adds them. */

@@ -141,7 +141,7 @@ describe('a PostgreSQL connection that is lost', () => {
     assert.equal(isAway(), true);
     const begunMs = performance.now();
     await assert.rejects(insert('refused'), StoreAwayError);
-    assert.ok(performance.now() - begunMs < 500);
+    assert.ok(performance.now() - begunMs < 5_000);
     await assert.rejects(store.checkWorking(), StoreAwayError);
     proxy.fateOf(() => 'pass');
     await waitFor('the connection to be back', () => !isAway() || undefined);
@@ -290,6 +290,6 @@ describe('a PostgreSQL connection that is lost', () => {
     await waitFor('the store to be away', () => isAway() || undefined);
     const begunMs = performance.now();
     await store.close();
-    assert.ok(performance.now() - begunMs < 2_000);
+    assert.ok(performance.now() - begunMs < 5_000);
   });
 });

@@ -112,7 +112,7 @@ it('Connect GET: the guards and the rules of JSON hold as for POST', async () =>
     [`encoding=json&message=${listJson}`, keys.onlyR2, 'PermissionDenied', 'RELAYER_NOT_ALLOWED'],
     ['encoding=json', apiKey, 'InvalidArgument', 'FIELD_INVALID'],
     ['encoding=json&message=%7B', apiKey, 'InvalidArgument', 'BODY_MALFORMED'],
-    ['encoding=json&message=%7B%22relayer%22%3A1%7D', apiKey, 'InvalidArgument', 'BODY_MALFORMED'],
+    ['encoding=json&message=%7B%22relayer%22%3A1%7D', apiKey, 'InvalidArgument', 'FIELD_UNKNOWN'],
     ['encoding=proto&base64=1&message=%21%21', apiKey, 'InvalidArgument', 'FIELD_INVALID'],
     ['encoding=proto&base64=1&message=A', apiKey, 'InvalidArgument', 'FIELD_INVALID'],
     [`encoding=json&compression=br&message=${listJson}`, apiKey, 'Unimplemented', 'ENCODING_UNSUPPORTED'],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { ConnectError } from '@connectrpc/connect';
 import { errorFromJson } from '@connectrpc/connect/protocol-connect';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
-import { type AppRig, type Ask, type RestAnswer, startAppRig } from '../support/app-rig.js';
+import { type AppRig, type Ask, keys, type RestAnswer, startAppRig } from '../support/app-rig.js';
 import type { Http2Answer } from '../support/raw-http.js';
 import { envelope, errorIn, rawRpc } from '../support/raw-rpc.js';
 import { type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';
@@ -29,11 +30,11 @@ after(async () => {
 const json = (method: string, body: string | Uint8Array, ask: Ask = {}): Promise<RestAnswer> =>
   rig.ask('POST', `${service}/${method}`, { ...ask, body });
 
-/** Code and reason of an answer in Connect's unary form. */
-function toldBy({ text }: RestAnswer): { code: string; reason: string | undefined; sentence: string } {
+/** Code, reason and fields of an answer in Connect's unary form. */
+function toldBy({ text }: RestAnswer) {
   const answer = rpcAnswerOf(errorFromJson(JSON.parse(text), undefined, new ConnectError('no error')));
   assert.ok(!answer.ok);
-  return { code: answer.code, reason: answer.info?.reason, sentence: answer.sentence };
+  return { code: answer.code, reason: answer.info?.reason, sentence: answer.sentence, fields: answer.fields.map(({ field }) => field) };
 }
 
 describe('Connect JSON has the rules of protobuf JSON', () => {
@@ -65,15 +66,78 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
   });
 
   it('Connect JSON: refuses an unknown field and an unknown enum text, and names it', async () => {
-    for (const [body, name] of [
-      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1","vallue":"2"}}`, /vallue/],
-      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1","speed":"safeLow"}}`, /safeLow/],
-      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1"},"unknown":{"deep":[1]}}`, /unknown/],
+    for (const [body, reason, sentence] of [
+      [
+        `{"relayerId":"r1","evm":{"to":"${to}","value":"1","vallue":"2"}}`,
+        'FIELD_UNKNOWN',
+        'evm.vallue is not a known field; did you mean `value`?',
+      ],
+      [
+        `{"relayerId":"r1","evm":{"to":"${to}","value":"1","speed":"safeLow"}}`,
+        'FIELD_INVALID',
+        'evm.speed must be one of SPEED_FASTEST, SPEED_FAST, SPEED_AVERAGE, SPEED_SAFE_LOW',
+      ],
+      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1"},"unknown":{"deep":[1]}}`, 'FIELD_UNKNOWN', 'unknown is not a known field'],
     ] as const) {
       const told = toldBy(await json('SendTransaction', body));
-      assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);
-      assert.match(told.sentence, name);
+      assert.deepEqual([told.code, told.reason, told.sentence], ['InvalidArgument', reason, sentence]);
     }
+  });
+
+  const mistaken = JSON.stringify({
+    relayerId: 'r1',
+    idempotencyKye: 'k',
+    evm: { to: to.toLowerCase().replace('c8', 'C8'), value: 1, gasLimit: 'x', speed: 'safeLow', vallue: '2', validUntil: 'soon' },
+  });
+  const mistakes = ['idempotencyKye', 'evm.vallue', 'evm.value', 'evm.gas_limit', 'evm.speed', 'evm.valid_until'];
+
+  it('JSON over RPC: names every mistake at once, those that only the network knows included', async () => {
+    const told = toldBy(await json('SendTransaction', mistaken));
+    assert.deepEqual([told.code, told.reason, told.fields], ['InvalidArgument', 'FIELD_UNKNOWN', [...mistakes, 'evm.to']]);
+    const grpc = errorIn(await rawRpc(rig.baseUrl, `${service}/SendTransaction`, 'application/grpc+json', envelope(Buffer.from(mistaken))));
+    assert.ok(!grpc.ok);
+    assert.deepEqual(
+      grpc.fields.map(({ field }) => field),
+      [...mistakes, 'evm.to'],
+    );
+  });
+
+  it('JSON over RPC: names every mistake of a message that is compressed or opens a stream', async () => {
+    const compressed = await json('SendTransaction', gzipSync(mistaken), {
+      headers: { 'content-encoding': 'gzip', 'accept-encoding': 'identity' },
+    });
+    assert.deepEqual([toldBy(compressed).reason, toldBy(compressed).fields], ['FIELD_UNKNOWN', mistakes]);
+    const watch = Buffer.from('{"relayerId":5,"resumeTokn":"x","transactionId":[]}');
+    const stream = errorIn(await rawRpc(rig.baseUrl, `${service}/WatchTransactions`, 'application/connect+json', envelope(watch)));
+    assert.ok(!stream.ok);
+    assert.deepEqual(
+      [stream.info?.reason, stream.fields.map(({ field }) => field)],
+      ['FIELD_UNKNOWN', ['resumeTokn', 'relayer_id', 'transaction_id']],
+    );
+  });
+
+  it('Connect JSON: a field that does not fit is judged after the relayer', async () => {
+    const send = (relayerId: string, ask: Ask = {}) =>
+      json('SendTransaction', JSON.stringify({ relayerId, evm: { to, value: '1', vallue: '2' } }), ask);
+    const other = await send('r1', { headers: { authorization: `Bearer ${keys.onlyR2}` } });
+    for (const [answer, code, reason] of [
+      [other, 'PermissionDenied', 'RELAYER_NOT_ALLOWED'],
+      [await send('nowhere'), 'NotFound', 'RELAYER_NOT_FOUND'],
+      [await send('paused'), 'FailedPrecondition', 'RELAYER_PAUSED'],
+      [await send('r1'), 'InvalidArgument', 'FIELD_UNKNOWN'],
+      [await json('SendTransaction', '{"relayerId":5,"evm":5}'), 'InvalidArgument', 'FIELD_INVALID'],
+      [await json('SendTransaction', '{"relayerId":"r1","evm":5}'), 'InvalidArgument', 'FIELD_INVALID'],
+    ] as const)
+      assert.deepEqual([toldBy(answer).code, toldBy(answer).reason], [code, reason]);
+  });
+
+  it('Connect JSON: two names or two cases of one thing are refused, and lists of what does not fit name each item', async () => {
+    const list = (body: string) => json('ListTransactions', body).then((answer) => toldBy(answer).sentence);
+    assert.equal(await list('{"relayerId":"r1","relayer_id":"r2"}'), 'relayer_id is given twice, by both of its names');
+    const statuses = await json('ListTransactions', '{"relayerId":"r1","status":["pending","TRANSACTION_STATUS_SENT",7.5]}');
+    assert.deepEqual(toldBy(statuses).fields, ['status[0]', 'status[2]']);
+    const health = await rig.ask('POST', '/grpc.health.v1.Health/Check', { body: '{"servce":"x"}' });
+    assert.deepEqual(toldBy(health).reason, 'FIELD_UNKNOWN', 'methods without rules refuse it too');
   });
 
   it('gRPC-Web JSON: refuses half of a surrogate pair in a key or a value', async () => {
@@ -89,8 +153,7 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
 
   it('Connect JSON: amounts must be strings', async () => {
     const told = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":1}}`));
-    assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);
-    assert.match(told.sentence, /EvmTransactionRequest\.value/);
+    assert.deepEqual([told.code, told.reason, told.sentence], ['InvalidArgument', 'FIELD_INVALID', 'evm.value must be a string']);
   });
 });
 
@@ -113,7 +176,7 @@ describe('the transaction’s shape over RPC', () => {
     }
   });
 
-  it('transaction shape: an unset one is FIELD_INVALID; of two, protobuf takes the last and JSON is malformed', async () => {
+  it('transaction shape: an unset one is FIELD_INVALID; of two, protobuf takes the last and JSON is refused', async () => {
     for (const asker of askers) {
       const answer = await asker.ask(sendTransaction, { relayer_id: 'r1' });
       assert.ok(!answer.ok);
@@ -121,7 +184,7 @@ describe('the transaction’s shape over RPC', () => {
       assert.deepEqual(answer.fields, [{ field: 'transaction', description: 'is required' }]);
     }
     const twice = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":"1"},"solana":{}}`));
-    assert.deepEqual([twice.code, twice.reason], ['InvalidArgument', 'BODY_MALFORMED']);
+    assert.deepEqual([twice.reason, twice.sentence], ['FIELD_INVALID', 'solana must not be set together with evm']);
   });
 });
 
@@ -180,9 +243,8 @@ describe('unreadable messages', () => {
     ['Connect JSON: not JSON', 'application/json', Buffer.from('{"relayerId":')],
     ['Connect JSON: nothing', 'application/json', Buffer.alloc(0)],
     ['Connect JSON: not an object', 'application/json', Buffer.from('[]')],
-    ['Connect JSON: a value of another type', 'application/json', Buffer.from('{"relayerId":5}')],
+    ['Connect JSON: text that is not UTF-8', 'application/json', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
     ['Connect JSON: a key twice', 'application/json', Buffer.from('{"relayerId":"r1","relayerId":"r2"}')],
-    ['Connect JSON: half of a surrogate pair', 'application/json', Buffer.from('{"relayerId":"\\ud800"}')],
     ['Connect: compression that is none', 'application/json', Buffer.from('{}'), { 'content-encoding': 'gzip' }],
     ['gRPC: a field that is cut off', 'application/grpc', envelope(truncated)],
     ['gRPC: an envelope that is cut off', 'application/grpc', envelope(Buffer.alloc(10)).subarray(0, 9)],
@@ -200,7 +262,7 @@ describe('unreadable messages', () => {
         ['InvalidArgument', { reason: 'BODY_MALFORMED', domain: 'relayer.v1', metadata: { message: 'Bad Request' } }],
         error.sentence,
       );
-      assert.match(error.sentence, /^the body is not well-formed: ./);
+      assert.match(error.sentence, /^the body (?:is not well-formed: |is not valid |has the key |must be a JSON object)/);
     });
   }
 

@@ -2,10 +2,11 @@ import type { DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { compileFieldBounds } from '../../codec/field-bounds.js';
 import { unionRulesOf } from '../../codec/field-rules.js';
+import { protoPathOf } from '../../codec/proto-path.js';
 import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
-import { type IsRefused, withFurther } from '../../core/read-all.js';
+import { type FieldName, type IsRefused, withFurther, withOthers } from '../../core/read-all.js';
 import { type Relayer, requireActive } from '../../core/relayer/relayer.js';
 import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf } from './call.js';
@@ -47,7 +48,7 @@ export interface GateDeps {
 /**
  * Creates the interceptor that checks a request between reading and serving it, in the order of the contract, the same for RPC and REST:
  * whether the key is still valid, the key's relayer list, the stored response of the idempotency key, the relayer's existence and state,
- * the shape that its network needs, the body problem that REST found, and the bounds of all fields. A request that fails these last checks
+ * the shape that its network needs, the problem of a JSON body, and the bounds of all fields. A request that fails these last checks
  * is refused with what its service would refuse besides.
  */
 export function createGate({ plans, directory, serveOnce, checkOf }: GateDeps): Interceptor {
@@ -101,8 +102,11 @@ function checkKeyIsValid({ principal }: Call): void {
   if (principal?.ended?.aborted) throw keyEnded();
 }
 
-function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Call): void {
-  if (plan.relayer === 'any' || principal === null) return;
+function checkRelayerList(plan: MethodPlan, message: Message, { principal, bodyProblem }: Call): void {
+  if (plan.relayer === 'any') return;
+  // Without the relayer, there is nothing to check the rest against.
+  if (bodyProblem?.fields.some(({ field }) => field === 'relayer_id')) throw bodyProblem;
+  if (principal === null) return;
   const relayerId = relayerIdOf(message);
   if (!mayUseRelayer(principal, relayerId)) {
     throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`, {
@@ -122,12 +126,14 @@ function checkRequest(rules: Rules, message: Message, call: Call, directory: Gat
   if (plan.relayer !== 'any') {
     const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
-    for (const union of unions) checkShape(plan, union, message, relayer);
+    for (const union of unions) checkShape(plan, union, message, relayer, call);
   }
-  const refusal = call.bodyProblem ?? bounds?.(message);
+  // The readers of bodies name fields as their callers do.
+  const nameOf: FieldName = call.fieldNames === 'proto' ? (field) => protoPathOf(plan.method.input, message, field) : (field) => field;
+  const refusal = withOthers(call.bodyProblem, bounds?.(message), nameOf);
   if (refusal === undefined) return undefined;
   if (further === undefined) throw refusal;
-  return withFurther(refusal, (isRefused) => further(message, call, isRefused)).then((complete) => {
+  return withFurther(refusal, (isRefused) => further(message, call, isRefused), nameOf).then((complete) => {
     throw complete;
   });
 }
@@ -150,7 +156,13 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
  * Throws if the union's case does not match the relayer's network. REST always sets the right case if the network has one; an RPC caller
  * may set another, or none.
  */
-function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion, message: Message, { networkType }: Relayer): void {
+function checkShape(
+  plan: MethodPlan,
+  { oneof, isRequired, cases }: NetworkUnion,
+  message: Message,
+  { networkType }: Relayer,
+  { bodyProblem }: Call,
+): void {
   const held = (message as unknown as Record<string, { readonly case: string | undefined }>)[oneof.localName];
   const wanted = cases.get(networkType);
   if (wanted === undefined && (isRequired || held?.case !== undefined)) {
@@ -162,7 +174,8 @@ function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion
     );
   }
   if (held?.case === undefined) {
-    if (isRequired) throw invalidField(oneof.name, 'is required');
+    // A body with problems may hold a case that could not be read.
+    if (isRequired && bodyProblem === null) throw invalidField(oneof.name, 'is required');
   } else if (held.case !== wanted) {
     const sentence = `${oneof.name} has the ${held.case} shape, but the relayer's network type is ${networkType}`;
     throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence, { metadata: { shape: held.case, network_type: networkType } });

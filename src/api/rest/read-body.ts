@@ -1,7 +1,6 @@
-import { maxValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors.js';
-import { JsonError, jsonFromBytes } from '../../json/json-reader.js';
-import type { JsonObject, JsonValue } from '../../json/json-value.js';
+import type { JsonValue } from '../../json/json-value.js';
+import { jsonFromBody } from '../contract/json-body.js';
 import { bodyTooLarge } from '../contract/shared-errors.js';
 import type { ApiRequest } from '../http/header.js';
 import { readBytes } from '../http/read-bytes.js';
@@ -40,23 +39,4 @@ function checkContentType(contentType: string | undefined, pattern: RegExp): voi
   const match = pattern.exec(contentType);
   if (match !== null && !foreignCharset.test(match[1] ?? '')) return;
   throw new DomainError('unsupported_media_type', 'CONTENT_TYPE_UNSUPPORTED', 'the body must be application/json, in UTF-8');
-}
-
-/** Returns the JSON object that a body is. Throws `BODY_MALFORMED`. */
-export function objectOf(value: JsonValue): JsonObject {
-  if (!(value instanceof Map)) throw malformed('must be a JSON object');
-  return value;
-}
-
-function jsonFromBody(bytes: Buffer): JsonValue {
-  try {
-    return jsonFromBytes(bytes, { maxValues });
-  } catch (error) {
-    if (error instanceof JsonError) throw malformed(error.message);
-    throw error;
-  }
-}
-
-function malformed(problem: string): DomainError {
-  return new DomainError('invalid', 'BODY_MALFORMED', `the body ${problem}`);
 }

@@ -47,11 +47,12 @@ function thrownByReader(error: ConnectError): DomainError | null {
       return null;
     case 'BODY_TOO_LARGE':
       return bodyTooLarge(Number(info.metadata.limit_bytes));
-    case 'FIELD_INVALID': {
+    case 'FIELD_INVALID':
+    case 'FIELD_UNKNOWN': {
       const fields = error
         .findDetails(BadRequestSchema)
         .flatMap(({ fieldViolations }) => fieldViolations.map(({ field, description }) => ({ field, description })));
-      return new DomainError('invalid', 'FIELD_INVALID', error.rawMessage, { fields });
+      return new DomainError('invalid', info.reason, error.rawMessage, { fields });
     }
     default:
       return new DomainError(error.code === Code.Internal ? 'protocol_violation' : 'invalid', 'BODY_MALFORMED', error.rawMessage);

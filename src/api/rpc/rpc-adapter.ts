@@ -3,7 +3,6 @@ import type { DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextKey, type Interceptor } from '@connectrpc/connect';
 import { type Compression, createAsyncIterable, type UniversalHandler } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
-import { StrictFields } from '../../codec/strict-fields.js';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors.js';
 import { limitParallel } from '../../core/limit-parallel.js';
@@ -20,7 +19,7 @@ import type { RpcExchange } from './exchange.js';
 import { refusedByConnect } from './refused-by-connect.js';
 import { bodyOf, callerLeft, countedBody } from './request-body.js';
 import { deadlineExceeded, hasOneRequest } from './request-checks.js';
-import { strictJsonOptions } from './strict-json.js';
+import { createStrictJson } from './strict-json.js';
 import { asText, headersForConnect } from './text-encoding.js';
 import { compileUnaryEndpoint, isPlainUnary, serveUnary, type UnaryEndpoint } from './unary-calls.js';
 import { orAborted, untilAborted } from './until-aborted.js';
@@ -72,25 +71,23 @@ export interface RpcAdapter {
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log, plans, jsonRegistry }: RpcAdapterOptions): RpcAdapter {
   // Every open stream listens to it, and Node warns about more than ten listeners.
   setMaxListeners(0, shutdownSignal);
-  const fields = new StrictFields();
-  const jsonOptions = { ...strictJsonOptions(fields), ...(jsonRegistry === undefined ? {} : { registry: jsonRegistry }) };
-  const router = createConnectRouter({ interceptors: [noteRead, ...interceptors, endAtDeadline], jsonOptions });
+  const router = createConnectRouter({ interceptors: [noteRead, ...interceptors, endAtDeadline] });
   const endpoints = new Map<DescMethod, UnaryEndpoint>();
   services({
     ...router,
     service(service, implementation, options) {
       for (const method of service.methods) {
-        // Each method alone, because its limits apply where its messages are decompressed.
+        // Each method alone, because its limits apply where its messages are decompressed, and its definition where they are decoded.
         const readMaxBytes = plans.find((plan) => plan.method === method)?.maxBodyBytes ?? maxUnlimitedBodyBytes;
         const acceptCompression = [limited(compressionGzip, method.input)];
-        router.service({ ...service, methods: [method] }, implementation, { ...options, readMaxBytes, acceptCompression });
-        if (isUnary(method))
-          endpoints.set(method, compileUnaryEndpoint(method, implementation, { interceptors, jsonOptions, readMaxBytes }));
+        const json = createStrictJson(method.input, jsonRegistry);
+        const handled = { ...service, methods: [method] };
+        router.service(handled, implementation, { ...options, readMaxBytes, acceptCompression, jsonOptions: json.options });
+        if (isUnary(method)) endpoints.set(method, compileUnaryEndpoint(method, implementation, { interceptors, json, readMaxBytes }));
       }
       return router;
     },
   });
-  for (const { method } of router.handlers) fields.add(method.input);
 
   /**
    * Ends a stream when the service begins to stop. A unary call runs to its end and does not listen for the shutdown: one listener per call

@@ -1,51 +1,79 @@
-import type { JsonReadOptions } from '@bufbuild/protobuf';
+import { isUtf8 } from 'node:buffer';
+import { type DescMessage, fromJsonString, type Message, type Registry } from '@bufbuild/protobuf';
 import type { ConnectRouterOptions } from '@connectrpc/connect';
-import type { StrictFields } from '../../codec/strict-fields.js';
+import { ProtobufJson } from '../../codec/protobuf-json.js';
+import { Reading } from '../../codec/reading.js';
 import { withMaskInCamelCase } from '../../codec/update-mask.js';
 import { maxValues } from '../../codec/value-limit.js';
-import { DomainError, invalidFields } from '../../core/errors.js';
+import { DomainError } from '../../core/errors.js';
 import { hasMoreValues } from '../../json/json-reader.js';
+import { type JsonObject, jsonTextOf } from '../../json/json-value.js';
+import type { Call } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
-import { tooManyValues } from '../contract/shared-errors.js';
-
-/** Refuses bytes that are not UTF-8; by default they would be replaced, and the service would sign something other than what was sent. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-const surrogateEscape = /\\u[dD][89a-fA-F]/;
-
-/** Connect fails to write an error that quotes half of a surrogate pair: it has no percent-encoding. Text that is not JSON has none. */
-function hasLoneSurrogate(text: string): boolean {
-  const isLone = (value: unknown): boolean => typeof value === 'string' && /\p{Surrogate}/u.test(value);
-  let isFound = false;
-  try {
-    JSON.parse(text, (key, value: unknown) => {
-      isFound ||= isLone(key) || isLone(value);
-      return value;
-    });
-  } catch {
-    return false;
-  }
-  return isFound;
-}
+import { jsonFromBody, objectOf } from '../contract/json-body.js';
 
 /** Connect's options for reading and writing JSON. */
 export type JsonOptions = NonNullable<ConnectRouterOptions['jsonOptions']>;
 
-/** The only place that has the text of a JSON message: rejects what protobuf's reader wrongly accepts, or reads only at great cost. */
-export function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { textDecoder: object } {
-  const decode = (bytes: Uint8Array): string => {
-    const text = utf8.decode(bytes);
-    if (hasMoreValues(text, maxValues)) throw connectErrorFromDomainError(tooManyValues(), null);
-    if (surrogateEscape.test(text) && hasLoneSurrogate(text)) {
-      throw connectErrorFromDomainError(
-        new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'),
-        null,
-      );
-    }
-    const problems = fields.problemsIn(text);
-    if (problems.length > 0) throw connectErrorFromDomainError(invalidFields(problems), null);
-    return withMaskInCamelCase(text);
-  };
+/** Reads a method's requests in JSON. Money moves, so that everything which is not understood is refused. */
+export interface StrictJson {
+  /**
+   * Reads a message. What does not fit it becomes `bodyProblem` of the call, with every mistake, and is left out. Throws `invalid`
+   * BODY_MALFORMED if the bytes are no JSON object.
+   */
+  read(bytes: Uint8Array, call: Pick<Call, 'bodyProblem' | 'warnings'>): Message;
+  /** Makes Connect's own reader refuse the same, with the same error. It reads streams and compressed messages. */
+  readonly options: JsonOptions;
+}
+
+/** `registry` has the messages that a `google.protobuf.Any` may hold. */
+export function createStrictJson(desc: DescMessage, registry: Registry | undefined): StrictJson {
+  const json = new ProtobufJson(desc, registry);
   // Connect's default drops unknown fields and enum texts: a misspelt `speed` or `relayerIds` would pass as absent.
-  return { textDecoder: { decode }, ignoreUnknownFields: false };
+  const readOptions = { ignoreUnknownFields: false, ...(registry === undefined ? {} : { registry }) };
+
+  /** Returns the fitting part of an object, and the error with all problems, or null. */
+  function sift(object: JsonObject, warnings: Call['warnings']) {
+    const reading = new Reading(undefined, warnings);
+    const fitting = json.read(object, reading);
+    return { fitting, problem: reading.problem };
+  }
+
+  /** Returns null if the text does not fit, or if protobuf's reader is not strict enough for it. */
+  function messageIn(text: string): Message | null {
+    if (hasMoreValues(text, maxValues) || json.needsReading(text)) return null;
+    try {
+      return fromJsonString(desc, withMaskInCamelCase(text), readOptions);
+    } catch {
+      // It stops at the first mistake.
+      return null;
+    }
+  }
+
+  function read(bytes: Uint8Array, call: Pick<Call, 'bodyProblem' | 'warnings'>): Message {
+    const body = bufferOf(bytes);
+    // Decoding would replace what is not UTF-8, and the service would sign something other than what was sent.
+    const message = isUtf8(body) ? messageIn(body.toString('utf8')) : null;
+    if (message !== null) return message;
+    const { fitting, problem } = sift(objectOf(jsonFromBody(body)), call.warnings);
+    call.bodyProblem = problem;
+    return fromJsonString(desc, withMaskInCamelCase(jsonTextOf(fitting)), readOptions);
+  }
+
+  function decode(bytes: Uint8Array): string {
+    try {
+      const body = bufferOf(bytes);
+      const { problem } = sift(objectOf(jsonFromBody(body)), []);
+      if (problem !== null) throw problem;
+      return withMaskInCamelCase(body.toString('utf8'));
+    } catch (error) {
+      throw error instanceof DomainError ? connectErrorFromDomainError(error, null) : error;
+    }
+  }
+
+  return { read, options: { ...readOptions, textDecoder: { decode } } as JsonOptions };
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

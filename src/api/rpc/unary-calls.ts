@@ -10,7 +10,7 @@ import { codeToHttpStatus, contentTypeUnaryJson, contentTypeUnaryProto, errorToJ
 import { contentTypeJson, contentTypeProto, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
-import { callKey } from '../contract/call.js';
+import { callKey, callOf } from '../contract/call.js';
 import { bodyTooLarge, tooManyValues } from '../contract/shared-errors.js';
 import { isGone } from '../http/answer.js';
 import { headerValuesOf } from '../http/header.js';
@@ -20,7 +20,7 @@ import { type AnswerWriter, completedTrailers, writeTrailersOnly } from './answe
 import type { RpcExchange } from './exchange.js';
 import { refusalOf } from './refused-by-connect.js';
 import { checkedLength, envelopeBytes } from './request-body.js';
-import type { JsonOptions } from './strict-json.js';
+import type { StrictJson } from './strict-json.js';
 
 /*
  * Unary calls of gRPC and of Connect by POST whose message is plain, which nearly all are, are served here: the body read by events, decoded,
@@ -36,6 +36,7 @@ const compressedFlag = 1;
 export interface UnaryEndpoint {
   readonly method: DescMethodUnary;
   readonly dispatch: Dispatch;
+  readonly json: StrictJson;
   readonly serialization: MethodSerializationLookup<DescMessage, DescMessage>;
 }
 
@@ -43,14 +44,15 @@ export interface UnaryEndpoint {
 export function compileUnaryEndpoint(
   method: DescMethodUnary,
   implementation: object,
-  options: { readonly interceptors: readonly Interceptor[]; readonly jsonOptions: JsonOptions; readonly readMaxBytes: number },
+  options: { readonly interceptors: readonly Interceptor[]; readonly json: StrictJson; readonly readMaxBytes: number },
 ): UnaryEndpoint {
-  const { interceptors, jsonOptions, readMaxBytes } = options;
+  const { interceptors, json, readMaxBytes } = options;
   const limits = { readMaxBytes, writeMaxBytes: 0xff_ff_ff_ff };
   return {
     method,
     dispatch: composeDispatch(method, implementation, interceptors),
-    serialization: createMethodSerializationLookup(method, undefined, jsonOptions, limits),
+    json,
+    serialization: createMethodSerializationLookup(method, undefined, json.options, limits),
   };
 }
 
@@ -77,7 +79,7 @@ export async function serveUnary(endpoint: UnaryEndpoint, exchange: RpcExchange,
   if (body === null || isGone(response) || response.headersSent) return null;
   const bytes = isGrpc ? onlyMessageIn(body) : body;
   if (bytes === null) return body;
-  const message = messageOf(endpoint, bytes, head.isJson);
+  const message = head.isJson ? endpoint.json.read(bytes, callOf(exchange)) : binaryMessageOf(endpoint, bytes);
   const answer = await endpoint.dispatch(message, context).then(
     (output) => endpoint.serialization.getO(!head.isJson).serialize(output),
     (error: unknown) => asConnectError(error),
@@ -106,10 +108,10 @@ function onlyMessageIn(body: Buffer): Uint8Array | null {
 }
 
 /** Throws a DomainError if the bytes are not a message of the method. */
-function messageOf({ method, serialization }: UnaryEndpoint, bytes: Uint8Array, isJson: boolean): Message {
-  if (!isJson && hasTooManyValues(method.input, bytes)) throw tooManyValues();
+function binaryMessageOf({ method, serialization }: UnaryEndpoint, bytes: Uint8Array): Message {
+  if (hasTooManyValues(method.input, bytes)) throw tooManyValues();
   try {
-    return serialization.getI(!isJson).parse(bytes);
+    return serialization.getI(true).parse(bytes);
   } catch (error) {
     throw error instanceof ConnectError ? (refusalOf(error) ?? error) : error;
   }

@@ -9,6 +9,7 @@ import {
   type UnaryRequest,
   type UnaryResponse,
 } from '@connectrpc/connect';
+import { callKey } from '../contract/call.js';
 import { isGone } from '../http/answer.js';
 import { type ApiRequest, type ApiResponse, type Header, headersOf } from '../http/header.js';
 
@@ -48,6 +49,9 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
   return async (request) => {
     const context = request.contextValues.get(contextKey);
     if (context === undefined) throw new Error('an interceptor replaced the context values of a unary call');
+    // The gate throws it earlier, with what else is wrong, for the methods that have rules.
+    const problem = context.values.get(callKey)?.bodyProblem;
+    if (problem != null) throw problem;
     if (run === null) throw new ConnectError(`${method.parent.typeName}.${method.name} is not implemented`, Code.Unimplemented);
     return new UnaryCallResponse(method, create(method.output, await run(request.message as Message, context)), context);
   };
