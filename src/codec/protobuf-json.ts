@@ -1,6 +1,15 @@
-import { type DescField, type DescMessage, type DescOneof, fromJsonString, type Registry, ScalarType } from '@bufbuild/protobuf';
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  fromJsonString,
+  type Registry,
+  ScalarType,
+} from '@bufbuild/protobuf';
+import { base64Decode } from '@bufbuild/protobuf/wire';
 import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { JsonNumber, type JsonObject, type JsonValue, jsonTextOf } from '../json/json-value.js';
+import { integerDigitsOf, JsonNumber, type JsonObject, type JsonValue, jsonTextOf } from '../json/json-value.js';
 import { allowedRangeOf, rangeDescription } from './field-bounds.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
 import type { Reading } from './reading.js';
@@ -14,7 +23,8 @@ export const maxLongCharacters = 40;
 /** A string so long that it cannot be a 64-bit integer, though it may be hexadecimal data. */
 const longDigits = /"(?:[\s+\-0-9]|\\u00[23][0-9a-fA-F]){41}/;
 
-const integerText = /^-?(?:0|[1-9][0-9]{0,18})$/;
+/** A number token of more digits than a double holds, which protobuf's reader rounds. */
+const longToken = /[[:,]\s*-?[0-9]{16}/;
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
@@ -38,7 +48,7 @@ const scalars: ReadonlyMap<ScalarType, string> = new Map([
 /**
  * Reads protobuf JSON if protobuf's own reader is not good enough. That reader stops at the first mistake, and names it in a sentence only. It
  * takes a list with the option `non_empty` that is `[]` for one that is not set, which allows everything. It converts a 64-bit integer of more
- * digits than any has before it refuses it, in up to a third of a second. And it accepts half of a surrogate pair.
+ * digits than any has before it refuses it, in up to a third of a second. It rounds a number token above 2^53, and accepts half of a surrogate pair.
  */
 export class ProtobufJson {
   readonly #desc: DescMessage;
@@ -55,7 +65,9 @@ export class ProtobufJson {
 
   /** True if protobuf's reader may accept what must be refused, or take long to refuse it. */
   needsReading(text: string): boolean {
-    return longDigits.test(text) || surrogateEscape.test(text) || [...this.#lists].some((name) => text.includes(name));
+    return (
+      longDigits.test(text) || longToken.test(text) || surrogateEscape.test(text) || [...this.#lists].some((name) => text.includes(name))
+    );
   }
 
   /**
@@ -126,11 +138,25 @@ export class ProtobufJson {
     if (message !== undefined && field.fieldKind !== 'map' && !message.typeName.startsWith('google.protobuf.')) {
       return value instanceof Map ? this.#message(message, value, `${path}.`, reading) : reading.refuse(path, 'must be an object');
     }
-    const range = integerRangeOf(scalarTypeOf(field));
-    const isTooLong = range !== undefined && isLong(range) && typeof value === 'string' && value.length > maxLongCharacters;
     if (typeof value === 'string' && loneSurrogate.test(value)) return reading.refuse(path, 'must be well-formed Unicode text');
-    if (isPlain(field, value, range) || (!isTooLong && this.#isRead(field, value))) return value;
-    return reading.refuse(path, descriptionOf(field, range));
+    const range = integerRangeOf(scalarTypeOf(field));
+    const fits = range === undefined ? this.#fitting(field, value) : integerFitting(range, value);
+    return fits ?? reading.refuse(path, descriptionOf(field, range));
+  }
+
+  /** Returns the value of a field that is no integer; undefined if it does not fit. */
+  #fitting(field: DescField, value: JsonValue): JsonValue | undefined {
+    if (field.enum !== undefined) return fitsEnum(field.enum, value) ? value : undefined;
+    switch (field.scalar) {
+      case ScalarType.STRING:
+        return typeof value === 'string' ? value : undefined;
+      case ScalarType.BOOL:
+        return typeof value === 'boolean' ? value : undefined;
+      case ScalarType.BYTES:
+        return typeof value === 'string' && isBase64(value) ? value : undefined;
+      default:
+        return this.#isRead(field, value) ? value : undefined;
+    }
   }
 
   /** True if protobuf's own reader takes the value for that of the field, or of one of its items. */
@@ -150,15 +176,41 @@ export class ProtobufJson {
   }
 }
 
-/** True for what surely fits. Protobuf's reader decides about the rest, at a greater cost. */
-function isPlain(field: DescField, value: JsonValue, range: IntegerRange | undefined): boolean {
-  if (range !== undefined) {
-    const isInteger = typeof value === 'number' || (typeof value === 'string' && integerText.test(value));
-    return isInteger && BigInt(value) >= range.min && BigInt(value) <= range.max;
+/**
+ * Returns an integer that fits a range, in the forms that protobuf's reader takes; undefined for anything else. Of a number token every digit
+ * counts.
+ */
+function integerFitting(range: IntegerRange, value: JsonValue): JsonValue | undefined {
+  const digits = value instanceof JsonNumber ? integerDigitsOf(value.text) : value;
+  if (typeof digits === 'number') return isWithin(range, BigInt(digits)) ? digits : undefined;
+  if (typeof digits !== 'string' || digits === '' || digits.length > maxLongCharacters) return undefined;
+  try {
+    // A 32-bit integer in a string may have a fraction or an exponent, a 64-bit one may not.
+    const integer = isLong(range) ? BigInt(digits) : BigInt(digits.trim() === digits ? Number(digits) : Number.NaN);
+    return isWithin(range, integer) ? digits : undefined;
+  } catch {
+    return undefined;
   }
-  if (field.enum !== undefined) return typeof value === 'string' && field.enum.values.some(({ name }) => name === value);
-  if (field.scalar === ScalarType.STRING) return typeof value === 'string';
-  return field.scalar === ScalarType.BOOL && typeof value === 'boolean';
+}
+
+function isWithin({ min, max }: IntegerRange, integer: bigint): boolean {
+  return integer >= min && integer <= max;
+}
+
+/** Numbers without a name fit: they are refused later, as those of binary messages. */
+function fitsEnum(desc: DescEnum, value: JsonValue): boolean {
+  if (typeof value === 'string') return desc.values.some(({ name }) => name === value);
+  const number = value instanceof JsonNumber ? Number(value.text) : value;
+  return typeof number === 'number' && (number | 0) === number;
+}
+
+function isBase64(text: string): boolean {
+  try {
+    base64Decode(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function descriptionOf(field: DescField, range: IntegerRange | undefined): string {

@@ -29,6 +29,10 @@ const loads: Readonly<Record<string, (target: Target) => Promise<unknown>>> = {
   'a token of a million digits, Connect': connect('TransactionService/SendTransaction', `{"evm":{"gasLimit":${'9'.repeat(1_000_000)}}}`),
   'escaped digits, Connect': connect('TransactionService/SendTransaction', `{"evm":{"gasLimit":"${'\\u0039'.repeat(170_000)}"}}`),
   '260,000 empty operations, Connect': connect('TransactionService/SendTransaction', `{"stellar":{"operations":[${list('{}', 260_000)}]}}`),
+  '11,000 ScVals and one mistake, Connect': connect(
+    'TransactionService/SendTransaction',
+    `{"relayerId":"r1","mistake":1,"stellar":{"operations":[{"invokeContract":{"args":[${list('{"u32":"1.0"}', 11_000)}]}}]}}`,
+  ),
   '55,000 unknown keys, Connect': connect('TransactionService/SendTransaction', `{${keys(55_000)}}`),
   '1 MiB of unknown keys in a notification, Connect': connect('NotificationService/CreateNotification', `{${keys(55_000)}}`),
   'a million packed statuses, gRPC': grpc('TransactionService/ListTransactions', field(4, Buffer.alloc(1_000_000, 1))),

@@ -131,6 +131,13 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
       assert.deepEqual([toldBy(answer).code, toldBy(answer).reason], [code, reason]);
   });
 
+  it('Connect JSON: every digit of a 64-bit integer counts, in a number as in a string', async () => {
+    const body = (gasLimit: string) => `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":${gasLimit}}}`;
+    const limit = /^evm\.gas_limit is 9007199254740993; /;
+    for (const gasLimit of ['9007199254740993', '"9007199254740993"', '9007199254740993.0', '900719925474099.3e1'])
+      assert.match(toldBy(await json('SendTransaction', body(gasLimit))).sentence, limit, gasLimit);
+  });
+
   it('Connect JSON: two names or two cases of one thing are refused, and lists of what does not fit name each item', async () => {
     const list = (body: string) => json('ListTransactions', body).then((answer) => toldBy(answer).sentence);
     assert.equal(await list('{"relayerId":"r1","relayer_id":"r2"}'), 'relayer_id is given twice, by both of its names');
