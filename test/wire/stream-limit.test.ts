@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
+import { encodeEnvelope } from '@connectrpc/connect/protocol';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type AppRig, keys, startAppRig } from '../support/app-rig.js';
+import { openSocket } from '../support/raw-http.js';
 import { apiKey } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -16,6 +20,15 @@ const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
   'gRPC-Web': (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: '2' }),
   Connect: (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '2' }),
 };
+
+const watchBody = encodeEnvelope(0, Buffer.from('{"relayerId":"r1"}'));
+const watchRequest = Buffer.concat([
+  Buffer.from(
+    'POST /relayer.v1.TransactionService/WatchTransactions HTTP/1.1\r\nhost: a\r\ncontent-type: application/connect+json\r\n' +
+      `authorization: Bearer ${apiKey}\r\ncontent-length: ${watchBody.byteLength}\r\n\r\n`,
+  ),
+  watchBody,
+]);
 
 describe('open streams', () => {
   let rig: AppRig;
@@ -46,6 +59,29 @@ describe('open streams', () => {
         (await openWatch(client, headers, next.signal)) === 'open' ? true : undefined,
       );
       next.abort();
+    });
+  }
+
+  for (const [what, abandon] of [
+    ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+    ['is closed', (socket: Socket) => socket.destroy()],
+  ] as const) {
+    it(`streams over HTTP/1.1: a connection that ${what} frees the places of its open watch and of those pipelined behind it`, async () => {
+      for (let round = 0; round < perKey; round += 1) {
+        const socket = await openSocket(rig.port);
+        const answered = once(socket, 'data');
+        socket.on('error', () => undefined);
+        socket.write(Buffer.concat([watchRequest, watchRequest, watchRequest]));
+        await answered;
+        abandon(socket);
+      }
+      const client = createClient(TransactionService, createConnectTransport({ baseUrl: rig.baseUrl, httpVersion: '1.1' }));
+      await waitFor('room for all watches of the key', async () => {
+        const ending = new AbortController();
+        const outcomes = await Promise.all(Array.from({ length: perKey }, () => openWatch(client, headers, ending.signal)));
+        ending.abort();
+        return outcomes.every((outcome) => outcome === 'open') || undefined;
+      });
     });
   }
 });

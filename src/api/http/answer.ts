@@ -48,3 +48,20 @@ export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): vo
     request.resume();
   });
 }
+
+/**
+ * Closes the response to a pipelined request if the connection ends before its turn comes. Node reports the end of a connection only to the
+ * response that is being written, so the others would wait for ever, with everything that is freed when a response closes.
+ */
+export function closeWithConnection(request: ApiRequest, response: ApiResponse): void {
+  // Node gives the response its socket before the request is handled, unless others are before it.
+  if ('stream' in request || response.socket !== null) return;
+  const { socket } = request;
+  const onEnd = (): void => {
+    if (response.socket !== null) return;
+    response.destroy();
+    response.emit('close');
+  };
+  socket.once('close', onEnd);
+  response.once('close', () => socket.off('close', onEnd));
+}
