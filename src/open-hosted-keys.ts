@@ -57,7 +57,6 @@ const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { t
       privateKey: secrets['service_account.private_key'],
     };
     const domain = at['service_account.universe_domain'] ?? 'googleapis.com';
-    if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domain)) throw invalidField('config.service_account.universe_domain', 'must be a domain');
     const name = {
       projectId: at['service_account.project_id'],
       location: at['key.location'] ?? 'global',

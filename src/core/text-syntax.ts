@@ -61,6 +61,35 @@ export const syntaxes = {
   contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
   xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },
   solana_address: { pattern: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, accepts: isSolanaAddress, description: 'must be 32 bytes in base58' },
+  // An empty text counts as absent for the optional fields of signers; required ones are checked later.
+  cloud_region: { pattern: /^[a-z0-9-]{0,63}$/u, description: 'must be 1 to 63 characters from a-z, 0-9 and -, such as eu-central-1' },
+  aws_key_id: {
+    pattern: /^[A-Za-z0-9:/_-]{1,512}$/u,
+    description: 'must be the id or ARN of a key, or the name or ARN of an alias',
+  },
+  google_project: {
+    pattern: /^[a-z0-9][a-z0-9.:-]{0,99}$/u,
+    description: 'must be the id of a project: 1 to 100 characters from a-z, 0-9, -, . and :',
+  },
+  google_key_name: { pattern: /^[A-Za-z0-9_-]{1,63}$/u, description: 'must be 1 to 63 characters from A-Z, a-z, 0-9, _ and -' },
+  domain: { pattern: /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+)?$/u, description: 'must be a domain' },
+  // Sent as a header.
+  vault_namespace: { pattern: /^[!-~]{0,255}$/u, description: 'must be 1 to 255 visible ASCII characters' },
+  vault_path: {
+    pattern: new RegExp(`^[^${controls}]{0,512}$`, 'u'),
+    accepts: (text) => !/^[/]+$/.test(text) && !/\p{Surrogate}/u.test(text),
+    description: 'must be a path of 1 to 512 characters without control characters',
+  },
+  ed25519_base64: { pattern: /^[A-Za-z0-9+/]{43}=?$/u, description: 'must be base64 of 32 bytes' },
+  private_key_hex: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
+  p256_public_key: {
+    pattern: /^(?:0x)?(?:0[23][0-9a-fA-F]{64}|04[0-9a-fA-F]{128})$/u,
+    description: 'must be the hex digits of a P-256 key, 33 or 65 bytes',
+  },
+  public_key_hex: {
+    pattern: /^(?:0x)?(?:[0-9a-fA-F]{64}|0[23][0-9a-fA-F]{64}|04[0-9a-fA-F]{128})$/u,
+    description: 'must be the hex digits of a secp256k1 key (33 or 65 bytes) or an ed25519 key (32 bytes)',
+  },
   solana_transaction: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64' },
 } satisfies Record<string, TextSyntax>;
 

@@ -87,11 +87,11 @@ const azure = {
   key_version: null,
 };
 const turnkey = {
-  api_public_key: '02',
+  api_public_key: `02${'01'.repeat(32)}`,
   api_private_key: secret('TURNKEY_API_PRIVATE_KEY'),
   organization_id: 'organization',
   private_key_id: 'key',
-  public_key: '04',
+  public_key: `02${'79'.repeat(32)}`,
 };
 const cdp = { api_key_id: 'id', api_key_secret: secret('CDP_API_KEY_SECRET'), wallet_secret: secret('CDP_WALLET_SECRET') };
 const vault = { address: 'http://vault:8200', role_id: secret('VAULT_ROLE_ID'), secret_id: secret('VAULT_SECRET_ID'), key_name: 'my-app' };
@@ -265,7 +265,11 @@ const shapes: Readonly<Record<string, Shape>> = {
   'stellar-gcp-kms-signer': hosted('google_cloud_kms', 'stellar', 'testnet', google),
   'stellar-turnkey-signer': hosted('turnkey', 'stellar', 'testnet', turnkey),
   'vault-secret-signer': hosted('vault', 'evm', 'sepolia', vault),
-  'vault-transit-signer': hosted('vault_transit', 'solana', 'devnet', { ...vault, pubkey: 'AAAA', mount_point: 'transit' }),
+  'vault-transit-signer': hosted('vault_transit', 'solana', 'devnet', {
+    ...vault,
+    pubkey: Buffer.alloc(32, 7).toString('base64'),
+    mount_point: 'transit',
+  }),
   'x402-facilitator-plugin': {
     config: file([testnet], { plugins: [plugin('x402-facilitator', { raw_response: true, config: { networks: [] } })] }),
     problems: noPlugins,

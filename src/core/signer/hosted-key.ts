@@ -80,38 +80,67 @@ export type HostedKey = { readonly [T in HostedType]: { readonly type: T } & Hos
 /** What identifies a hosted key, without secrets. */
 export type HostedKeyPlace = Pick<HostedKey, 'type' | 'at'>;
 
-/** Throws `FIELD_INVALID` if the fields of a key contradict one another. */
+/** Throws `FIELD_INVALID` if a key cannot be configured like this. What one field may contain is its syntax in the definitions. */
 export function requireConsistent(key: HostedKey): void {
-  if (key.type === 'vault' || key.type === 'vault_transit') throwProblems(vaultProblems(key));
-  if (key.type !== 'pkcs11') return;
-  const { module_path: path, token_label: token, slot, key_label: label, key_id: id } = key.at;
+  throwProblems([...urlProblems(key), ...((problemsOf[key.type] as ((key: HostedKey) => FieldProblem[]) | undefined) ?? (() => []))(key)]);
+}
+
+/** The rules of the kinds of keys that have some. */
+const problemsOf: { readonly [T in HostedType]?: (key: Extract<HostedKey, { type: T }>) => FieldProblem[] } = {
+  vault: vaultProblems,
+  vault_transit: vaultProblems,
+  pkcs11: pkcs11Problems,
+  aws_kms: awsProblems,
+};
+
+/** Paths are appended to a URL, and administrators see it. */
+function urlProblems(key: HostedKey): FieldProblem[] {
+  return urlsOf(key).flatMap(([field, text]) => {
+    const url = URL.canParse(text) ? new URL(text) : null;
+    if (url === null) return [{ field: `config.${field}`, description: 'must be a URL that begins with http:// or https://' }];
+    if (url.username === '' && url.password === '' && !/[?#]/.test(text)) return [];
+    return [{ field: `config.${field}`, description: 'must have no user name, password, query or fragment' }];
+  });
+}
+
+/** A path with `..` would leave the API of the secrets engine. */
+function vaultProblems({ at }: VaultKey): FieldProblem[] {
+  return (['mount_point', 'key_name'] as const).flatMap((field) => {
+    const isInside = !at[field]?.split('/').some((part) => part === '.' || part === '..');
+    return isInside ? [] : [{ field: `config.${field}`, description: 'must have no part "." or ".."' }];
+  });
+}
+
+function pkcs11Problems({ at }: Pkcs11Key): FieldProblem[] {
+  const { module_path: path, token_label: token, slot, key_label: label, key_id: id } = at;
   const problems: FieldProblem[] = [];
   if (!path.startsWith('/')) problems.push({ field: 'config.module_path', description: 'must be an absolute path' });
   if ((token === undefined) === (slot === undefined))
     problems.push({ field: 'config.token_label', description: 'or slot is required, and not both' });
   if ((label === undefined) === (id === undefined))
     problems.push({ field: 'config.key_label', description: 'or key_id is required, and not both' });
-  throwProblems(problems);
+  return problems;
 }
 
-/** The address is shown to administrators and paths are appended to it. A path with `..` would leave the API of the secrets engine. */
-function vaultProblems({ at }: VaultKey): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const url = URL.canParse(at.address) ? new URL(at.address) : null;
-  if (url === null) problems.push({ field: 'config.address', description: 'must be a URL that begins with http:// or https://' });
-  else if (url.username !== '' || url.password !== '' || /[?#]/.test(at.address))
-    problems.push({ field: 'config.address', description: 'must have no user name, password, query or fragment' });
-  for (const field of ['mount_point', 'key_name'] as const)
-    if (at[field]?.split('/').some((part) => part === '.' || part === '..'))
-      problems.push({ field: `config.${field}`, description: 'must have no part "." or ".."' });
-  return problems;
+function awsProblems({ at: { region, key_id: id } }: AwsKmsKey): FieldProblem[] {
+  const [, named] = /^arn:[^:]*:kms:([^:]*):/.exec(id) ?? [];
+  if (named === region || !id.startsWith('arn:')) return [];
+  return [{ field: 'config.key_id', description: `must be an ARN of AWS KMS in the region ${region}` }];
 }
 
 /**
  * Returns what the limits of URLs say about those that a key's provider is called at. They are for keys that the API sets: without limits its
  * callers could make the service send requests to any host.
  */
-export function hostedUrlProblems({ at }: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
+export function hostedUrlProblems(key: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
+  return urlsOf(key).flatMap(([field, url]) => {
+    const description = limits.problemOf(url);
+    return description === undefined ? [] : [{ field: `config.${field}`, description }];
+  });
+}
+
+/** The URLs that a key's provider is called at, by their fields. */
+function urlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
   const texts = at as Readonly<Record<string, string | number | undefined>>;
   const domain = texts['service_account.universe_domain'];
   const urls = {
@@ -121,10 +150,7 @@ export function hostedUrlProblems({ at }: HostedKey, limits: Pick<NodeUrlPolicy,
     'service_account.token_uri': texts['service_account.token_uri'],
     'service_account.universe_domain': domain === undefined ? undefined : `https://cloudkms.${domain}`,
   };
-  return Object.entries(urls).flatMap(([field, url]) => {
-    const description = typeof url === 'string' && URL.canParse(url) ? limits.problemOf(url) : undefined;
-    return description === undefined ? [] : [{ field: `config.${field}`, description }];
-  });
+  return Object.entries(urls).flatMap(([field, url]) => (typeof url === 'string' ? [[field, url] as const] : []));
 }
 
 /** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */

@@ -80,7 +80,13 @@ function google(field: 'endpoint' | 'token_uri'): Trial {
 
 /** Nothing listens at this address, and the API key is none. */
 function turnkey(): Trial {
-  const others = { api_public_key: '02', api_private_key: '01', organization_id: 'o', private_key_id: 'k', public_key: '04' };
+  const others = {
+    api_public_key: `02${'01'.repeat(32)}`,
+    api_private_key: '01'.repeat(32),
+    organization_id: 'o',
+    private_key_id: 'k',
+    public_key: '07'.repeat(32),
+  };
   return trial('CreateSignerRequest', 'config.api_base_url', (size) => ({
     type: 'turnkey',
     config: { api_base_url: 'http://127.0.0.1:9/'.padEnd(size, 'x'), ...others },
@@ -89,7 +95,12 @@ function turnkey(): Trial {
 
 /** Nothing listens at the address of this Vault. */
 function vault(type: string): Trial {
-  const others = { role_id: 'role', secret_id: 'secret', key_name: 'key', ...(type === 'vault' ? {} : { pubkey: 'A' }) };
+  const others = {
+    role_id: 'role',
+    secret_id: 'secret',
+    key_name: 'key',
+    ...(type === 'vault' ? {} : { pubkey: Buffer.alloc(32).toString('base64') }),
+  };
   return trial('CreateSignerRequest', 'config.address', (size) => ({
     type,
     config: { address: 'http://127.0.0.1:9/'.padEnd(size, 'x'), ...others },

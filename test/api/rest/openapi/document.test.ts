@@ -243,22 +243,9 @@ describe('the OpenAPI document', () => {
       [...fields].sort(),
       ['message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
         .concat(['signed_auth_entry', 'type', 'value'])
-        .concat([
-          'key_label',
-          'key_name',
-          'module_path',
-          'mount_point',
-          'namespace',
-          'pin',
-          'pubkey',
-          'role_id',
-          'secret_id',
-          'token_label',
-        ])
-        .concat(['key_id', 'region'])
-        .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url', 'key_ring_id', 'location'])
-        .concat(['private_key', 'private_key_id', 'project_id', 'universe_domain'])
-        .concat(['api_private_key', 'api_public_key', 'organization_id', 'public_key'])
+        .concat(['key_label', 'module_path', 'pin', 'role_id', 'secret_id', 'token_label'])
+        .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url'])
+        .concat(['organization_id', 'private_key', 'private_key_id'])
         .sort(),
     );
   });

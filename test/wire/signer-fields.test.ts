@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { JsonValue } from '@bufbuild/protobuf';
+import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
+import { type AppRig, startAppRig } from '../support/app-rig.js';
+import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
+
+/*
+ * A value of a hosted key's configuration that cannot be right is the caller's mistake: 400 and the field on every protocol, and no provider is
+ * called. Otherwise the caller would be told to try again later.
+ */
+
+type Config = { readonly [name: string]: JsonValue };
+
+// Nothing listens there.
+const away = 'http://127.0.0.1:9';
+const vault = { address: away, role_id: 'role', secret_id: 'secret', key_name: 'key' };
+const transit = { ...vault, pubkey: Buffer.alloc(32, 7).toString('base64') };
+const turnkey = {
+  api_base_url: away,
+  api_public_key: `02${'01'.repeat(32)}`,
+  api_private_key: '01'.repeat(32),
+  organization_id: 'o',
+  private_key_id: 'k',
+  public_key: '07'.repeat(32),
+};
+const account = { project_id: 'project', private_key_id: 'i', private_key: 'k', client_email: 'e', token_uri: away };
+const key = { key_ring_id: 'ring', key_id: 'key' };
+const google = { service_account: account, key, endpoint: away };
+const aws = { region: 'eu-central-1', key_id: 'alias/relayer' };
+
+const wrong: readonly (readonly [type: string, config: Config, field: string, words: RegExp])[] = [
+  ...['eu central', 'eu-central-1.evil.example', 'EU-CENTRAL-1', '@', 'x/..', 'ü', 'a'.repeat(64)].map(
+    (region) => ['aws_kms', { ...aws, region }, 'region', /must be 1 to 63 characters from a-z, 0-9 and -/] as const,
+  ),
+  ['aws_kms', { ...aws, key_id: 'alias/my key' }, 'key_id', /must be the id or ARN of a key/],
+  [
+    'aws_kms',
+    { ...aws, key_id: 'arn:aws:kms:us-east-1:111122223333:key/1' },
+    'key_id',
+    /must be an ARN of AWS KMS in the region eu-central-1/,
+  ],
+  ['aws_kms', { ...aws, key_id: 'arn:aws:s3:::bucket' }, 'key_id', /must be an ARN of AWS KMS/],
+  ['vault', { ...vault, address: 'http://[' }, 'address', /must be a URL/],
+  ['vault', { ...vault, address: 'http://a:99999' }, 'address', /must be a URL/],
+  ['vault', { ...vault, namespace: 'ü' }, 'namespace', /must be 1 to 255 visible ASCII characters/],
+  ['vault', { ...vault, namespace: 'a\r\nx-vault-token: t' }, 'namespace', /must be 1 to 255 visible ASCII characters/],
+  ['vault', { ...vault, key_name: '//' }, 'key_name', /must be a path/],
+  ['vault', { ...vault, key_name: 'a\u0000b' }, 'key_name', /must be a path/],
+  ['vault', { ...vault, mount_point: 'a/../b' }, 'mount_point', /must have no part/],
+  ['vault_transit', { ...transit, pubkey: 'AAAA' }, 'pubkey', /must be base64 of 32 bytes/],
+  ['turnkey', { ...turnkey, api_public_key: '02' }, 'api_public_key', /must be the hex digits of a P-256 key/],
+  ['turnkey', { ...turnkey, api_private_key: 'hunter2' }, 'api_private_key', /must be 32 bytes/],
+  ['turnkey', { ...turnkey, public_key: '04' }, 'public_key', /must be the hex digits of a secp256k1 key/],
+  ['turnkey', { ...turnkey, api_base_url: 'https://user:hunter2@127.0.0.1:9' }, 'api_base_url', /must have no user name, password/],
+  ['turnkey', { ...turnkey, api_base_url: 'https://%' }, 'api_base_url', /must be a URL/],
+  ['google_cloud_kms', { ...google, endpoint: 'http://[::' }, 'endpoint', /must be a URL/],
+  ['google_cloud_kms', { ...google, key: { ...key, location: 'europe west' } }, 'key.location', /must be 1 to 63 characters/],
+  ['google_cloud_kms', { ...google, key: { ...key, key_ring_id: 'a/b' } }, 'key.key_ring_id', /must be 1 to 63 characters/],
+  ['google_cloud_kms', { ...google, key: { ...key, key_id: 'k'.repeat(64) } }, 'key.key_id', /must be 1 to 63 characters/],
+  [
+    'google_cloud_kms',
+    { ...google, service_account: { ...account, project_id: 'My Project' } },
+    'service_account.project_id',
+    /must be the id/,
+  ],
+  [
+    'google_cloud_kms',
+    { ...google, service_account: { ...account, token_uri: 'http://a?b' } },
+    'service_account.token_uri',
+    /must have no/,
+  ],
+  [
+    'google_cloud_kms',
+    { ...google, service_account: { ...account, universe_domain: 'x' } },
+    'service_account.universe_domain',
+    /must be a domain/,
+  ],
+];
+
+describe('CreateSigner: values that cannot be right', () => {
+  let rig: AppRig;
+  let askers: readonly RpcAsker[];
+
+  before(async () => {
+    rig = await startAppRig({ rpcUrl: away });
+    askers = rpcAskers(rig.baseUrl);
+  });
+  after(async () => {
+    for (const asker of askers ?? []) asker.close();
+    await rig?.stop();
+  });
+
+  for (const [type, config, field, words] of wrong)
+    it(`${type}: every protocol refuses ${JSON.stringify(valueAt(config, field))} as ${field} with 400 and the field`, async () => {
+      const { status, headers, text } = await rig.ask('POST', '/api/v1/signers', { body: JSON.stringify({ id: 'made', type, config }) });
+      assert.equal(`${status} ${headers['x-error-reason']}`, '400 FIELD_INVALID', text);
+      const { error } = JSON.parse(text);
+      assert.match(error, words);
+      assert.ok(error.includes(`config.${field}`), error);
+      assert.ok(!error.includes('hunter2'), error);
+      for (const asker of askers) {
+        const answer = await asker.ask(SignerService.method.createSigner, { id: 'made', [type]: protoForm(config) });
+        assert.ok(!answer.ok, `${asker.protocol} accepts it`);
+        assert.deepEqual(
+          [answer.code, answer.fields.map((each) => each.field)],
+          ['InvalidArgument', [`${type}.${field === 'namespace' ? 'vault_namespace' : field}`]],
+          asker.protocol,
+        );
+        assert.match(answer.fields[0]?.description ?? '', words, asker.protocol);
+      }
+    });
+});
+
+function valueAt(config: Config, path: string): JsonValue | undefined {
+  let value: JsonValue | undefined = config;
+  for (const part of path.split('.')) value = (value as Config)[part];
+  return value;
+}
+
+/** The definitions have another name for `namespace` only. */
+function protoForm({ namespace, ...config }: Config): Config {
+  return namespace === undefined ? config : { ...config, vault_namespace: namespace };
+}
