@@ -57,7 +57,7 @@ import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
-import { createHostedKeys, modulesOf } from './open-hosted-keys.js';
+import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { accountOf, closeSigners, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
@@ -167,7 +167,7 @@ export async function startApp(
       connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
     });
     onStop('nodes', () => chains.close());
-    const hostedKeys = createHostedKeys(log, modulesOf(config));
+    const hostedKeys = createHostedKeys(log, operatorChoices(config, settings));
     const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
     onStop('work', () => closeSigners(signers));
     if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));

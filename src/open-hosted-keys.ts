@@ -1,10 +1,12 @@
 import type { LoadedConfig } from './config/config-file.js';
+import type { SettingValues } from './config/settings.js';
 import { DomainError, invalidField } from './core/errors.js';
 import { systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import { systemTimers } from './core/ports/timers.js';
 import { type HostedKey, isSamePlace, type PinnedKey } from './core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
+import type { AzureSurroundings } from './signers/azure-key-vault/token-issuer.js';
 import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
 import type { ProviderGates } from './signers/hosted/provider-gate.js';
 
@@ -15,7 +17,9 @@ const openMs = 10_000;
 type Source = { readonly provider: KeyProvider } | { readonly name: string; readonly privateKey: (signal: AbortSignal) => Promise<Buffer> };
 
 /** How each kind of key is opened. A kind's code and libraries are loaded when the first key of the kind is opened. */
-const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>) => Promise<Source> } = {
+const sources: {
+  readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>, surroundings: AzureSurroundings) => Promise<Source>;
+} = {
   async vault({ at, secrets }) {
     const [{ createVaultClient }, { readKey }] = await Promise.all([
       import('./signers/vault/vault-client.js'),
@@ -66,6 +70,19 @@ const sources: { readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { t
     };
     return { provider: createGoogleKmsProvider({ account, endpoint: at.endpoint ?? `https://cloudkms.${domain}`, ...name }, systemClock) };
   },
+  async azure_key_vault({ at, secrets }, surroundings) {
+    const { createAzureProvider } = await import('./signers/azure-key-vault/provider.js');
+    const identity = {
+      authType: at.auth_type ?? 'client_secret',
+      tenantId: at.tenant_id ?? null,
+      clientId: at.client_id ?? null,
+      clientSecret: secrets.client_secret ?? null,
+      federatedTokenFile: secrets.federated_token_file ?? null,
+      surroundings,
+    };
+    const key = { vaultUrl: at.vault_url, keyName: at.key_name, keyVersion: at.key_version ?? null };
+    return { provider: createAzureProvider({ identity, ...key }, systemClock) };
+  },
   async turnkey({ at, secrets }) {
     const { createTurnkeyProvider } = await import('./signers/turnkey/provider.js');
     const access = { apiPublicKey: at.api_public_key, apiPrivateKey: secrets.api_private_key, organizationId: at.organization_id };
@@ -78,15 +95,58 @@ function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: E
   return { address: at.address, namespace: at.namespace ?? null, roleId: secrets.role_id, secretId: secrets.secret_id };
 }
 
-/** Returns the PKCS #11 modules that the configuration file uses. Others are never loaded, since loading a library runs its code. */
-export function modulesOf({ signers }: Pick<LoadedConfig, 'signers'>): ReadonlySet<string> {
-  return new Set(
-    signers.flatMap((signer) => ('hosted' in signer && signer.hosted.type === 'pkcs11' ? [signer.hosted.at.module_path] : [])),
-  );
+/** What only the operator may choose, in the configuration file or the environment. Callers of the API could otherwise abuse the service's own rights. */
+export interface OperatorChoices {
+  /** PKCS #11 modules: loading a library runs its code. */
+  readonly modules: ReadonlySet<string>;
+  /** Vaults outside of Azure: the server there gets a token of the identity of the machine. */
+  readonly azureVaults: ReadonlySet<string>;
+  /** Files that are sent to Azure. */
+  readonly azureTokenFiles: ReadonlySet<string>;
+  readonly azure: AzureSurroundings;
+}
+
+type AzureSettings = Pick<SettingValues, Extract<keyof SettingValues, `azure${string}`>>;
+
+/** Returns what the configuration file and the environment choose. */
+export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, settings: AzureSettings): OperatorChoices {
+  const { azureAuthorityHost, azureFederatedTokenFile, azureImdsTokenUrl, azureIdentityEndpoint, azureIdentityHeader } = settings;
+  const keys = signers.flatMap((signer) => ('hosted' in signer ? [signer.hosted] : []));
+  const azureKeys = keys.filter((key) => key.type === 'azure_key_vault');
+  const tokenFiles = [azureFederatedTokenFile, ...azureKeys.map(({ secrets }) => secrets.federated_token_file)];
+  return {
+    modules: new Set(keys.flatMap((key) => (key.type === 'pkcs11' ? [key.at.module_path] : []))),
+    azureVaults: new Set(azureKeys.map(({ at }) => at.vault_url)),
+    azureTokenFiles: new Set(tokenFiles.filter((file) => typeof file === 'string')),
+    azure: {
+      authorityHost: azureAuthorityHost,
+      federatedTokenFile: azureFederatedTokenFile,
+      imdsTokenUrl: azureImdsTokenUrl,
+      identityEndpoint: azureIdentityEndpoint,
+      identityHeader: azureIdentityHeader,
+    },
+  };
+}
+
+/** Throws `FIELD_INVALID` if a key of the API uses what only the operator may choose. */
+async function requireChosen(key: HostedKey, { modules, azureVaults, azureTokenFiles }: OperatorChoices): Promise<void> {
+  if (key.type === 'pkcs11' && !modules.has(key.at.module_path))
+    throw invalidField('config.module_path', 'must be a module that a signer of the configuration file uses');
+  if (key.type !== 'azure_key_vault') return;
+  const { isAzureUrl } = await import('./signers/azure-key-vault/clouds.js');
+  const { auth_type: type = 'client_secret', vault_url: url } = key.at;
+  if (type !== 'client_secret' && !azureVaults.has(url) && !isAzureUrl(url))
+    throw invalidField('config.vault_url', `must be a vault of Azure, or of a signer of the configuration file, if auth_type is ${type}`);
+  const file = key.secrets.federated_token_file;
+  if (file !== undefined && !azureTokenFiles.has(file))
+    throw invalidField(
+      'config.federated_token_file',
+      'must be the file of AZURE_FEDERATED_TOKEN_FILE or of a signer of the configuration file',
+    );
 }
 
 /** Makes the opener of keys outside of the service. It loads no library before the first key is opened. */
-export function createHostedKeys(log: Log, modules: ReadonlySet<string>): HostedKeys {
+export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys {
   const time = { clock: systemClock, timers: systemTimers };
   let gates: ProviderGates | null = null;
 
@@ -111,10 +171,9 @@ export function createHostedKeys(log: Log, modules: ReadonlySet<string>): Hosted
 
   return {
     async open(id, key, pinned) {
-      if (key.type === 'pkcs11' && !modules.has(key.at.module_path))
-        throw invalidField('config.module_path', 'must be a module that a signer of the configuration file uses');
+      await requireChosen(key, choices);
       const pin = pinned !== null && isSamePlace(pinned.place, key) ? pinned : null;
-      const source = await (sources[key.type] as (key: HostedKey) => Promise<Source>)(key);
+      const source = await (sources[key.type] as (key: HostedKey, azure: AzureSurroundings) => Promise<Source>)(key, choices.azure);
       const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);
       try {
         await requirePinned(pin, opened.pin);

@@ -7,10 +7,10 @@ import type { ConfigInForce } from './config-in-force.js';
 import { DomainError } from './core/errors.js';
 import type { Signer } from './core/ports/signer.js';
 import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
-import { curveOf, type NetworkType } from './core/relayer/network.js';
+import type { NetworkType } from './core/relayer/network.js';
 import { type Chains, nodesOf } from './core/relayer/relayer-registry.js';
 import type { PinnedKey } from './core/signer/hosted-key.js';
-import { createSigners, type HeldSigner, type HostedKeys, type Signers } from './core/signer/signers.js';
+import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from './core/signer/signers.js';
 import { KeystoreError } from './signers/local/keystore-error.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openSigner } from './signers/local/open-signer.js';
@@ -77,11 +77,10 @@ export async function openAccounts(
 
   const accounts = await Promise.all(
     config.relayers.map(async ({ origin, ...entry }) => {
-      const curve = curveOf(entry.networkType);
       const held = signers.find(entry.signerId);
-      const signer = held?.on(curve);
-      if (held !== undefined && signer === undefined)
-        problems.push({ path: `${origin}.signer_id`, problem: `the signer has no ${curve} key` });
+      const found = held && keyFor(held, entry.networkType);
+      if (typeof found === 'string') problems.push({ path: `${origin}.signer_id`, problem: found });
+      const signer = typeof found === 'string' ? undefined : found;
       return { ...entry, origin, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
     }),
   );

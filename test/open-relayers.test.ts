@@ -53,6 +53,13 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
 }
 
 const options = { rpcTimeoutMs: 1_000, log: silentLog, telemetry: noTelemetry };
+const nowhere = { authorityHost: null, federatedTokenFile: null, imdsTokenUrl: null, identityEndpoint: null, identityHeader: null };
+const hostedKeys = createHostedKeys(silentLog, {
+  modules: new Set(),
+  azureVaults: new Set(),
+  azureTokenFiles: new Set(),
+  azure: nowhere,
+});
 
 before(initKeccak);
 
@@ -61,7 +68,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
   const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
   const chains = openChains(options);
-  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains, createHostedKeys(silentLog, new Set()));
+  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains, hostedKeys);
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
@@ -74,16 +81,13 @@ it('relayers have the addresses of their keys, and the chains of their networks'
 it('keys that cannot be opened, and accounts that two relayers share, are reported together', async () => {
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
-  await assert.rejects(
-    openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options), createHostedKeys(silentLog, new Set())),
-    {
-      problems: [
-        { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
-        {
-          path: 'relayers[1].signer_id',
-          problem: `has the same address as relayer "a" on the same chain (${address}); an account can have only one relayer`,
-        },
-      ],
-    },
-  );
+  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options), hostedKeys), {
+    problems: [
+      { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
+      {
+        path: 'relayers[1].signer_id',
+        problem: `has the same address as relayer "a" on the same chain (${address}); an account can have only one relayer`,
+      },
+    ],
+  });
 });

@@ -62,6 +62,8 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
   const { openStore } = await import('../storage/open-store.js');
   const { createSecretBox } = await import('../storage/secret-box.js');
   const { planImport } = await import('./openzeppelin/plan.js');
+  const { createHostedKeys, operatorChoices } = await import('../open-hosted-keys.js');
+  const { noLog } = await import('../core/ports/log.js');
   await initKeccak();
   const secretBox = createSecretBox(settings.storageEncryptionKey);
   const opened = await openStore(settings.databaseUrl, { log: createLogger({ level: 'warn', destination: process.stderr }) });
@@ -71,7 +73,9 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
     if (!(isNew && options.dryRun) && (await openDatabaseSecret({ store, secretBox })) === null)
       throw new CliError('STORAGE_ENCRYPTION_KEY is not the key that the database was created with', 2);
     const nodeUrls = nodeUrlPolicyOf(settings, config);
-    const plan = await planImport(records, { store, secretBox, clock, config, env, nodeUrls, oldKey: Buffer.from(oldKey, 'base64') });
+    const hostedKeys = createHostedKeys(noLog, operatorChoices(config, settings));
+    const parts = { store, secretBox, clock, config, env, nodeUrls, hostedKeys };
+    const plan = await planImport(records, { ...parts, oldKey: Buffer.from(oldKey, 'base64') });
     if (options.dryRun !== true) await store.commit(plan.changes);
     report(plan, options.dryRun === true);
   } finally {

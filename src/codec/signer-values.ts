@@ -2,6 +2,7 @@ import { create, type DescField, type DescMessage, type Message } from '@bufbuil
 import { type CreateSignerRequest, CreateSignerRequestSchema, type Signer, SignerSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { type FieldProblem, throwProblems } from '../core/errors.js';
 import { type HostedKey, type HostedKeyPlace, type HostedType, requireConsistent } from '../core/signer/hosted-key.js';
+import { enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, restNameOf } from './field-rules.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -53,6 +54,8 @@ export function hostedKeyFromProto({ case: localName, value }: HostedConfig): Ho
   for (const { path, name, isRequired, isSecret } of hostedFieldsOf(type)) {
     let given: unknown = value;
     for (const { localName: key } of path) given = (given as (Message & Values) | undefined)?.[key];
+    const choices = path.at(-1)?.enum;
+    if (choices !== undefined) given = enumTextsOf(choices).get(given as number);
     const isEmpty = given === undefined || given === '';
     if (isEmpty && isRequired) problems.push({ field: `config.${name}`, description: 'is required' });
     if (!isEmpty) (isSecret ? secrets : at)[name] = given;
@@ -77,6 +80,7 @@ export function protoOfHostedKey(id: string, { type, at, evmAddress, publicKey }
 function messageFrom(desc: DescMessage, values: Values, prefix: string): Message {
   const contentOf = (field: DescField): unknown => {
     const name = prefix + restNameOf(field);
+    if (field.enum !== undefined) return [...enumTextsOf(field.enum)].find(([, text]) => text === values[name])?.[0];
     return field.message === undefined ? values[name] : messageFrom(field.message, values, `${name}.`);
   };
   return create(desc, Object.fromEntries(desc.fields.map((field) => [field.localName, contentOf(field)])));

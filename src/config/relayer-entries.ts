@@ -1,7 +1,7 @@
 import { CreateRelayerRequestSchema } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { networkTypeFromProto, newRelayerFromProto, rpcUrlFromProto } from '../codec/relayer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
-import { chainKeyOf, curveOf, type Network, type NetworkType } from '../core/relayer/network.js';
+import { chainKeyOf, type Network, type NetworkType } from '../core/relayer/network.js';
 import type { Relayer } from '../core/relayer/relayer.js';
 import { checkRelayerParts } from '../core/relayer/relayer-rules.js';
 import type { JsonObject } from '../json/json-value.js';
@@ -11,7 +11,7 @@ import { apiPolicies } from './file-policies.js';
 import { type NetworkEntries, networkTypes } from './network-entries.js';
 import type { Problem, Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
-import type { DeclaredCurves } from './signer-entries.js';
+import type { DeclaredSigner } from './signer-entries.js';
 
 /** A relayer of the file, without the fields that its signer and its operation determine. */
 export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
@@ -20,7 +20,7 @@ export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
 export interface References {
   readonly networks: NetworkEntries;
   /** By id; undefined: its curves are unknown. */
-  readonly signers: ReadonlyMap<string, DeclaredCurves | undefined>;
+  readonly signers: ReadonlyMap<string, DeclaredSigner | undefined>;
   readonly notificationIds: ReadonlySet<string>;
 }
 
@@ -60,7 +60,8 @@ function relayerFrom(
   problems.check(path, () => checkRelayerParts(wanted ?? { name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
   if (type !== undefined) {
     checkNetwork(networkName, type, references.networks, `${path}.network`, problems);
-    checkCurve(signerId, type, references.signers, `${path}.signer_id`, problems);
+    const unserved = references.signers.get(signerId)?.unservedReason(type);
+    if (unserved !== undefined) problems.add(`${path}.signer_id`, unserved);
   }
   checkReference(signerId, references.signers, 'no signer has the id', `${path}.signer_id`, problems);
   checkReference(notificationId, references.notificationIds, 'no notification has the id', `${path}.notification_id`, problems);
@@ -86,14 +87,6 @@ function checkNetwork(name: string, type: NetworkType, networks: NetworkEntries,
   } else {
     problems.add(path, `${JSON.stringify(name)} is a network of type ${otherType}, but network_type is "${type}"`);
   }
-}
-
-function checkCurve(signerId: string, type: NetworkType, signers: References['signers'], path: string, problems: Problems): void {
-  const declared = signers.get(signerId);
-  const needed = curveOf(type);
-  if (declared === undefined || declared.curves.includes(needed)) return;
-  const has = `${declared.what} has the curve ${declared.curves.join(' and ')}`;
-  problems.add(path, `${has}; ${type} networks need ${needed}. ${declared.remedy(needed)}`);
 }
 
 /** A part of `accountProblems` that needs no address: two relayers with one signer on one chain have the same account. */

@@ -11,6 +11,12 @@ export function optionalText(input: string): Parsed<string | null> {
   return { value: input === '' ? null : input };
 }
 
+/** Accepts the value of an HTTP header; empty is null. */
+export function optionalHeader(input: string): Parsed<string | null> {
+  if (input === '') return { value: null };
+  return /^[!-~]+$/.test(input) ? { value: input } : { problem: 'must have only visible ASCII characters, without spaces' };
+}
+
 /** Accepts an http or https URL; empty is null. */
 export function optionalHttpUrl(input: string): Parsed<string | null> {
   if (input === '') return { value: null };

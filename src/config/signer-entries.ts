@@ -3,7 +3,8 @@ import { restNameOf } from '../codec/field-rules.js';
 import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
 import type { Curve } from '../core/ports/signer.js';
-import { curvesOfHosted, type HostedKey, type HostedType } from '../core/signer/hosted-key.js';
+import { curveOf, type NetworkType } from '../core/relayer/network.js';
+import { type HostedKey, type HostedType, unservedReason } from '../core/signer/hosted-key.js';
 import type { JsonObject } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
 import type { Environment } from './environment.js';
@@ -29,13 +30,10 @@ export interface HostedSignerEntry {
 /** A signer of the file. */
 export type SignerEntry = LocalSignerEntry | HostedSignerEntry;
 
-/** What the configuration says about the curves of a signer's key. */
-export interface DeclaredCurves {
-  readonly curves: readonly Curve[];
-  /** Begins a sentence: `the keystore of "treasury"`. */
-  readonly what: string;
-  /** What to do if another curve is needed. */
-  readonly remedy: (needed: Curve) => string;
+/** What the configuration says about a signer's key. */
+export interface DeclaredSigner {
+  /** Returns why the key cannot sign for networks of this type; undefined: it can, or only its opening shows that. */
+  unservedReason(network: NetworkType): string | undefined;
 }
 
 /** Returns the curves that the key in a keystore file is for, or why the file is not a keystore. Needs no passphrase. */
@@ -44,8 +42,8 @@ export type CurvesOfKeystore = (path: string) => Promise<readonly Curve[] | { re
 /** The signers of the file. */
 export interface SignerEntries {
   readonly signers: readonly SignerEntry[];
-  /** The ids of all entries, valid or not, with the curves that they can sign on; undefined if those are unknown. */
-  readonly declared: ReadonlyMap<string, DeclaredCurves | undefined>;
+  /** The ids of all entries, valid or not; undefined if nothing is known of the key. */
+  readonly declared: ReadonlyMap<string, DeclaredSigner | undefined>;
 }
 
 const codec = codecOf(CreateSignerRequestSchema);
@@ -57,28 +55,28 @@ export async function signerEntries(
   curvesOfKeystore: CurvesOfKeystore,
   problems: Problems,
 ): Promise<SignerEntries> {
-  const declared = new Map<string, DeclaredCurves | undefined>();
+  const declared = new Map<string, DeclaredSigner | undefined>();
   for (const id of declaredNames(entries, 'id', problems)) declared.set(id, undefined);
   const signers: SignerEntry[] = [];
   for (const entry of entries) {
     const signer = signerFromEntry(entry, env, problems);
     if (signer === undefined) continue;
     signers.push(signer);
-    if ('hosted' in signer) declared.set(signer.id, hostedCurves(signer.hosted.type));
+    if ('hosted' in signer) declared.set(signer.id, { unservedReason: (network) => unservedReason(signer.hosted, network) });
     else {
       const curves = await curvesOfKeystore(signer.path);
       if ('problem' in curves) problems.add(`${entry.path}.config.path`, curves.problem);
-      else declared.set(signer.id, { curves, what: `the keystore of ${JSON.stringify(signer.id)}`, remedy: createKeystore });
+      else declared.set(signer.id, { unservedReason: (network) => keystoreProblem(signer.id, curves, network) });
     }
   }
   return { signers, declared };
 }
 
-const createKeystore = (needed: Curve) => `To create one: relayer keystore create --type ${needed}`;
-
-function hostedCurves(type: HostedType): DeclaredCurves | undefined {
-  const curves = curvesOfHosted[type];
-  return curves && { curves, what: `a key of type ${type}`, remedy: () => 'Use another type of signer' };
+function keystoreProblem(id: string, curves: readonly Curve[], network: NetworkType): string | undefined {
+  const needed = curveOf(network);
+  if (curves.includes(needed)) return undefined;
+  const has = `the keystore of ${JSON.stringify(id)} has the curve ${curves.join(' and ')}`;
+  return `${has}; ${network} networks need ${needed}. To create one: relayer keystore create --type ${needed}`;
 }
 
 function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems): SignerEntry | undefined {
@@ -105,7 +103,7 @@ function localFromEntry(object: JsonObject, path: string, env: Environment, prob
   return problems.has(path) || id === undefined || keystore === null ? undefined : { id, ...keystore };
 }
 
-/** Reads a hosted key. Its secrets are references in the file, and texts in the API. */
+/** Reads a hosted key. Its secrets are references in the file, and texts in the API; its other texts may be references. */
 function hostedFromEntry(
   object: JsonObject,
   type: HostedType,
@@ -128,7 +126,8 @@ function resolveSecrets(config: JsonObject, fields: readonly HostedField[], path
     const holder = holderOf(config, parts);
     const last = name.slice(name.lastIndexOf('.') + 1);
     const reference = holder?.get(last) ?? null;
-    if (!isSecret || holder === undefined || reference === null) continue;
+    // Other texts may be references, too: OpenZeppelin Relayer has them for the ids of Azure's tenant and application.
+    if (holder === undefined || reference === null || !(isSecret || reference instanceof Map)) continue;
     const secret = resolveSecret(reference, `${path}.${name}`, env, problems);
     if (secret === undefined) holder.delete(last);
     else holder.set(last, secret);

@@ -73,6 +73,10 @@ export const syntaxes = {
   },
   google_key_name: { pattern: /^[A-Za-z0-9_-]{1,63}$/u, description: 'must be 1 to 63 characters from A-Z, a-z, 0-9, _ and -' },
   domain: { pattern: /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+)?$/u, description: 'must be a domain' },
+  azure_tenant: { pattern: /^[A-Za-z0-9.-]{0,253}$/u, description: 'must be the id or a domain of a tenant' },
+  azure_client_id: { pattern: /^[A-Za-z0-9-]{0,64}$/u, description: 'must be the id of an application or a managed identity' },
+  azure_key_name: { pattern: /^[A-Za-z0-9-]{1,127}$/u, description: 'must be 1 to 127 characters from A-Z, a-z, 0-9 and -' },
+  azure_key_version: { pattern: /^[A-Za-z0-9]{0,64}$/u, description: 'must be 1 to 64 characters from A-Z, a-z and 0-9' },
   // Sent as a header.
   vault_namespace: { pattern: /^[!-~]{0,255}$/u, description: 'must be 1 to 255 visible ASCII characters' },
   vault_path: {

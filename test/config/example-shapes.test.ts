@@ -303,6 +303,9 @@ const commonEnv = {
   GCP_PRIVATE_KEY: 'private-key',
   GCP_CLIENT_EMAIL: 'relayer@project.iam.gserviceaccount.com',
   TURNKEY_API_PRIVATE_KEY: '01'.repeat(32),
+  AZURE_TENANT_ID: '11111111-2222-3333-4444-555555555555',
+  AZURE_CLIENT_ID: '66666666-7777-8888-9999-000000000000',
+  AZURE_CLIENT_SECRET: 'client-secret',
 };
 const unusedNetwork = { 'unused.json': { networks: [{ ...evmNetwork, network: 'unused' }] } };
 

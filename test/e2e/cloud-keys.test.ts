@@ -7,6 +7,7 @@ import { addressFromPublicKey } from '../../src/chains/stellar/address.js';
 import type { Curve } from '../../src/core/ports/signer.js';
 import { rest } from '../support/callers.js';
 import { addAwsKey, awsVariablesOf, startFakeAwsKms, useAwsEnvironment } from '../support/fake-aws-kms.js';
+import { addAzureKey, azureVariablesOf, startFakeAzure } from '../support/fake-azure.js';
 import { addGoogleKey, startFakeGoogleKms } from '../support/fake-google-kms.js';
 import type { FakeKey } from '../support/fake-provider.js';
 import { addTurnkeyKey, startFakeTurnkey } from '../support/fake-turnkey.js';
@@ -25,6 +26,8 @@ interface CloudKey {
   /** As `POST /signers` takes it. */
   readonly bare: object;
   readonly secrets: readonly string[];
+  /** Environment variables of the service. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const clouds: Readonly<
@@ -58,6 +61,27 @@ const clouds: Readonly<
       };
     },
   },
+  azure_key_vault: {
+    curves: ['secp256k1'],
+    async add(_, test) {
+      const azure = await startFakeAzure(test);
+      const { key } = addAzureKey(azure, 'relayer');
+      const ids = { tenant_id: azure.tenantId, client_id: azure.clientId };
+      const place = { vault_url: azure.url, key_name: 'relayer' };
+      const references = Object.entries({ ...ids, client_secret: azure.clientSecret }).map(([name, value]) => [
+        name,
+        { type: 'plain', value },
+      ]);
+      return {
+        key,
+        config: { ...place, ...Object.fromEntries(references), key_version: null },
+        shown: { ...ids, ...place },
+        bare: { ...place, ...ids, client_secret: azure.clientSecret },
+        secrets: [azure.clientSecret],
+        env: azureVariablesOf(azure),
+      };
+    },
+  },
   turnkey: {
     curves: ['secp256k1', 'ed25519'],
     async add(curve, test) {
@@ -88,14 +112,14 @@ describe('keys in clouds in the service', () => {
   for (const [type, { curves, add }] of Object.entries(clouds))
     for (const curve of curves)
       it(`${type}: a relayer has the account of its ${curve} key; the signer is shown without credentials, and created over the API`, async (test) => {
-        const { key, config, shown, bare, secrets } = await add(curve, test);
+        const { key, config, shown, bare, secrets, env = {} } = await add(curve, test);
         const home =
           curve === 'secp256k1'
             ? await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' })
             : await createEd25519Home({ network: 'stellar', rpcUrls: ['http://127.0.0.1:9'], networkFields: { passphrase: 'Local' } });
         test.after(() => home.remove());
         await useSigner(home, type, config);
-        const service = await startServiceHere(home);
+        const service = await startServiceHere({ ...home, env: { ...home.env, ...env } });
         test.after(() => service.stop());
         const { address, shown: identity } = identityOf(key);
         assert.equal((await rest(service.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);

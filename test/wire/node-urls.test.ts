@@ -58,6 +58,11 @@ const hostedKeys: readonly {
       public_key: '02'.repeat(32),
     }),
   },
+  {
+    type: 'azure_key_vault',
+    field: 'vault_url',
+    configOf: (url) => ({ tenant_id: 't', client_id: 'c', client_secret: 's', vault_url: url, key_name: 'k' }),
+  },
   { type: 'google_cloud_kms', field: 'endpoint', configOf: (url) => ({ ...googleKey({}), endpoint: url }) },
   { type: 'google_cloud_kms', field: 'service_account.token_uri', configOf: (url) => googleKey({ token_uri: url }) },
 ];

@@ -29,6 +29,9 @@ const key = { key_ring_id: 'ring', key_id: 'key' };
 const google = { service_account: account, key, endpoint: away };
 const aws = { region: 'eu-central-1', key_id: 'alias/relayer' };
 
+const azure = { tenant_id: 'tenant', client_id: 'client', client_secret: 'hunter2', vault_url: away, key_name: 'key' };
+const machine = { auth_type: 'managed_identity', vault_url: away, key_name: 'key' };
+
 const wrong: readonly (readonly [type: string, config: Config, field: string, words: RegExp])[] = [
   ...['eu central', 'eu-central-1.evil.example', 'EU-CENTRAL-1', '@', 'x/..', 'ü', 'a'.repeat(64)].map(
     (region) => ['aws_kms', { ...aws, region }, 'region', /must be 1 to 63 characters from a-z, 0-9 and -/] as const,
@@ -76,6 +79,27 @@ const wrong: readonly (readonly [type: string, config: Config, field: string, wo
     'service_account.universe_domain',
     /must be a domain/,
   ],
+  ['azure_key_vault', { ...azure, vault_url: 'https://a.vault.azure.net/keys?x' }, 'vault_url', /must have no user name, password, query/],
+  ['azure_key_vault', { ...azure, key_name: 'a/../b' }, 'key_name', /must be 1 to 127 characters/],
+  ['azure_key_vault', { ...azure, key_version: '1/sign' }, 'key_version', /must be 1 to 64 characters/],
+  ['azure_key_vault', { ...azure, tenant_id: 'a/b' }, 'tenant_id', /must be the id or a domain of a tenant/],
+  ['azure_key_vault', { ...azure, client_id: 'a b' }, 'client_id', /must be the id of an application/],
+  ['azure_key_vault', { ...azure, client_secret: '' }, 'client_secret', /is required if auth_type is client_secret/],
+  ['azure_key_vault', { ...azure, tenant_id: '' }, 'tenant_id', /is required if auth_type is client_secret/],
+  // The token of the machine, and files of the service, are not for the callers of the API.
+  [
+    'azure_key_vault',
+    { ...machine, vault_url: 'https://evil.example' },
+    'vault_url',
+    /must be a vault of Azure, or of a signer of the conf/,
+  ],
+  ['azure_key_vault', { ...machine, vault_url: 'https://a.vault.azure.net.evil.example' }, 'vault_url', /must be a vault of Azure/],
+  [
+    'azure_key_vault',
+    { ...azure, federated_token_file: '/etc/passwd' },
+    'federated_token_file',
+    /must be the file of AZURE_FEDERATED_TOKEN_F/,
+  ],
 ];
 
 describe('CreateSigner: values that cannot be right', () => {
@@ -118,7 +142,8 @@ function valueAt(config: Config, path: string): JsonValue | undefined {
   return value;
 }
 
-/** The definitions have another name for `namespace` only. */
-function protoForm({ namespace, ...config }: Config): Config {
-  return namespace === undefined ? config : { ...config, vault_namespace: namespace };
+/** The definitions have another name for `namespace`, and RPC for enums. */
+function protoForm({ namespace, auth_type, ...config }: Config): Config {
+  const named = namespace === undefined ? config : { ...config, vault_namespace: namespace };
+  return auth_type === undefined ? named : { ...named, auth_type: `AZURE_AUTH_TYPE_${String(auth_type).toUpperCase()}` };
 }

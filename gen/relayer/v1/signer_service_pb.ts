@@ -4,8 +4,8 @@
 // @generated from file relayer/v1/signer_service.proto (package relayer.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import { file_relayer_rest_v1_options } from "../rest/v1/options_pb.js";
 import type { Pagination, ResponseMetadata } from "./common_pb.js";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxIpgDCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAEisKB2F3c19rbXMYBSABKAsyGC5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckgAEjwKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyIC5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVySAASLAoHdHVybmtleRgIIAEoCzIZLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIscBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJQg4KDF9ldm1fYWRkcmVzc0ISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLcAQoSVmF1bHRUcmFuc2l0U2lnbmVyEhcKCnB1YmxpY19rZXkYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEi0KD3ZhdWx0X25hbWVzcGFjZRgDIAEoCUIP0vMYCzIJbmFtZXNwYWNlSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQigQIKDFBrY3MxMVNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARITCgttb2R1bGVfcGF0aBgDIAEoCRIYCgt0b2tlbl9sYWJlbBgEIAEoCUgCiAEBEhEKBHNsb3QYBSABKA1IA4gBARIWCglrZXlfbGFiZWwYBiABKAlIBIgBARITCgZrZXlfaWQYByABKAlIBYgBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCKAAQoMQXdzS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEg4KBnJlZ2lvbhgDIAEoCRIOCgZrZXlfaWQYBCABKAlCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5IsIBCg1UdXJua2V5U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESEgoKcHVibGljX2tleRgCIAEoCRIZCgxhcGlfYmFzZV91cmwYAyABKAlIAYgBARIWCg5hcGlfcHVibGljX2tleRgEIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBSABKAkSFgoOcHJpdmF0ZV9rZXlfaWQYBiABKAlCDgoMX2V2bV9hZGRyZXNzQg8KDV9hcGlfYmFzZV91cmwi7wEKFEdvb2dsZUNsb3VkS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEjkKD3NlcnZpY2VfYWNjb3VudBgDIAEoCzIgLnJlbGF5ZXIudjEuR29vZ2xlU2VydmljZUFjY291bnQSJgoDa2V5GAQgASgLMhkucmVsYXllci52MS5Hb29nbGVLZXlOYW1lEhUKCGVuZHBvaW50GAUgASgJSAKIAQFCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5QgsKCV9lbmRwb2ludCLSAgoUR29vZ2xlU2VydmljZUFjY291bnQSEgoKcHJvamVjdF9pZBgBIAEoCRIWCgljbGllbnRfaWQYAiABKAlIAIgBARIVCghhdXRoX3VyaRgDIAEoCUgBiAEBEhYKCXRva2VuX3VyaRgEIAEoCUgCiAEBEigKG2F1dGhfcHJvdmlkZXJfeDUwOV9jZXJ0X3VybBgFIAEoCUgDiAEBEiEKFGNsaWVudF94NTA5X2NlcnRfdXJsGAYgASgJSASIAQESHAoPdW5pdmVyc2VfZG9tYWluGAcgASgJSAWIAQFCDAoKX2NsaWVudF9pZEILCglfYXV0aF91cmlCDAoKX3Rva2VuX3VyaUIeChxfYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsQhcKFV9jbGllbnRfeDUwOV9jZXJ0X3VybEISChBfdW5pdmVyc2VfZG9tYWluIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyKoBAoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIuCgV2YXVsdBgDIAEoCzIdLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJDb25maWdIABI9Cg12YXVsdF90cmFuc2l0GAQgASgLMiQucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJDb25maWdIABIwCgZwa2NzMTEYCiABKAsyHi5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckNvbmZpZ0gAEjEKB2F3c19rbXMYBSABKAsyHi5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckNvbmZpZ0gAEkIKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyJi5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVyQ29uZmlnSAASMgoHdHVybmtleRgIIAEoCzIfLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2UiqgIKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIlCghrZXlfbmFtZRgEIAEoCUIT0vMYD1ABqgEKdmF1bHRfcGF0aBI/Cg92YXVsdF9uYW1lc3BhY2UYBSABKAlCIdLzGB0yCW5hbWVzcGFjZaoBD3ZhdWx0X25hbWVzcGFjZUgAiAEBEisKC21vdW50X3BvaW50GAYgASgJQhHS8xgNqgEKdmF1bHRfcGF0aEgBiAEBQhIKEF92YXVsdF9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ItoCChhWYXVsdFRyYW5zaXRTaWduZXJDb25maWcSIgoHYWRkcmVzcxgBIAEoCUIR0vMYDVABqgEIaHR0cF91cmwSGgoHcm9sZV9pZBgCIAEoCUIJgAEB0vMYAlABEhwKCXNlY3JldF9pZBgDIAEoCUIJgAEB0vMYAlABEiUKCGtleV9uYW1lGAQgASgJQhPS8xgPUAGqAQp2YXVsdF9wYXRoEj8KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIh0vMYHTIJbmFtZXNwYWNlqgEPdmF1bHRfbmFtZXNwYWNlSACIAQESKwoLbW91bnRfcG9pbnQYBiABKAlCEdLzGA2qAQp2YXVsdF9wYXRoSAGIAQESJwoGcHVia2V5GAcgASgJQhfS8xgTUAGqAQ5lZDI1NTE5X2Jhc2U2NEISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLmAQoSUGtjczExU2lnbmVyQ29uZmlnEhsKC21vZHVsZV9wYXRoGAEgASgJQgbS8xgCUAESGAoLdG9rZW5fbGFiZWwYAiABKAlIAIgBARIRCgRzbG90GAMgASgNSAGIAQESFgoJa2V5X2xhYmVsGAQgASgJSAKIAQESJAoGa2V5X2lkGAUgASgJQg/S8xgLqgEIaGV4X2RhdGFIA4gBARIWCgNwaW4YBiABKAlCCYABAdLzGAJQAUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkImAKEkF3c0ttc1NpZ25lckNvbmZpZxIlCgZyZWdpb24YASABKAlCFdLzGBFQAaoBDGNsb3VkX3JlZ2lvbhIjCgZrZXlfaWQYAiABKAlCE9LzGA9QAaoBCmF3c19rZXlfaWQiqAIKE1R1cm5rZXlTaWduZXJDb25maWcSMAoOYXBpX3B1YmxpY19rZXkYASABKAlCGNLzGBRQAaoBD3AyNTZfcHVibGljX2tleRI0Cg9hcGlfcHJpdmF0ZV9rZXkYAiABKAlCG4ABAdLzGBRQAaoBD3ByaXZhdGVfa2V5X2hleBIfCg9vcmdhbml6YXRpb25faWQYAyABKAlCBtLzGAJQARIeCg5wcml2YXRlX2tleV9pZBgEIAEoCUIG0vMYAlABEisKCnB1YmxpY19rZXkYBSABKAlCF9LzGBNQAaoBDnB1YmxpY19rZXlfaGV4EioKDGFwaV9iYXNlX3VybBgGIAEoCUIP0vMYC6oBCGh0dHBfdXJsSACIAQFCDwoNX2FwaV9iYXNlX3VybCLHAQoaR29vZ2xlQ2xvdWRLbXNTaWduZXJDb25maWcSRAoPc2VydmljZV9hY2NvdW50GAEgASgLMiMucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudEtleUIG0vMYAlABEi4KA2tleRgCIAEoCzIZLnJlbGF5ZXIudjEuR29vZ2xlS2V5TmFtZUIG0vMYAlABEiYKCGVuZHBvaW50GAMgASgJQg/S8xgLqgEIaHR0cF91cmxIAIgBAUILCglfZW5kcG9pbnQi8gMKF0dvb2dsZVNlcnZpY2VBY2NvdW50S2V5EisKCnByb2plY3RfaWQYASABKAlCF9LzGBNQAaoBDmdvb2dsZV9wcm9qZWN0EiEKDnByaXZhdGVfa2V5X2lkGAIgASgJQgmAAQHS8xgCUAESHgoLcHJpdmF0ZV9rZXkYAyABKAlCCYABAdLzGAJQARIfCgxjbGllbnRfZW1haWwYBCABKAlCCYABAdLzGAJQARIWCgljbGllbnRfaWQYBSABKAlIAIgBARIVCghhdXRoX3VyaRgGIAEoCUgBiAEBEicKCXRva2VuX3VyaRgHIAEoCUIP0vMYC6oBCGh0dHBfdXJsSAKIAQESKAobYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsGAggASgJSAOIAQESIQoUY2xpZW50X3g1MDlfY2VydF91cmwYCSABKAlIBIgBARIrCg91bml2ZXJzZV9kb21haW4YCiABKAlCDdLzGAmqAQZkb21haW5IBYgBAUIMCgpfY2xpZW50X2lkQgsKCV9hdXRoX3VyaUIMCgpfdG9rZW5fdXJpQh4KHF9hdXRoX3Byb3ZpZGVyX3g1MDlfY2VydF91cmxCFwoVX2NsaWVudF94NTA5X2NlcnRfdXJsQhIKEF91bml2ZXJzZV9kb21haW4i0wEKDUdvb2dsZUtleU5hbWUSKgoIbG9jYXRpb24YASABKAlCE9LzGA+qAQxjbG91ZF9yZWdpb25IAIgBARItCgtrZXlfcmluZ19pZBgCIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEigKBmtleV9pZBgDIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEiAKC2tleV92ZXJzaW9uGAQgASgNQgbS8xgCOAFIAYgBAUILCglfbG9jYXRpb25CDgoMX2tleV92ZXJzaW9uImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiYKEVRlc3RTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJsChJUZXN0U2lnbmVyUmVzcG9uc2USJgoGcmVzdWx0GAEgASgLMhYucmVsYXllci52MS5TaWduZXJUZXN0Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhInQKClNpZ25lclRlc3QSGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIXCgpwdWJsaWNfa2V5GAIgASgJSAGIAQESFAoMbWlsbGlzZWNvbmRzGAMgASgNQg4KDF9ldm1fYWRkcmVzc0INCgtfcHVibGljX2tleTLNBQoNU2lnbmVyU2VydmljZRKfAQoMQ3JlYXRlU2lnbmVyEh8ucmVsYXllci52MS5DcmVhdGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5DcmVhdGVTaWduZXJSZXNwb25zZSJMyvMYJggHGMkBMAFCCUlEX0VYSVNUU0ISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwIcOgEqYgZzaWduZXIiDy9hcGkvdjEvc2lnbmVycxJ+CglHZXRTaWduZXISHC5yZWxheWVyLnYxLkdldFNpZ25lclJlcXVlc3QaHS5yZWxheWVyLnYxLkdldFNpZ25lclJlc3BvbnNlIjSQAgHK8xgCCAeC0+STAiViBnNpZ25lchIbL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9EnkKC0xpc3RTaWduZXJzEh4ucmVsYXllci52MS5MaXN0U2lnbmVyc1JlcXVlc3QaHy5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVzcG9uc2UiKZACAcrzGAIIB4LT5JMCGmIHc2lnbmVycxIPL2FwaS92MS9zaWduZXJzEoQBCgxEZWxldGVTaWduZXISHy5yZWxheWVyLnYxLkRlbGV0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkRlbGV0ZVNpZ25lclJlc3BvbnNlIjHK8xgKCAdCBklOX1VTRYLT5JMCHSobL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9EpcBCgpUZXN0U2lnbmVyEh0ucmVsYXllci52MS5UZXN0U2lnbmVyUmVxdWVzdBoeLnJlbGF5ZXIudjEuVGVzdFNpZ25lclJlc3BvbnNlIkrK8xgWCAdCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCKmIGcmVzdWx0IiAvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0vdGVzdEKJAQoOY29tLnJlbGF5ZXIudjFCElNpZ25lclNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxItQDCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAEisKB2F3c19rbXMYBSABKAsyGC5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckgAEjwKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyIC5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVySAASOgoPYXp1cmVfa2V5X3ZhdWx0GAcgASgLMh8ucmVsYXllci52MS5BenVyZUtleVZhdWx0U2lnbmVySAASLAoHdHVybmtleRgIIAEoCzIZLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIscBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJQg4KDF9ldm1fYWRkcmVzc0ISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLcAQoSVmF1bHRUcmFuc2l0U2lnbmVyEhcKCnB1YmxpY19rZXkYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEi0KD3ZhdWx0X25hbWVzcGFjZRgDIAEoCUIP0vMYCzIJbmFtZXNwYWNlSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQigQIKDFBrY3MxMVNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARITCgttb2R1bGVfcGF0aBgDIAEoCRIYCgt0b2tlbl9sYWJlbBgEIAEoCUgCiAEBEhEKBHNsb3QYBSABKA1IA4gBARIWCglrZXlfbGFiZWwYBiABKAlIBIgBARITCgZrZXlfaWQYByABKAlIBYgBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCKAAQoMQXdzS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEg4KBnJlZ2lvbhgDIAEoCRIOCgZrZXlfaWQYBCABKAlCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5IsIBCg1UdXJua2V5U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESEgoKcHVibGljX2tleRgCIAEoCRIZCgxhcGlfYmFzZV91cmwYAyABKAlIAYgBARIWCg5hcGlfcHVibGljX2tleRgEIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBSABKAkSFgoOcHJpdmF0ZV9rZXlfaWQYBiABKAlCDgoMX2V2bV9hZGRyZXNzQg8KDV9hcGlfYmFzZV91cmwi7wEKFEdvb2dsZUNsb3VkS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEjkKD3NlcnZpY2VfYWNjb3VudBgDIAEoCzIgLnJlbGF5ZXIudjEuR29vZ2xlU2VydmljZUFjY291bnQSJgoDa2V5GAQgASgLMhkucmVsYXllci52MS5Hb29nbGVLZXlOYW1lEhUKCGVuZHBvaW50GAUgASgJSAKIAQFCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5QgsKCV9lbmRwb2ludCLSAgoUR29vZ2xlU2VydmljZUFjY291bnQSEgoKcHJvamVjdF9pZBgBIAEoCRIWCgljbGllbnRfaWQYAiABKAlIAIgBARIVCghhdXRoX3VyaRgDIAEoCUgBiAEBEhYKCXRva2VuX3VyaRgEIAEoCUgCiAEBEigKG2F1dGhfcHJvdmlkZXJfeDUwOV9jZXJ0X3VybBgFIAEoCUgDiAEBEiEKFGNsaWVudF94NTA5X2NlcnRfdXJsGAYgASgJSASIAQESHAoPdW5pdmVyc2VfZG9tYWluGAcgASgJSAWIAQFCDAoKX2NsaWVudF9pZEILCglfYXV0aF91cmlCDAoKX3Rva2VuX3VyaUIeChxfYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsQhcKFV9jbGllbnRfeDUwOV9jZXJ0X3VybEISChBfdW5pdmVyc2VfZG9tYWluIogCChNBenVyZUtleVZhdWx0U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESLAoJYXV0aF90eXBlGAIgASgOMhkucmVsYXllci52MS5BenVyZUF1dGhUeXBlEhYKCXRlbmFudF9pZBgDIAEoCUgBiAEBEhYKCWNsaWVudF9pZBgEIAEoCUgCiAEBEhEKCXZhdWx0X3VybBgFIAEoCRIQCghrZXlfbmFtZRgGIAEoCRIYCgtrZXlfdmVyc2lvbhgHIAEoCUgDiAEBQg4KDF9ldm1fYWRkcmVzc0IMCgpfdGVuYW50X2lkQgwKCl9jbGllbnRfaWRCDgoMX2tleV92ZXJzaW9uIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyLqBAoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIuCgV2YXVsdBgDIAEoCzIdLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJDb25maWdIABI9Cg12YXVsdF90cmFuc2l0GAQgASgLMiQucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJDb25maWdIABIwCgZwa2NzMTEYCiABKAsyHi5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckNvbmZpZ0gAEjEKB2F3c19rbXMYBSABKAsyHi5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckNvbmZpZ0gAEkIKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyJi5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVyQ29uZmlnSAASQAoPYXp1cmVfa2V5X3ZhdWx0GAcgASgLMiUucmVsYXllci52MS5BenVyZUtleVZhdWx0U2lnbmVyQ29uZmlnSAASMgoHdHVybmtleRgIIAEoCzIfLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2UiqgIKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIlCghrZXlfbmFtZRgEIAEoCUIT0vMYD1ABqgEKdmF1bHRfcGF0aBI/Cg92YXVsdF9uYW1lc3BhY2UYBSABKAlCIdLzGB0yCW5hbWVzcGFjZaoBD3ZhdWx0X25hbWVzcGFjZUgAiAEBEisKC21vdW50X3BvaW50GAYgASgJQhHS8xgNqgEKdmF1bHRfcGF0aEgBiAEBQhIKEF92YXVsdF9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ItoCChhWYXVsdFRyYW5zaXRTaWduZXJDb25maWcSIgoHYWRkcmVzcxgBIAEoCUIR0vMYDVABqgEIaHR0cF91cmwSGgoHcm9sZV9pZBgCIAEoCUIJgAEB0vMYAlABEhwKCXNlY3JldF9pZBgDIAEoCUIJgAEB0vMYAlABEiUKCGtleV9uYW1lGAQgASgJQhPS8xgPUAGqAQp2YXVsdF9wYXRoEj8KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIh0vMYHTIJbmFtZXNwYWNlqgEPdmF1bHRfbmFtZXNwYWNlSACIAQESKwoLbW91bnRfcG9pbnQYBiABKAlCEdLzGA2qAQp2YXVsdF9wYXRoSAGIAQESJwoGcHVia2V5GAcgASgJQhfS8xgTUAGqAQ5lZDI1NTE5X2Jhc2U2NEISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLmAQoSUGtjczExU2lnbmVyQ29uZmlnEhsKC21vZHVsZV9wYXRoGAEgASgJQgbS8xgCUAESGAoLdG9rZW5fbGFiZWwYAiABKAlIAIgBARIRCgRzbG90GAMgASgNSAGIAQESFgoJa2V5X2xhYmVsGAQgASgJSAKIAQESJAoGa2V5X2lkGAUgASgJQg/S8xgLqgEIaGV4X2RhdGFIA4gBARIWCgNwaW4YBiABKAlCCYABAdLzGAJQAUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkImAKEkF3c0ttc1NpZ25lckNvbmZpZxIlCgZyZWdpb24YASABKAlCFdLzGBFQAaoBDGNsb3VkX3JlZ2lvbhIjCgZrZXlfaWQYAiABKAlCE9LzGA9QAaoBCmF3c19rZXlfaWQiqAIKE1R1cm5rZXlTaWduZXJDb25maWcSMAoOYXBpX3B1YmxpY19rZXkYASABKAlCGNLzGBRQAaoBD3AyNTZfcHVibGljX2tleRI0Cg9hcGlfcHJpdmF0ZV9rZXkYAiABKAlCG4ABAdLzGBRQAaoBD3ByaXZhdGVfa2V5X2hleBIfCg9vcmdhbml6YXRpb25faWQYAyABKAlCBtLzGAJQARIeCg5wcml2YXRlX2tleV9pZBgEIAEoCUIG0vMYAlABEisKCnB1YmxpY19rZXkYBSABKAlCF9LzGBNQAaoBDnB1YmxpY19rZXlfaGV4EioKDGFwaV9iYXNlX3VybBgGIAEoCUIP0vMYC6oBCGh0dHBfdXJsSACIAQFCDwoNX2FwaV9iYXNlX3VybCLHAQoaR29vZ2xlQ2xvdWRLbXNTaWduZXJDb25maWcSRAoPc2VydmljZV9hY2NvdW50GAEgASgLMiMucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudEtleUIG0vMYAlABEi4KA2tleRgCIAEoCzIZLnJlbGF5ZXIudjEuR29vZ2xlS2V5TmFtZUIG0vMYAlABEiYKCGVuZHBvaW50GAMgASgJQg/S8xgLqgEIaHR0cF91cmxIAIgBAUILCglfZW5kcG9pbnQi8gMKF0dvb2dsZVNlcnZpY2VBY2NvdW50S2V5EisKCnByb2plY3RfaWQYASABKAlCF9LzGBNQAaoBDmdvb2dsZV9wcm9qZWN0EiEKDnByaXZhdGVfa2V5X2lkGAIgASgJQgmAAQHS8xgCUAESHgoLcHJpdmF0ZV9rZXkYAyABKAlCCYABAdLzGAJQARIfCgxjbGllbnRfZW1haWwYBCABKAlCCYABAdLzGAJQARIWCgljbGllbnRfaWQYBSABKAlIAIgBARIVCghhdXRoX3VyaRgGIAEoCUgBiAEBEicKCXRva2VuX3VyaRgHIAEoCUIP0vMYC6oBCGh0dHBfdXJsSAKIAQESKAobYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsGAggASgJSAOIAQESIQoUY2xpZW50X3g1MDlfY2VydF91cmwYCSABKAlIBIgBARIrCg91bml2ZXJzZV9kb21haW4YCiABKAlCDdLzGAmqAQZkb21haW5IBYgBAUIMCgpfY2xpZW50X2lkQgsKCV9hdXRoX3VyaUIMCgpfdG9rZW5fdXJpQh4KHF9hdXRoX3Byb3ZpZGVyX3g1MDlfY2VydF91cmxCFwoVX2NsaWVudF94NTA5X2NlcnRfdXJsQhIKEF91bml2ZXJzZV9kb21haW4i0wEKDUdvb2dsZUtleU5hbWUSKgoIbG9jYXRpb24YASABKAlCE9LzGA+qAQxjbG91ZF9yZWdpb25IAIgBARItCgtrZXlfcmluZ19pZBgCIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEigKBmtleV9pZBgDIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEiAKC2tleV92ZXJzaW9uGAQgASgNQgbS8xgCOAFIAYgBAUILCglfbG9jYXRpb25CDgoMX2tleV92ZXJzaW9uIssDChlBenVyZUtleVZhdWx0U2lnbmVyQ29uZmlnEiwKCWF1dGhfdHlwZRgBIAEoDjIZLnJlbGF5ZXIudjEuQXp1cmVBdXRoVHlwZRIrCgl0ZW5hbnRfaWQYAiABKAlCE9LzGA+qAQxhenVyZV90ZW5hbnRIAIgBARIuCgljbGllbnRfaWQYAyABKAlCFtLzGBKqAQ9henVyZV9jbGllbnRfaWRIAYgBARIfCg1jbGllbnRfc2VjcmV0GAQgASgJQgOAAQFIAogBARImChRmZWRlcmF0ZWRfdG9rZW5fZmlsZRgFIAEoCUIDgAEBSAOIAQESJAoJdmF1bHRfdXJsGAYgASgJQhHS8xgNUAGqAQhodHRwX3VybBIpCghrZXlfbmFtZRgHIAEoCUIX0vMYE1ABqgEOYXp1cmVfa2V5X25hbWUSMgoLa2V5X3ZlcnNpb24YCCABKAlCGNLzGBSqARFhenVyZV9rZXlfdmVyc2lvbkgEiAEBQgwKCl90ZW5hbnRfaWRCDAoKX2NsaWVudF9pZEIQCg5fY2xpZW50X3NlY3JldEIXChVfZmVkZXJhdGVkX3Rva2VuX2ZpbGVCDgoMX2tleV92ZXJzaW9uImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiYKEVRlc3RTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJsChJUZXN0U2lnbmVyUmVzcG9uc2USJgoGcmVzdWx0GAEgASgLMhYucmVsYXllci52MS5TaWduZXJUZXN0Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhInQKClNpZ25lclRlc3QSGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIXCgpwdWJsaWNfa2V5GAIgASgJSAGIAQESFAoMbWlsbGlzZWNvbmRzGAMgASgNQg4KDF9ldm1fYWRkcmVzc0INCgtfcHVibGljX2tleSrgAQoNQXp1cmVBdXRoVHlwZRIfChtBWlVSRV9BVVRIX1RZUEVfVU5TUEVDSUZJRUQQABI0Ch1BWlVSRV9BVVRIX1RZUEVfQ0xJRU5UX1NFQ1JFVBABGhHi8xgNY2xpZW50X3NlY3JldBI6CiBBWlVSRV9BVVRIX1RZUEVfTUFOQUdFRF9JREVOVElUWRACGhTi8xgQbWFuYWdlZF9pZGVudGl0eRI8CiFBWlVSRV9BVVRIX1RZUEVfV09SS0xPQURfSURFTlRJVFkQAxoV4vMYEXdvcmtsb2FkX2lkZW50aXR5Ms0FCg1TaWduZXJTZXJ2aWNlEp8BCgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIkzK8xgmCAcYyQEwAUIJSURfRVhJU1RTQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAhw6ASpiBnNpZ25lciIPL2FwaS92MS9zaWduZXJzEn4KCUdldFNpZ25lchIcLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVzcG9uc2UiNJACAcrzGAIIB4LT5JMCJWIGc2lnbmVyEhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SeQoLTGlzdFNpZ25lcnMSHi5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVxdWVzdBofLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXNwb25zZSIpkAIByvMYAggHgtPkkwIaYgdzaWduZXJzEg8vYXBpL3YxL3NpZ25lcnMShAEKDERlbGV0ZVNpZ25lchIfLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVzcG9uc2UiMcrzGAoIB0IGSU5fVVNFgtPkkwIdKhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SlwEKClRlc3RTaWduZXISHS5yZWxheWVyLnYxLlRlc3RTaWduZXJSZXF1ZXN0Gh4ucmVsYXllci52MS5UZXN0U2lnbmVyUmVzcG9uc2UiSsrzGBYIB0ISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwIqYgZyZXN1bHQiIC9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfS90ZXN0QokBCg5jb20ucmVsYXllci52MUISU2lnbmVyU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -84,6 +84,14 @@ export type Signer = Message<"relayer.v1.Signer"> & {
      */
     value: GoogleCloudKmsSigner;
     case: "googleCloudKms";
+  } | {
+    /**
+     * A key of Azure Key Vault.
+     *
+     * @generated from field: relayer.v1.AzureKeyVaultSigner azure_key_vault = 7;
+     */
+    value: AzureKeyVaultSigner;
+    case: "azureKeyVault";
   } | {
     /**
      * A key of Turnkey.
@@ -481,6 +489,69 @@ export const GoogleServiceAccountSchema: GenMessage<GoogleServiceAccount> = /*@_
   messageDesc(file_relayer_v1_signer_service, 7);
 
 /**
+ * A key of Azure Key Vault.
+ *
+ * @generated from message relayer.v1.AzureKeyVaultSigner
+ */
+export type AzureKeyVaultSigner = Message<"relayer.v1.AzureKeyVaultSigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * How the service signs in. Absent: `client_secret`.
+   *
+   * @generated from field: relayer.v1.AzureAuthType auth_type = 2;
+   */
+  authType: AzureAuthType;
+
+  /**
+   * The id of the tenant.
+   *
+   * @generated from field: optional string tenant_id = 3;
+   */
+  tenantId?: string | undefined;
+
+  /**
+   * The id of the application, or of a user-assigned managed identity.
+   *
+   * @generated from field: optional string client_id = 4;
+   */
+  clientId?: string | undefined;
+
+  /**
+   * The URL of the vault.
+   *
+   * @generated from field: string vault_url = 5;
+   */
+  vaultUrl: string;
+
+  /**
+   * The name of the key.
+   *
+   * @generated from field: string key_name = 6;
+   */
+  keyName: string;
+
+  /**
+   * The version of the key. Absent: the one that was the newest when the service opened the key.
+   *
+   * @generated from field: optional string key_version = 7;
+   */
+  keyVersion?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.AzureKeyVaultSigner.
+ * Use `create(AzureKeyVaultSignerSchema)` to create a new message.
+ */
+export const AzureKeyVaultSignerSchema: GenMessage<AzureKeyVaultSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 8);
+
+/**
  * The public part of a key that the service itself stores.
  *
  * @generated from message relayer.v1.LocalSigner
@@ -500,7 +571,7 @@ export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
  * Use `create(LocalSignerSchema)` to create a new message.
  */
 export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 8);
+  messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
  * A signer to create. In REST: `type` names the case and `config` is its content.
@@ -570,6 +641,14 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
     case: "googleCloudKms";
   } | {
     /**
+     * A key of Azure Key Vault. EVM networks only, since Azure has no ed25519 keys.
+     *
+     * @generated from field: relayer.v1.AzureKeyVaultSignerConfig azure_key_vault = 7;
+     */
+    value: AzureKeyVaultSignerConfig;
+    case: "azureKeyVault";
+  } | {
+    /**
      * A key of Turnkey: secp256k1 for EVM networks, ed25519 for Stellar and Solana.
      *
      * @generated from field: relayer.v1.TurnkeySignerConfig turnkey = 8;
@@ -593,7 +672,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
  * Use `create(CreateSignerRequestSchema)` to create a new message.
  */
 export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 9);
+  messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
  * A key that the service itself stores.
@@ -637,7 +716,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
  * Use `create(LocalSignerConfigSchema)` to create a new message.
  */
 export const LocalSignerConfigSchema: GenMessage<LocalSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 10);
+  messageDesc(file_relayer_v1_signer_service, 11);
 
 /**
  * A key in the KV secrets engine (version 2) of HashiCorp Vault. The service reads the secret when it starts, and signs with the key itself.
@@ -693,7 +772,7 @@ export type VaultSignerConfig = Message<"relayer.v1.VaultSignerConfig"> & {
  * Use `create(VaultSignerConfigSchema)` to create a new message.
  */
 export const VaultSignerConfigSchema: GenMessage<VaultSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 11);
+  messageDesc(file_relayer_v1_signer_service, 12);
 
 /**
  * An ed25519 key of the Transit secrets engine of HashiCorp Vault, which signs.
@@ -756,7 +835,7 @@ export type VaultTransitSignerConfig = Message<"relayer.v1.VaultTransitSignerCon
  * Use `create(VaultTransitSignerConfigSchema)` to create a new message.
  */
 export const VaultTransitSignerConfigSchema: GenMessage<VaultTransitSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 12);
+  messageDesc(file_relayer_v1_signer_service, 13);
 
 /**
  * A key in an HSM, by PKCS #11. The token must show the public key, with the label or id of the private key.
@@ -812,7 +891,7 @@ export type Pkcs11SignerConfig = Message<"relayer.v1.Pkcs11SignerConfig"> & {
  * Use `create(Pkcs11SignerConfigSchema)` to create a new message.
  */
 export const Pkcs11SignerConfigSchema: GenMessage<Pkcs11SignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 13);
+  messageDesc(file_relayer_v1_signer_service, 14);
 
 /**
  * A key of AWS KMS. The service finds its AWS credentials as every AWS tool does: in the environment, a shared file, a web identity, a container or an instance.
@@ -840,7 +919,7 @@ export type AwsKmsSignerConfig = Message<"relayer.v1.AwsKmsSignerConfig"> & {
  * Use `create(AwsKmsSignerConfigSchema)` to create a new message.
  */
 export const AwsKmsSignerConfigSchema: GenMessage<AwsKmsSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 14);
+  messageDesc(file_relayer_v1_signer_service, 15);
 
 /**
  * A key of Turnkey. The service proves by one signature when it opens the key that `public_key` is right.
@@ -896,7 +975,7 @@ export type TurnkeySignerConfig = Message<"relayer.v1.TurnkeySignerConfig"> & {
  * Use `create(TurnkeySignerConfigSchema)` to create a new message.
  */
 export const TurnkeySignerConfigSchema: GenMessage<TurnkeySignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 15);
+  messageDesc(file_relayer_v1_signer_service, 16);
 
 /**
  * A key of Google Cloud KMS.
@@ -931,7 +1010,7 @@ export type GoogleCloudKmsSignerConfig = Message<"relayer.v1.GoogleCloudKmsSigne
  * Use `create(GoogleCloudKmsSignerConfigSchema)` to create a new message.
  */
 export const GoogleCloudKmsSignerConfigSchema: GenMessage<GoogleCloudKmsSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 16);
+  messageDesc(file_relayer_v1_signer_service, 17);
 
 /**
  * The content of the key file of a service account.
@@ -1015,7 +1094,7 @@ export type GoogleServiceAccountKey = Message<"relayer.v1.GoogleServiceAccountKe
  * Use `create(GoogleServiceAccountKeySchema)` to create a new message.
  */
 export const GoogleServiceAccountKeySchema: GenMessage<GoogleServiceAccountKey> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 17);
+  messageDesc(file_relayer_v1_signer_service, 18);
 
 /**
  * The name of a key of Google Cloud KMS.
@@ -1057,7 +1136,77 @@ export type GoogleKeyName = Message<"relayer.v1.GoogleKeyName"> & {
  * Use `create(GoogleKeyNameSchema)` to create a new message.
  */
 export const GoogleKeyNameSchema: GenMessage<GoogleKeyName> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 18);
+  messageDesc(file_relayer_v1_signer_service, 19);
+
+/**
+ * A secp256k1 key of Azure Key Vault (curve P-256K).
+ *
+ * @generated from message relayer.v1.AzureKeyVaultSignerConfig
+ */
+export type AzureKeyVaultSignerConfig = Message<"relayer.v1.AzureKeyVaultSignerConfig"> & {
+  /**
+   * How the service signs in. Absent: `client_secret`.
+   *
+   * @generated from field: relayer.v1.AzureAuthType auth_type = 1;
+   */
+  authType: AzureAuthType;
+
+  /**
+   * The id of the tenant. Required, except for a managed identity.
+   *
+   * @generated from field: optional string tenant_id = 2;
+   */
+  tenantId?: string | undefined;
+
+  /**
+   * The id of the application, or of a user-assigned managed identity. Required, except for a managed identity.
+   *
+   * @generated from field: optional string client_id = 3;
+   */
+  clientId?: string | undefined;
+
+  /**
+   * The secret of the application. Required if `auth_type` is `client_secret`.
+   *
+   * @generated from field: optional string client_secret = 4;
+   */
+  clientSecret?: string | undefined;
+
+  /**
+   * The file of the token for `workload_identity`. Absent: the one that AZURE_FEDERATED_TOKEN_FILE names. Over the API only files that the configuration uses.
+   *
+   * @generated from field: optional string federated_token_file = 5;
+   */
+  federatedTokenFile?: string | undefined;
+
+  /**
+   * The URL of the vault, such as `https://name.vault.azure.net`. Required.
+   *
+   * @generated from field: string vault_url = 6;
+   */
+  vaultUrl: string;
+
+  /**
+   * The name of the key. Required.
+   *
+   * @generated from field: string key_name = 7;
+   */
+  keyName: string;
+
+  /**
+   * The version of the key. Absent: the newest.
+   *
+   * @generated from field: optional string key_version = 8;
+   */
+  keyVersion?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.AzureKeyVaultSignerConfig.
+ * Use `create(AzureKeyVaultSignerConfigSchema)` to create a new message.
+ */
+export const AzureKeyVaultSignerConfigSchema: GenMessage<AzureKeyVaultSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 20);
 
 /**
  * The created signer.
@@ -1085,7 +1234,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
  * Use `create(CreateSignerResponseSchema)` to create a new message.
  */
 export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 19);
+  messageDesc(file_relayer_v1_signer_service, 21);
 
 /**
  * Identifies a signer.
@@ -1106,7 +1255,7 @@ export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
  * Use `create(GetSignerRequestSchema)` to create a new message.
  */
 export const GetSignerRequestSchema: GenMessage<GetSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 20);
+  messageDesc(file_relayer_v1_signer_service, 22);
 
 /**
  * The signer.
@@ -1134,7 +1283,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
  * Use `create(GetSignerResponseSchema)` to create a new message.
  */
 export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 21);
+  messageDesc(file_relayer_v1_signer_service, 23);
 
 /**
  * Request for a page of signers.
@@ -1176,7 +1325,7 @@ export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
  * Use `create(ListSignersRequestSchema)` to create a new message.
  */
 export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 22);
+  messageDesc(file_relayer_v1_signer_service, 24);
 
 /**
  * A page of signers.
@@ -1218,7 +1367,7 @@ export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
  * Use `create(ListSignersResponseSchema)` to create a new message.
  */
 export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 23);
+  messageDesc(file_relayer_v1_signer_service, 25);
 
 /**
  * The signer to delete.
@@ -1239,7 +1388,7 @@ export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
  * Use `create(DeleteSignerRequestSchema)` to create a new message.
  */
 export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 24);
+  messageDesc(file_relayer_v1_signer_service, 26);
 
 /**
  * The signer is deleted.
@@ -1260,7 +1409,7 @@ export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & 
  * Use `create(DeleteSignerResponseSchema)` to create a new message.
  */
 export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 25);
+  messageDesc(file_relayer_v1_signer_service, 27);
 
 /**
  * The signer to test.
@@ -1281,7 +1430,7 @@ export type TestSignerRequest = Message<"relayer.v1.TestSignerRequest"> & {
  * Use `create(TestSignerRequestSchema)` to create a new message.
  */
 export const TestSignerRequestSchema: GenMessage<TestSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 26);
+  messageDesc(file_relayer_v1_signer_service, 28);
 
 /**
  * The signer has signed.
@@ -1309,7 +1458,7 @@ export type TestSignerResponse = Message<"relayer.v1.TestSignerResponse"> & {
  * Use `create(TestSignerResponseSchema)` to create a new message.
  */
 export const TestSignerResponseSchema: GenMessage<TestSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 27);
+  messageDesc(file_relayer_v1_signer_service, 29);
 
 /**
  * A signature that was made as a test.
@@ -1344,7 +1493,48 @@ export type SignerTest = Message<"relayer.v1.SignerTest"> & {
  * Use `create(SignerTestSchema)` to create a new message.
  */
 export const SignerTestSchema: GenMessage<SignerTest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 28);
+  messageDesc(file_relayer_v1_signer_service, 30);
+
+/**
+ * How the service signs in to Azure.
+ *
+ * @generated from enum relayer.v1.AzureAuthType
+ */
+export enum AzureAuthType {
+  /**
+   * Not set: by a client secret.
+   *
+   * @generated from enum value: AZURE_AUTH_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By the secret of an application.
+   *
+   * @generated from enum value: AZURE_AUTH_TYPE_CLIENT_SECRET = 1;
+   */
+  CLIENT_SECRET = 1,
+
+  /**
+   * As the identity of the machine or container that the service runs on.
+   *
+   * @generated from enum value: AZURE_AUTH_TYPE_MANAGED_IDENTITY = 2;
+   */
+  MANAGED_IDENTITY = 2,
+
+  /**
+   * By a token that Kubernetes writes to a file.
+   *
+   * @generated from enum value: AZURE_AUTH_TYPE_WORKLOAD_IDENTITY = 3;
+   */
+  WORKLOAD_IDENTITY = 3,
+}
+
+/**
+ * Describes the enum relayer.v1.AzureAuthType.
+ */
+export const AzureAuthTypeSchema: GenEnum<AzureAuthType> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_signer_service, 0);
 
 /**
  * Manages signers. Their secrets are encrypted at rest, and never returned or logged.

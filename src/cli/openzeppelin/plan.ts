@@ -7,11 +7,10 @@ import { configInForce } from '../../config-in-force.js';
 import { networkIdOf } from '../../core/network/networks.js';
 import { newNotification } from '../../core/notification/notifications.js';
 import type { Clock } from '../../core/ports/clock.js';
-import { noLog } from '../../core/ports/log.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change, Definition, Store } from '../../core/ports/store.js';
 import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
-import { createHostedKeys, modulesOf } from '../../open-hosted-keys.js';
+import type { HostedKeys } from '../../core/signer/signers.js';
 import { closeSigners, openAccounts } from '../../open-relayers.js';
 import { CliError } from '../cli-error.js';
 import { judgeApiKey, type NewKey } from './judge-api-key.js';
@@ -32,6 +31,7 @@ export interface ImportPlan {
 export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'> & {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
+  readonly hostedKeys: HostedKeys;
 };
 
 /**
@@ -102,7 +102,7 @@ async function judgeAccounts(
     notifications,
     relayers,
   }: { signers: Verdicts<Definition>; notifications: Verdicts<NotificationEntry>; relayers: Verdicts<RelayerEntry> },
-  { store, secretBox, clock, config }: PlanDeps,
+  { store, secretBox, clock, config, hostedKeys }: PlanDeps,
 ): Promise<void> {
   const definitions = definitionsOf(signers, relayers, secretBox);
   const added = new Map(moving(notifications).map((entry) => [entry.id, newNotification({ secretBox, clock }, entry)]));
@@ -119,7 +119,7 @@ async function judgeAccounts(
     commit: async () => undefined,
   };
   const inForce = await configInForce({ store: preview, secretBox, clock }, config);
-  const { signers: opened, accounts, problems } = await openAccounts(inForce, createHostedKeys(noLog, modulesOf(config)));
+  const { signers: opened, accounts, problems } = await openAccounts(inForce, hostedKeys);
   await closeSigners(opened);
   const addressThere = new Map(
     records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),

@@ -13,10 +13,10 @@ import type { Signer } from '../ports/signer.js';
 import type { Store } from '../ports/store.js';
 import { readAll } from '../read-all.js';
 import { shownName } from '../safe-text.js';
-import type { Signers } from '../signer/signers.js';
+import { keyFor, type Signers } from '../signer/signers.js';
 import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
-import { chainKeyOf, curveOf, type Network, type NetworkType, type RpcUrl } from './network.js';
+import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
 import { checkRelayerParts } from './relayer-rules.js';
@@ -109,9 +109,9 @@ function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType
   const held = signers.find(id);
   if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
   if (type === undefined) return undefined;
-  const signer = held.on(curveOf(type));
-  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(type)} key`);
-  return signer;
+  const found = keyFor(held, type);
+  if (typeof found !== 'string') return found;
+  throw invalidField('signer_id', `must be a signer for ${type} networks: ${found}`);
 }
 
 async function relayerFrom(

@@ -2,6 +2,7 @@ import { type FieldProblem, throwProblems } from '../errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Curve } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
+import type { NetworkType } from '../relayer/network.js';
 
 /** The keys of HashiCorp Vault: where they are, and the AppRole that may use them. */
 interface VaultKey {
@@ -59,6 +60,22 @@ interface GoogleCloudKmsKey {
   };
 }
 
+/** How the service signs in to Azure. */
+export type AzureAuthType = 'client_secret' | 'managed_identity' | 'workload_identity';
+
+/** A key of Azure Key Vault, and the application or identity that may sign with it. */
+interface AzureKeyVaultKey {
+  readonly at: {
+    readonly auth_type?: AzureAuthType;
+    readonly tenant_id?: string;
+    readonly client_id?: string;
+    readonly vault_url: string;
+    readonly key_name: string;
+    readonly key_version?: string;
+  };
+  readonly secrets: { readonly client_secret?: string; readonly federated_token_file?: string };
+}
+
 /**
  * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
  */
@@ -68,6 +85,7 @@ interface HostedKeys {
   readonly pkcs11: Pkcs11Key;
   readonly aws_kms: AwsKmsKey;
   readonly google_cloud_kms: GoogleCloudKmsKey;
+  readonly azure_key_vault: AzureKeyVaultKey;
   readonly turnkey: TurnkeyKey;
 }
 
@@ -91,6 +109,7 @@ const problemsOf: { readonly [T in HostedType]?: (key: Extract<HostedKey, { type
   vault_transit: vaultProblems,
   pkcs11: pkcs11Problems,
   aws_kms: awsProblems,
+  azure_key_vault: azureProblems,
 };
 
 /** Paths are appended to a URL, and administrators see it. */
@@ -128,6 +147,18 @@ function awsProblems({ at: { region, key_id: id } }: AwsKmsKey): FieldProblem[] 
   return [{ field: 'config.key_id', description: `must be an ARN of AWS KMS in the region ${region}` }];
 }
 
+function azureProblems({ at, secrets }: AzureKeyVaultKey): FieldProblem[] {
+  const type = at.auth_type ?? 'client_secret';
+  const needed = {
+    managed_identity: {},
+    workload_identity: { tenant_id: at.tenant_id, client_id: at.client_id },
+    client_secret: { tenant_id: at.tenant_id, client_id: at.client_id, client_secret: secrets.client_secret },
+  }[type];
+  return Object.entries(needed).flatMap(([field, value]) =>
+    value === undefined ? [{ field: `config.${field}`, description: `is required if auth_type is ${type}` }] : [],
+  );
+}
+
 /**
  * Returns what the limits of URLs say about those that a key's provider is called at. They are for keys that the API sets: without limits its
  * callers could make the service send requests to any host.
@@ -145,6 +176,7 @@ function urlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
   const domain = texts['service_account.universe_domain'];
   const urls = {
     address: texts.address,
+    vault_url: texts.vault_url,
     api_base_url: texts.api_base_url,
     endpoint: texts.endpoint,
     'service_account.token_uri': texts['service_account.token_uri'],
@@ -153,11 +185,17 @@ function urlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
   return Object.entries(urls).flatMap(([field, url]) => (typeof url === 'string' ? [[field, url] as const] : []));
 }
 
-/** The curves of the kinds whose keys always have the same ones. Those of others are known when the key is opened. */
-export const curvesOfHosted: Readonly<Partial<Record<HostedType, readonly Curve[]>>> = {
-  vault: ['secp256k1', 'ed25519'],
-  vault_transit: ['ed25519'],
+/** The networks that kinds of keys cannot sign for, and why. */
+const unserved: Readonly<Partial<Record<HostedType, Readonly<Partial<Record<NetworkType, string>>>>>> = {
+  vault_transit: { evm: 'Vault Transit has no secp256k1 keys' },
+  azure_key_vault: { stellar: 'Azure Key Vault has no ed25519 keys', solana: 'Azure Key Vault has no ed25519 keys' },
 };
+
+/** Returns why a kind of key cannot sign for networks of this type; undefined: it can, if its key is on the right curve. */
+export function unservedReason({ type }: HostedKeyPlace, network: NetworkType): string | undefined {
+  const why = unserved[type]?.[network];
+  return why && `a key of type ${type} cannot sign for ${network} networks, because ${why}; use another type of signer`;
+}
 
 /** The public key that a signer had when it was first opened. */
 export interface PinnedKey {
@@ -179,13 +217,17 @@ export function pinFrom({ id, content }: Definition): PinnedKey {
   return { ...(content as Omit<PinnedKey, 'signerId'>), signerId: id };
 }
 
+/** Fields that say who may sign, not which key signs: a new API key must not make the service forget the pinned key. */
+const credentialFields = new Set(['auth_type', 'tenant_id', 'client_id', 'api_public_key']);
+
 /** True if two places name the same key. */
 export function isSamePlace(a: HostedKeyPlace, b: HostedKeyPlace): boolean {
   return a.type === b.type && textOf(a.at) === textOf(b.at);
 }
 
 function textOf(at: object): string {
-  return JSON.stringify(Object.entries(at).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const naming = Object.entries(at).filter(([field]) => !credentialFields.has(field));
+  return JSON.stringify(naming.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns the content and the secret text of the definition that stores a hosted key. */

@@ -9,8 +9,17 @@ import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
+import { curveOf, type NetworkType } from '../relayer/network.js';
 import { shownName } from '../safe-text.js';
-import { definitionFromPin, type HostedKey, type HostedKeyPlace, hostedUrlProblems, type PinnedKey, storedFormOf } from './hosted-key.js';
+import {
+  definitionFromPin,
+  type HostedKey,
+  type HostedKeyPlace,
+  hostedUrlProblems,
+  type PinnedKey,
+  storedFormOf,
+  unservedReason,
+} from './hosted-key.js';
 import type { Keccak256 } from './sign-data.js';
 
 /** A key that relayers can use. */
@@ -53,6 +62,12 @@ export function getSigner(signers: Pick<Signers, 'find'>, id: string): HeldSigne
   throw new DomainError('not_found', 'SIGNER_NOT_FOUND', `Signer with ID ${shownName(id)} not found`, {
     metadata: { signer_id: shownName(id) },
   });
+}
+
+/** Returns the key of a signer for networks of this type, or why it has none. */
+export function keyFor({ place, on }: HeldSigner, network: NetworkType): Signer | string {
+  const unserved = place === null ? undefined : unservedReason(place, network);
+  return unserved ?? on(curveOf(network)) ?? `the signer has no ${curveOf(network)} key`;
 }
 
 /** Returns the purpose that a signer's key is sealed for. */

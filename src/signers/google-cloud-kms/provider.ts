@@ -1,9 +1,10 @@
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Curve } from '../../core/ports/signer.js';
-import { createHttpClient, HttpError, textAt } from '../hosted/http-client.js';
+import { createAccessToken } from '../hosted/access-token.js';
+import { createHttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';
-import { createAccessToken, type ServiceAccount } from './access-token.js';
+import { createTokenIssuer, type ServiceAccount } from './token-issuer.js';
 
 /** A version of a key of Google Cloud KMS, and the service account that may sign with it. */
 export interface GoogleKey {
@@ -25,27 +26,20 @@ export function createGoogleKmsProvider(key: GoogleKey, clock: Pick<DurationCloc
   const { account, endpoint, projectId } = key;
   const http = createHttpClient({
     parallel: limits.parallel,
-    secrets: () => [account.privateKey, account.privateKeyId, account.clientEmail, ...token.secrets()],
+    secrets: () => [account.privateKey, account.privateKeyId, account.clientEmail, issuer.secret(), ...token.secrets()],
   });
-  const token = createAccessToken(account, http, clock);
+  const issuer = createTokenIssuer(account, http);
+  const token = createAccessToken(issuer.issue, clock);
   const url = `${endpoint.replace(/\/+$/, '')}/v1/${pathOf(key)}`;
   let curve: Curve | null = null;
 
-  async function send(path: string, body: object | null, signal: AbortSignal): Promise<unknown> {
-    for (let isSecond = false; ; isSecond = true) {
-      const text = await token.now();
+  function send(path: string, body: object | null, signal: AbortSignal): Promise<unknown> {
+    return token.use(async (text) => {
       const wanted = { url: url + path, headers: { authorization: `Bearer ${text}` } };
-      try {
-        const request =
-          body === null ? { ...wanted, method: 'GET' as const } : { ...wanted, method: 'POST' as const, body: JSON.stringify(body) };
-        return (await http.send(request, signal)).json;
-      } catch (error) {
-        // The token may have been revoked before its end.
-        if (!(error instanceof HttpError) || error.status !== 401) throw error;
-        token.refused(text);
-        if (isSecond) throw error;
-      }
-    }
+      const request =
+        body === null ? { ...wanted, method: 'GET' as const } : { ...wanted, method: 'POST' as const, body: JSON.stringify(body) };
+      return (await http.send(request, signal)).json;
+    });
   }
 
   async function readKey(signal: AbortSignal) {

@@ -93,6 +93,21 @@ function turnkey(): Trial {
   }));
 }
 
+/** Nothing listens at the address of this vault, and the API may not send the machine's token there. */
+function azure(): Trial {
+  return trial('CreateSignerRequest', 'config.vault_url', (size) => ({
+    type: 'azure_key_vault',
+    config: {
+      auth_type: 'client_secret',
+      tenant_id: 't',
+      client_id: 'c',
+      client_secret: 's',
+      vault_url: 'http://127.0.0.1:9/'.padEnd(size, 'x'),
+      key_name: 'k',
+    },
+  }));
+}
+
 /** Nothing listens at the address of this Vault. */
 function vault(type: string): Trial {
   const others = {
@@ -215,6 +230,7 @@ const trials: Readonly<Record<string, Trial>> = {
     scopes: ['sign'],
     relayer_ids: listOf('r1')(size),
   })),
+  'AzureKeyVaultSignerConfig.vault_url maxLength': azure(),
   'VaultSignerConfig.address maxLength': vault('vault'),
   'GoogleCloudKmsSignerConfig.endpoint maxLength': google('endpoint'),
   'GoogleServiceAccountKey.token_uri maxLength': google('token_uri'),

@@ -1,0 +1,62 @@
+import { createPrivateKey, sign } from 'node:crypto';
+import type { IssuedToken } from '../hosted/access-token.js';
+import { type HttpClient, textAt, valueAt } from '../hosted/http-client.js';
+import { ProviderError } from '../hosted/key-provider.js';
+
+/** The key file of a service account, as far as the service uses it. */
+export interface ServiceAccount {
+  readonly tokenUri: string;
+  /** Secret. */
+  readonly clientEmail: string;
+  /** Secret. */
+  readonly privateKeyId: string;
+  /** PEM of an RSA key; line breaks may be written as `\n`. Secret. */
+  readonly privateKey: string;
+}
+
+const scope = 'https://www.googleapis.com/auth/cloudkms';
+const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** The longest that Google accepts. */
+const assertionSeconds = 3_600;
+const obtainMs = 5_000;
+
+/** Makes what issues the tokens of a service account, and returns the last assertion, which errors must not contain. */
+export function createTokenIssuer(
+  account: ServiceAccount,
+  http: HttpClient,
+): { readonly issue: () => Promise<IssuedToken>; readonly secret: () => string } {
+  let assertion = '';
+  return {
+    async issue() {
+      assertion = assertionOf(account);
+      const body = new URLSearchParams({ grant_type: grantType, assertion }).toString();
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const { json } = await http.send({ method: 'POST', url: account.tokenUri, headers, body }, AbortSignal.timeout(obtainMs));
+      const text = textAt(json, 'access_token');
+      const seconds = valueAt(json, 'expires_in');
+      if (text === undefined || text === '') throw new ProviderError('unreachable', 'the answer to the assertion has no access token');
+      return { text, lifeMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : 0 };
+    },
+    secret: () => assertion,
+  };
+}
+
+/** A JWT by which the service account asks for a token. */
+function assertionOf({ clientEmail, privateKeyId, privateKey, tokenUri }: ServiceAccount): string {
+  const iat = Math.floor(Date.now() / 1_000);
+  const claims = { iss: clientEmail, scope, aud: tokenUri, iat, exp: iat + assertionSeconds };
+  const signed = [{ alg: 'RS256', typ: 'JWT', kid: privateKeyId }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  return `${signed}.${sign('sha256', Buffer.from(signed), rsaKeyFrom(privateKey)).toString('base64url')}`;
+}
+
+function rsaKeyFrom(pem: string) {
+  try {
+    const key = createPrivateKey(pem.replaceAll('\\n', '\n'));
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {
+    // The error of the library may quote the text.
+  }
+  throw new ProviderError('refused', 'service_account.private_key is not the PEM text of an RSA key');
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadConfiguration } from '../../src/cli/load-configuration.js';
+import { ConfigError } from '../../src/config/problem.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const plain = (value: string) => ({ type: 'plain', value });
+const azure = {
+  tenant_id: plain('tenant'),
+  client_id: 'client',
+  client_secret: plain('secret'),
+  vault_url: 'https://a.vault.azure.net',
+  key_name: 'key',
+};
+const transit = {
+  address: 'http://vault:8200',
+  role_id: plain('role'),
+  secret_id: plain('secret'),
+  key_name: 'key',
+  pubkey: Buffer.alloc(32, 7).toString('base64'),
+};
+const networks: Readonly<Record<string, string>> = { evm: 'sepolia', stellar: 'testnet', solana: 'devnet' };
+
+/** Returns the problems of a configuration whose only relayer uses this signer. */
+async function problemsOf(type: string, config: object, networkType = 'evm'): Promise<readonly string[]> {
+  const policies = networkType === 'evm' ? {} : { fee_payment_strategy: 'relayer' };
+  const relayer = { id: 'r1', name: 'One', network: networks[networkType], network_type: networkType, signer_id: 's1', policies };
+  const file = { relayers: [relayer], notifications: [], signers: [{ id: 's1', type, config }], networks: [] };
+  const env = {
+    CONFIG_DIR: await temporaryFolder({ 'config.json': JSON.stringify(file) }),
+    API_KEY: 'k'.repeat(32),
+    STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    TENANT: 'tenant',
+  };
+  const result = await loadConfiguration(env).catch((error: unknown) => error);
+  return result instanceof ConfigError ? result.problems.map(({ path, problem }) => `${path}: ${problem}`) : [];
+}
+
+describe('hosted signers of the file', () => {
+  it('networks: a kind of key that cannot sign for a network is refused with the reason', async () => {
+    const why = (type: string, network: string, reason: string) => [
+      `relayers[0].signer_id: a key of type ${type} cannot sign for ${network} networks, because ${reason}; use another type of signer`,
+    ];
+    for (const network of ['stellar', 'solana'])
+      assert.deepEqual(
+        await problemsOf('azure_key_vault', azure, network),
+        why('azure_key_vault', network, 'Azure Key Vault has no ed25519 keys'),
+      );
+    assert.deepEqual(await problemsOf('vault_transit', transit), why('vault_transit', 'evm', 'Vault Transit has no secp256k1 keys'));
+    assert.deepEqual(await problemsOf('azure_key_vault', azure), []);
+    assert.deepEqual(await problemsOf('vault_transit', transit, 'stellar'), []);
+  });
+
+  it('references: every text may be one, and a secret must be one', async () => {
+    assert.deepEqual(await problemsOf('azure_key_vault', { ...azure, tenant_id: { type: 'env', value: 'TENANT' } }), []);
+    assert.deepEqual(await problemsOf('azure_key_vault', { ...azure, vault_url: { type: 'env', value: 'NO_SUCH_URL' } }), [
+      'signers[0].config.vault_url.value: names the environment variable NO_SUCH_URL, which is not set',
+    ]);
+    assert.match((await problemsOf('azure_key_vault', { ...azure, client_secret: 'secret' })).join(), /client_secret: must be \{"type"/);
+  });
+
+  it('azure_key_vault: auth_type decides which fields are required, and other types are refused', async () => {
+    const { tenant_id: tenant, vault_url, key_name } = azure;
+    assert.deepEqual(await problemsOf('azure_key_vault', { auth_type: 'managed_identity', vault_url, key_name, key_version: '' }), []);
+    assert.deepEqual(await problemsOf('azure_key_vault', { auth_type: 'workload_identity', tenant_id: tenant, vault_url, key_name }), [
+      'signers[0].config.client_id: is required if auth_type is workload_identity',
+    ]);
+    assert.deepEqual(await problemsOf('azure_key_vault', { tenant_id: tenant, client_id: 'client', vault_url, key_name }), [
+      'signers[0].config.client_secret: is required if auth_type is client_secret',
+    ]);
+    assert.match((await problemsOf('azure_key_vault', { ...azure, auth_type: 'password' })).join(), /auth_type: must be one of/);
+  });
+});
