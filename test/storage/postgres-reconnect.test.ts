@@ -23,6 +23,9 @@ async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Recor
   return rows;
 }
 
+/** How many reads run at once. */
+const connectionsForReads = 8;
+
 const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'relayer' and datname = current_database()`;
 
 interface Opened extends OpenedStore {
@@ -147,6 +150,28 @@ describe('a PostgreSQL connection that is lost', () => {
     await waitFor('the connection to be back', () => !isAway() || undefined);
     await insert('later');
     assert.deepEqual(await storedIds(databaseUrl), ['unknown', 'later']);
+    assert.equal(isLost(), false);
+  });
+
+  it('a server in another language refuses a commit and a statement: the connection stays, and the error is the one of the server', async (test) => {
+    const { databaseUrl, insert, proxy, isLost } = await behindProxy(test);
+    // As long as the English word, so that the message keeps its length.
+    proxy.rewriteAnswers((chunk) => Buffer.from(chunk.toString('latin1').replaceAll('SERROR\0V', 'SFEHLR\0V'), 'latin1'));
+    const backends = `select pid from pg_locks where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    const before = await asAdmin(databaseUrl, backends);
+    await asAdmin(
+      databaseUrl,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create constraint trigger late after insert on transactions deferrable initially deferred
+         for each row when (new.id = 'late') execute function refuse();
+       create trigger early before insert on transactions for each row when (new.id = 'early') execute function refuse()`,
+    );
+    await assert.rejects(insert('late'), { severity: 'FEHLR', message: 'refused' });
+    await assert.rejects(insert('early'), { severity: 'FEHLR', message: 'refused' });
+    await insert('next');
+    assert.deepEqual(await storedIds(databaseUrl), ['next']);
+    assert.deepEqual(await asAdmin(databaseUrl, backends), before);
     assert.equal(isLost(), false);
   });
 
@@ -281,6 +306,30 @@ describe('a PostgreSQL connection that is lost', () => {
     await insert('two');
     assert.deepEqual(await storedIds(databaseUrl), ['one', 'two']);
     assert.equal(isLost(), false);
+  });
+
+  it('reads that wait for a connection while all are replaced get one of the new ones', async (test) => {
+    const { databaseUrl, store, onReturn } = await opened(test, await server.newDatabase());
+    const admin = new pg.Client(databaseUrl);
+    await admin.connect();
+    test.after(() => admin.end());
+    await admin.query('begin; lock table transactions in access exclusive mode');
+    const read = (id: number) => store.read.transaction(String(id)).then(() => 'answered', String);
+    const running = Array.from({ length: connectionsForReads }, (_, index) => read(index));
+    const blocked =
+      'select count(*)::int as count from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())';
+    await waitFor('all connections to be in use', async () => {
+      const { rows } = await admin.query<{ count: number }>(blocked);
+      return rows[0]?.count === connectionsForReads || undefined;
+    });
+    const waiting = [read(100), read(101)];
+    const returned = new Promise<void>((resolve) => onReturn(resolve));
+    await admin.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`);
+    await returned;
+    await admin.query('commit');
+    assert.deepEqual(await Promise.all(waiting), ['answered', 'answered']);
+    await Promise.all(running);
   });
 
   it('closing a store whose connection is lost does not wait for the server', async (test) => {

@@ -8,6 +8,8 @@ export interface TcpProxy {
   readonly port: number;
   /** Decides about each chunk that a client sends; `pass` at first. */
   fateOf(decide: (chunk: Buffer) => Fate): void;
+  /** From now on changes what the server sends. */
+  rewriteAnswers(rewrite: (chunk: Buffer) => Buffer): void;
   /** Ends all connections of the clients. With `keepServer`, the server does not notice. */
   cut(options?: { readonly keepServer?: boolean }): void;
   /** From now on passes nothing, in either direction, and accepts connections in silence. */
@@ -28,6 +30,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let isHanging = false;
   let decide: (chunk: Buffer) => Fate = () => 'pass';
+  let rewrite = (chunk: Buffer): Buffer => chunk;
 
   // Silence includes that a client's end of the connection is not answered.
   const listener = createServer({ allowHalfOpen: true }, (client) => {
@@ -62,7 +65,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       client.destroy();
     });
     server?.on('data', (chunk: Buffer) => {
-      if (!pair.isSilent) client.write(chunk);
+      if (!pair.isSilent) client.write(rewrite(chunk));
     });
   });
   await new Promise<void>((listening) => listener.listen(0, '127.0.0.1', listening));
@@ -71,6 +74,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     port: (listener.address() as AddressInfo).port,
     fateOf(decided) {
       decide = decided;
+    },
+    rewriteAnswers(rewritten) {
+      rewrite = rewritten;
     },
     cut({ keepServer = false } = {}) {
       for (const pair of pairs) {

@@ -5,15 +5,12 @@ import type { Log } from '../../core/ports/log.js';
 import type { Database, LockedDatabase } from '../database.js';
 import { postgres } from '../dialect.js';
 import { migrate } from '../migrate.js';
-import type { Query } from '../reads.js';
-import type { Statement } from '../statement.js';
 import { requireOwnSession } from './own-session.js';
 import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
-import { connectionOptions, connectPostgresWriter, endConnection, prepareSession } from './postgres-writer.js';
-
-const maxReaders = 8;
+import { openReaders } from './postgres-readers.js';
+import { connectionOptions, connectPostgresWriter, endConnection } from './postgres-writer.js';
 
 async function migrateSchema(connectionString: string, schema: string): Promise<string[]> {
   // No time limit on answers: migrating a large table can take long.
@@ -24,56 +21,6 @@ async function migrateSchema(connectionString: string, schema: string): Promise<
   } finally {
     await db.destroy();
   }
-}
-
-/** The reading side of a database. */
-interface Readers {
-  readonly query: Query;
-  /** Replaces all connections: the earlier ones may lead to a server that has lost its place. */
-  renew(): void;
-  end(): Promise<void>;
-}
-
-function openReaders(connectionString: string, log: Log): Readers {
-  let pool = openPool();
-  const ending = new Set<Promise<void>>();
-
-  function openPool(): pg.Pool {
-    const readers = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
-    // The pool replaces a broken idle connection. Without a listener, its error would end the process.
-    readers.on('error', (error: Error & { client?: unknown }) => {
-      // It holds the secret with which the server accepts a cancel request.
-      delete error.client;
-      log.warn({ err: error }, 'an idle database connection broke; the pool replaces it');
-    });
-    // The first query of the connection waits for this one.
-    readers.on(
-      'connect',
-      (reader) =>
-        void prepareSession(reader, 'reader').catch((error: unknown) =>
-          log.warn({ err: error }, 'a database connection could not be prepared'),
-        ),
-    );
-    return readers;
-  }
-
-  return {
-    async query<P extends object, R>(statement: Statement<P, R>, values: P) {
-      const bound = statement.bind(values);
-      // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.
-      if (bound.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-      const result = await pool.query({ name: statement.name, text: statement.sql, values: bound });
-      return result.rows as R[];
-    },
-    renew() {
-      const ended = pool.end().finally(() => ending.delete(ended));
-      ending.add(ended);
-      pool = openPool();
-    },
-    async end() {
-      await Promise.all([pool.end(), ...ending]);
-    },
-  };
 }
 
 /** Opens a database without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */

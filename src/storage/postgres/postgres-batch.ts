@@ -45,6 +45,15 @@ export class UnansweredCommitError extends Error {
   }
 }
 
+/** Thrown if the connection was lost before the commit: nothing of the batch is written. */
+export class LostConnectionError extends Error {
+  override readonly name = 'LostConnectionError';
+
+  constructor(cause: unknown) {
+    super(`the database connection was lost: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
 /** Thrown if another process has recorded itself as the owner of the database. */
 export class NotOwnerError extends Error {
   override readonly name = 'NotOwnerError';
@@ -56,7 +65,7 @@ export class NotOwnerError extends Error {
 
 /**
  * Runs a batch as `RunBatch` does. `fence` begins its transaction: if it affects no row, another process owns the database, and nothing is
- * written. Throws UnansweredCommitError, NotOwnerError, or the error because of which nothing is written.
+ * written. Throws UnansweredCommitError, LostConnectionError, NotOwnerError, or the error because of which nothing is written.
  */
 export type RunFencedBatch = (lists: readonly ChangeList[], fence: Step | null) => Promise<readonly Outcome[]>;
 
@@ -71,11 +80,6 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
 function countersOf(lists: readonly ChangeList[]): readonly Step[] {
   const relayers = new Set(lists.flatMap((list) => list.flatMap(({ countedFor }) => (countedFor === null ? [] : [countedFor]))));
   return relayers.size < 2 ? [] : [step(lockAll, { relayer_ids: JSON.stringify([...relayers]) })];
-}
-
-/** True if the server says that the commit failed. An error that ends the connection says nothing: the server may have written it. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
 }
 
 /**
@@ -146,6 +150,14 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     await client.query('rollback');
   }
 
+  /** Rolls back. False if the connection has ended. The severity of an error would show this too, but the server translates it. */
+  function survivesRollback(): Promise<boolean> {
+    return rollback().then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Writes the lists; a failed one is absent from the database and has an error as its outcome. */
   async function write(lists: readonly ChangeList[], opening: Opening): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = lists.map(() => undefined);
@@ -168,7 +180,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
         return await write(lists, opening);
       } catch (error) {
         // If the connection is gone, the server has rolled back already; the first error is the one to report.
-        await rollback().catch(() => {});
+        if (!(await survivesRollback())) throw new LostConnectionError(error);
         if (!(error instanceof pg.DatabaseError) || !givingWay.has(error.code) || gaveWay >= maxGivingWay) throw error;
       }
     }
@@ -179,7 +191,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     try {
       await client.query('commit');
     } catch (error) {
-      if (isRefusal(error)) throw error;
+      // After an error that ends the connection, the server may still have written the commit.
+      if (error instanceof pg.DatabaseError && (await survivesRollback())) throw error;
       throw new UnansweredCommitError(outcomes, error);
     }
     return outcomes;

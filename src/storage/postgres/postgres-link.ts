@@ -10,7 +10,7 @@ import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
 import { instanceStatements } from '../statements/instances.js';
 import { asStoreAway } from '../store-away.js';
-import { createPostgresBatch, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
+import { createPostgresBatch, LostConnectionError, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
 import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { endConnection } from './postgres-writer.js';
 
@@ -62,8 +62,9 @@ const { beginBatch, returnTo } = instanceStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
 function endsConnection(error: unknown): boolean {
+  if (error instanceof LostConnectionError) return true;
   if (!(error instanceof pg.DatabaseError)) return asStoreAway(error) instanceof StoreAwayError;
-  return error.severity !== 'ERROR' || error.code === '25006' || error.code?.startsWith('08') === true;
+  return error.code === '25006' || error.code?.startsWith('08') === true;
 }
 
 /** True if another process is the owner. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */
@@ -178,7 +179,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
         const next = await connected();
         if (isUnanswered && next.batchBefore === batch) return error.outcomes;
         // It is not written.
-        if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered ? error.cause : error);
+        if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered || error instanceof LostConnectionError ? error.cause : error);
       }
     }
   };
