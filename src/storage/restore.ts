@@ -5,7 +5,7 @@ import { type Ended, endWaiting } from '../core/transaction/end-waiting.js';
 import { addressFromUrl } from './database-url.js';
 import { openStore } from './open-store.js';
 import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';
-import { takeSqliteLock } from './sqlite/sqlite-lock.js';
+import { partialOf, takeSqliteLock } from './sqlite/sqlite-lock.js';
 
 /**
  * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is put in
@@ -33,7 +33,7 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
 
 async function restoreInto(target: string, backup: string, log: Log): Promise<Ended> {
   requireNothingAt(target);
-  const partial = `${target}.partial`;
+  const partial = partialOf(target);
   // Left by a restore that was killed: the lock shows that it no longer runs.
   removeDatabase(partial);
   try {

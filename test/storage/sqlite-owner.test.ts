@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Sqlite from 'better-sqlite3';
@@ -32,6 +32,23 @@ describe('a SQLite database has one owner', () => {
     await (await opened(file)).store.close();
     linkSync(file, `${file}.second`);
     await assert.rejects(opened(file), /relayer\.db has 2 hard links.*remove the others/);
+  });
+
+  it('the second name that a restore leaves if it is killed right after it put the database in place is removed by the next start', async () => {
+    const file = await newFile();
+    await (await opened(file)).store.close();
+    linkSync(file, `${file}.partial`);
+    const { store } = await opened(file);
+    await insert(store, '1');
+    assert.equal(existsSync(`${file}.partial`), false);
+    await store.close();
+  });
+
+  it('another file with the name of a copy in the making stays', async () => {
+    const file = await newFile();
+    writeFileSync(`${file}.partial`, 'of a backup that runs');
+    await (await opened(file)).store.close();
+    assert.equal(readFileSync(`${file}.partial`, 'utf8'), 'of a backup that runs');
   });
 
   it('after its lock file is deleted, a second process takes the database over, and the first can write nothing more', async () => {

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, constants, copyFileSync, existsSync, fsyncSync, l
 import { dirname, resolve } from 'node:path';
 import type Sqlite from 'better-sqlite3';
 import { openSqliteFile } from './open-sqlite-file.js';
+import { partialOf } from './sqlite-lock.js';
 
 /** The `user_version` of a backup. The service uses `user_version` for nothing else. */
 const backupVersion = 1;
@@ -13,7 +14,7 @@ const backupVersion = 1;
  */
 export function backUpSqlite(file: string, target: string): void {
   if (existsSync(target)) throw new Error(`${target} already exists; it is never overwritten`);
-  const partial = `${resolve(target)}.partial`;
+  const partial = partialOf(resolve(target));
   if (existsSync(partial))
     throw new Error(`${partial} was left by a backup that was killed, or another backup still runs; if none does, remove the file`);
   // Created first with mode 0600, so that other users can never read it.

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../database-locked-error.js';
@@ -36,6 +36,17 @@ function requireOneName(file: string): void {
     throw new Error(`the database file ${file} has ${found.nlink} hard links; a database may have one name only: remove the others`);
 }
 
+/** The name of the copy that a restore or a backup works on, before it gives it the final name `file`. */
+export function partialOf(file: string): string {
+  return `${file}.partial`;
+}
+
+/** Removes the first name of a database that a restore has put in place, if the restore was killed before it could. Call it under the lock. */
+function removePartialName(file: string): void {
+  const [found, partial] = [file, partialOf(file)].map((path) => lstatSync(path, { throwIfNoEntry: false }));
+  if (found !== undefined && partial !== undefined && found.dev === partial.dev && found.ino === partial.ino) unlinkSync(partialOf(file));
+}
+
 /**
  * Creates the lock file readable by its owner only; SQLite gives the file's journal the same mode. An existing file is not opened: closing it
  * would release the lock that this process may hold on it.
@@ -66,13 +77,19 @@ function holderOf(file: string): Instance | undefined {
 export function takeSqliteLock(file: string): SqliteLock {
   const real = realFile(file);
   const lockFile = `${real}.lock`;
-  requireOneName(real);
   createLockFile(lockFile);
   let lock: Sqlite.Database;
   try {
     lock = openSqliteFile(lockFile, { timeout: 0 }, (db) => db.exec('begin exclusive'));
   } catch (error) {
     if (error instanceof SqliteFileError && error.busy) throw new DatabaseLockedError(holderOf(real));
+    throw error;
+  }
+  try {
+    removePartialName(real);
+    requireOneName(real);
+  } catch (error) {
+    lock.close();
     throw error;
   }
   return { file: real, lockFile, release: () => lock.close() };
