@@ -1,36 +1,26 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import type { Attempt, Transaction } from '../src/core/transaction/transaction.js';
 import { openStore } from '../src/storage/open-store.js';
 import { startAnvil } from '../test/support/anvil.js';
 import { createServiceHome, type ServiceHome } from '../test/support/service.js';
 import { anAttempt, aTransaction, silentLog } from '../test/support/stored-samples.js';
-import { authorization, startServiceIn } from './servers.js';
+import { type Figure, percentile, residentMb, timesOf, untilReady } from './reads.js';
+import { startServiceIn } from './servers.js';
 
-/** A figure, its unit and its goal. */
-export interface Figure {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly goal: string;
-}
-
-const stored = 1_000_000;
 const openOnes = 100;
 const perCommit = 500;
-const reads = 3_000;
 
 /**
- * Measures the built service with a million stored transactions of one relayer, a hundred of them open and too expensive for its account: the time from
- * start to ready, reads by id, list pages, and the memory after them. One caller sends one read after the other.
+ * Measures the built service with so many stored transactions of one relayer, a hundred of them open and too expensive for its account: the time from
+ * start to ready, reads by id, list pages, and the memory after them. One caller sends one read after the other. A transaction is two rows.
  */
-export async function benchMillion(main: string): Promise<readonly Figure[]> {
+export async function benchMillion(main: string, stored: number): Promise<readonly Figure[]> {
   const chain = await startAnvil({ blockTime: 1 });
   const home = await createServiceHome({ rpcUrl: chain.url, env: { LOG_LEVEL: 'info' } });
   try {
-    await fill(home);
+    await fill(home, stored);
     const began = performance.now();
     const service = await startServiceIn(home, main, []);
     const agent = new Agent({ connections: 1, pipelining: 1 });
@@ -43,7 +33,7 @@ export async function benchMillion(main: string): Promise<readonly Figure[]> {
       const pageMs = await timesOf(agent, (index) => `${path}?page=${(index % 100) + 1}&per_page=100`);
       const statusPageMs = await timesOf(agent, (index) => `${path}?page=${(index % 100) + 1}&per_page=100&status=confirmed&status=failed`);
       return [
-        { what: 'start to ready with 1,000,000 stored', value: readyMs / 1000, unit: 's', goal: '<= 2' },
+        { what: `start to ready with ${stored} stored`, value: readyMs / 1000, unit: 's', goal: '<= 2' },
         { what: 'GET by id, p99', value: percentile(byIdMs, 0.99), unit: 'ms', goal: '<= 5' },
         { what: 'one of the first 100 list pages of 100, p99', value: percentile(pageMs, 0.99), unit: 'ms', goal: '<= 20' },
         { what: 'the same of two statuses, p99', value: percentile(statusPageMs, 0.99), unit: 'ms', goal: '<= 20' },
@@ -66,7 +56,7 @@ function idOf(index: number): string {
 }
 
 /** Through the store, so that the store itself counts totals and page numbers. */
-async function fill(home: ServiceHome): Promise<void> {
+async function fill(home: ServiceHome, stored: number): Promise<void> {
   const { store } = await openStore(`sqlite:${join(home.dir, 'relayer.db')}`, { log: silentLog });
   const lane = { chain: 'evm:31337', account: home.address };
   for (let from = 0; from < stored; from += perCommit) {
@@ -100,34 +90,4 @@ async function fill(home: ServiceHome): Promise<void> {
     await store.commit(changes);
   }
   await store.close();
-}
-
-async function untilReady(base: string, agent: Agent): Promise<void> {
-  for (;;) {
-    const { statusCode, body } = await request(`${base}/ready`, { dispatcher: agent });
-    await body.dump();
-    if (statusCode === 200) return;
-  }
-}
-
-async function timesOf(agent: Agent, urlOf: (index: number) => string): Promise<readonly number[]> {
-  const times: number[] = [];
-  for (let index = 0; index < reads; index += 1) {
-    const began = performance.now();
-    const { statusCode, body } = await request(urlOf(index), { dispatcher: agent, headers: { authorization } });
-    const text = await body.text();
-    times.push(performance.now() - began);
-    if (statusCode !== 200) throw new Error(`a read answered ${statusCode}: ${text}`);
-  }
-  return times;
-}
-
-function percentile(times: readonly number[], part: number): number {
-  return [...times].sort((a, b) => a - b)[Math.ceil(times.length * part) - 1] ?? Number.NaN;
-}
-
-/** The kernel's figure; NaN if it reports none. */
-function residentMb(pid: number): number {
-  const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (Number(kib) * 1024) / 1e6;
 }

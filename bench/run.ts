@@ -1,8 +1,10 @@
 /*
- * `npm run bench -- [--json] [--rounds=5] [--service=dist/src/main.js] [--node-flag=...] [names of rows...]`. See README.md here.
+ * `npm run bench -- [--json] [--rounds=5] [--service=dist/src/main.js] [--node-flag=...] [--stored=1000000] [--pending=1000000] [names of rows...]`. See
+ * README.md here.
  */
 import { parseArgs } from 'node:util';
 import { startAnvil } from '../test/support/anvil.js';
+import { benchBacklog } from './backlog.js';
 import { type Case, casesFor, type ServerName, sampleTransaction } from './cases.js';
 import type { Sample } from './load/job.js';
 import { startLoadGenerator } from './load/load-generator.js';
@@ -25,6 +27,8 @@ const { values: options, positionals: names } = parseArgs({
     rounds: { type: 'string', default: '5' },
     service: { type: 'string', default: 'dist/src/main.js' },
     'node-flag': { type: 'string', multiple: true, default: [] },
+    stored: { type: 'string', default: '1000000' },
+    pending: { type: 'string', default: '1000000' },
   },
 });
 
@@ -62,13 +66,14 @@ try {
   }
   const results = resultsOf(chosen, samples);
   const webhooks = names.length === 0 || names.includes('webhooks') ? await benchWebhooks() : [];
-  const million = names.length === 0 || names.includes('million') ? await benchMillion(options.service) : [];
-  const lines = [...webhooks, ...million].map(
+  const million = names.length === 0 || names.includes('million') ? await benchMillion(options.service, Number(options.stored)) : [];
+  const backlog = names.length === 0 || names.includes('backlog') ? await benchBacklog(options.service, Number(options.pending)) : [];
+  const lines = [...webhooks, ...million, ...backlog].map(
     ({ what, value, unit, goal }) => `${what}: ${value.toFixed(value < 100 ? 1 : 0)} ${unit} ${goal}`,
   );
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ callers, results, webhooks, million }, null, 2)}\n`
+      ? `${JSON.stringify({ callers, results, webhooks, million, backlog }, null, 2)}\n`
       : `${[tableText(results), ...lines].join('\n')}\n`,
   );
 } finally {
@@ -88,7 +93,7 @@ function addressOf({ pid, ports }: MeasuredServer, index: number): { pid: number
 /** The requested rows with their baselines; all rows if none was requested. */
 function chosenFrom(cases: readonly Case[]): readonly Case[] {
   if (names.length === 0) return cases;
-  const known = new Set(['webhooks', 'million', ...cases.map(({ name }) => name)]);
+  const known = new Set(['webhooks', 'million', 'backlog', ...cases.map(({ name }) => name)]);
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) throw new Error(`there is no row ${unknown.join(', ')}; there are ${[...known].join(', ')}`);
   const baselines = cases.filter(({ name }) => names.includes(name)).map(({ of }) => of?.baseline);

@@ -1,6 +1,6 @@
 /*
- * A receiver in a process of its own. `/quick` answers at once, `/hang` never. GET /stats: the delays of the requests to `/quick` after the `at` in their bodies,
- * in milliseconds; it then starts over.
+ * A receiver in a process of its own. `/quick` answers at once, `/hang` never, `/held` after GET /release. GET /stats: the delays of the answered requests
+ * after the `at` in their bodies, in milliseconds; it then starts over.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,6 +9,10 @@ import type { AddressInfo } from 'node:net';
 process.stdin.on('end', () => process.exit()).resume();
 
 let latenciesMs: number[] = [];
+let release = (): void => undefined;
+const released = new Promise<void>((resolve) => {
+  release = resolve;
+});
 
 const server = createServer((request, response) => {
   if (request.url === '/stats') {
@@ -16,10 +20,16 @@ const server = createServer((request, response) => {
     latenciesMs = [];
     return;
   }
+  if (request.url === '/release') {
+    release();
+    response.end();
+    return;
+  }
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
+  request.on('end', async () => {
     if (request.url === '/hang') return;
+    if (request.url === '/held') await released;
     const { at } = JSON.parse(Buffer.concat(chunks).toString()) as { at: number };
     latenciesMs.push(performance.timeOrigin + performance.now() - at);
     response.writeHead(204).end();

@@ -16,15 +16,7 @@ import type { Change, Store } from '../src/core/ports/store.js';
 import { openStore, wakeOnEvents } from '../src/storage/open-store.js';
 import { createSecretBox } from '../src/storage/secret-box.js';
 import { createDelivery } from '../src/webhooks/delivery.js';
-
-/** One figure. */
-export interface BenchRow {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: string;
-  /** Its goal, in words. */
-  readonly goal: string;
-}
+import type { Figure } from './reads.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const rateEvents = 10_000;
@@ -34,7 +26,7 @@ const steadyPerSecond = 200;
 const steadySeconds = 5;
 
 /** Measures both, in about fifteen seconds. */
-export async function benchWebhooks(): Promise<readonly BenchRow[]> {
+export async function benchWebhooks(): Promise<readonly Figure[]> {
   const receiver = await startReceiver();
   try {
     const perSecond = await inOutbox(receiver, measureRate);
@@ -53,10 +45,13 @@ export async function benchWebhooks(): Promise<readonly BenchRow[]> {
   }
 }
 
-interface Receiver {
+/** A receiver in a process of its own. */
+export interface Receiver {
   url(path: string): string;
   /** The delays between changes and their deliveries, since the last call. */
   delaysMs(): Promise<number[]>;
+  /** From now on `/held` answers. */
+  release(): Promise<void>;
   stop(): void;
 }
 
@@ -146,7 +141,8 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
   }
 }
 
-async function startReceiver(): Promise<Receiver> {
+/** Starts the receiver of `webhook-receiver.ts`. */
+export async function startReceiver(): Promise<Receiver> {
   const file = fileURLToPath(new URL('./webhook-receiver.js', import.meta.url));
   const child = spawn(process.execPath, [file], { stdio: ['pipe', 'pipe', 'inherit'] });
   const port = await new Promise<string>((resolve, reject) => {
@@ -157,6 +153,7 @@ async function startReceiver(): Promise<Receiver> {
   return {
     url,
     delaysMs: async () => (await (await fetch(url('/stats'))).json()) as number[],
+    release: async () => void (await fetch(url('/release'))),
     stop: () => void child.kill(),
   };
 }

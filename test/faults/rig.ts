@@ -28,16 +28,21 @@ export interface RigOptions extends Omit<ServiceHomeOptions, 'rpcUrl'> {
 export interface Life {
   readonly service: RunningService;
   readonly client: RelayerClient;
+  /** See `LaunchedService`. */
+  readonly exited: Promise<number | null>;
 }
+
+/** Settings beside those of the home. */
+type Settings = Readonly<Record<string, string>>;
 
 /** A real node, and a home whose account has 1,000 ether there. All ends with the suite. */
 export interface FaultRig {
   readonly anvil: Anvil;
   readonly home: ServiceHome;
   /** Starts the service without waiting for it. */
-  launch(): LaunchedService;
+  launch(settings?: Settings): LaunchedService;
   /** Starts the service and waits until it listens. */
-  start(): Promise<Life>;
+  start(settings?: Settings): Promise<Life>;
 }
 
 /** Starts the node; the service is started by the suite. */
@@ -54,17 +59,18 @@ export async function openRig(run: FaultRun, { anvil: anvilOptions, nodesBefore,
     anvil,
     home,
     launch,
-    async start() {
-      const service = await launch().listening;
-      return { service, client: createRelayerClient(service.baseUrl) };
+    async start(settings) {
+      const { listening, exited } = launch(settings);
+      const service = await listening;
+      return { service, client: createRelayerClient(service.baseUrl), exited };
     },
   };
 }
 
 /** Starts the service of this home as often as the suite asks. Each one ends with the suite, and its log is kept. */
-function launcherOf(run: FaultRun, home: ServiceHome): () => LaunchedService {
-  return () => {
-    const launched = launchService(home);
+function launcherOf(run: FaultRun, home: ServiceHome): (settings?: Settings) => LaunchedService {
+  return (settings = {}) => {
+    const launched = launchService({ ...home, env: { ...home.env, ...settings } });
     run.atEnd(() => launched.kill());
     run.keepLog(launched.output);
     return launched;

@@ -7,6 +7,11 @@ import { nonceTooHigh } from './healing/nonce-too-high.js';
 import { otherGenesis } from './healing/other-genesis.js';
 import { rewound } from './healing/rewound.js';
 import { kill } from './kill.js';
+import { lostFile } from './operations/lost-file.js';
+import { restore } from './operations/restore.js';
+import { secondService } from './operations/second-service.js';
+import { stalledLog } from './operations/stalled-log.js';
+import { wrongClock } from './operations/wrong-clock.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { solanaKill } from './solana/solana-kill.js';
@@ -33,6 +38,11 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['healing/funds', funds],
   ['healing/other-genesis/at-start', otherGenesis.atStart],
   ['healing/other-genesis/while-running', otherGenesis.whileRunning],
+  ['operations/restore', restore],
+  ['operations/second-service', secondService],
+  ['operations/stalled-log', stalledLog],
+  ['operations/lost-file', lostFile],
+  ['operations/wrong-clock', wrongClock],
   ['solana/kill', solanaKill],
   ['stellar/kill', stellarKill],
   ['stellar/races', stellarRaces],
