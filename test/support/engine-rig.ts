@@ -73,6 +73,8 @@ interface EngineParts {
   makeBlock(): unknown;
   /** Default: the engine's own. */
   readonly clock?: MovableClock;
+  /** Closed with the rig; default: SQLite in the folder. */
+  readonly store?: Store | undefined;
   /** Stops the node. */
   stopNode?(): Promise<void>;
 }
@@ -96,10 +98,11 @@ async function startEngine({
   engineChain = chain,
   makeBlock,
   clock = createMovableClock(),
+  store: givenStore,
   stopNode,
 }: EngineParts): Promise<EngineRig> {
   const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
-  const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
+  const store = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
@@ -178,6 +181,10 @@ export interface EvmRigOptions {
   readonly changedSigner?: (signer: Secp256k1Signer) => Signer;
   /** What the engine asks instead; default: the chain itself. */
   readonly changedChain?: (chain: Chain) => Chain;
+  /** 32 bytes; default: a new key. */
+  readonly privateKey?: Buffer;
+  /** Closed with the rig; default: SQLite in the folder. */
+  readonly store?: Store;
 }
 
 /** The engine on an EVM node. */
@@ -189,7 +196,7 @@ export interface EvmRig extends EngineRig {
 export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: EvmRigOptions): Promise<EvmRig> {
   await initKeccak();
   const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
-  const local = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
+  const local = createLocalSigner({ id: 's1', privateKey: options.privateKey ?? randomBytes(32) });
   const signer = options.changedSigner?.(local) ?? local;
   const { fund = (account, wei) => setBalance(anvil, account, wei) } = options;
   await fund(local.address, options.fundsWei ?? 10n ** 21n);
@@ -197,7 +204,8 @@ export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: Ev
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
   const engineChain = options.changedChain?.(chain) ?? chain;
-  const rig = await startEngine({ folder: options.folder, relayer, signer, chain, engineChain, makeBlock });
+  const { folder, store } = options;
+  const rig = await startEngine({ folder, relayer, signer, chain, engineChain, makeBlock, store });
   return { ...rig, send: (changes, validUntilMs) => sendTransaction(rig.deps, relayer, wanted(changes, validUntilMs)) };
 }
 
