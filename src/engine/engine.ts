@@ -68,7 +68,7 @@ export function createEngine(deps: EngineDeps): Engine {
     noteUnanswered: (id) => openedLane(id).noteUnanswered(),
     whyUnsigned: (id, content) => openedLane(id).whyUnsigned(content),
     maxInFlight: (id) => openedLane(id).maxInFlight(),
-    move: (id, transactionId, decide) => openedLane(id).move(transactionId, decide),
+    move: (seen, decide) => openedLane(seen).move(seen.id, decide, seen.revision),
     async start() {
       const opened = directory.relayers().map(addLane);
       await Promise.all(opened.map(({ lane }) => lane.load()));

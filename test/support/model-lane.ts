@@ -92,7 +92,7 @@ export async function startModelLane(
       maxInFlight: () => lane.maxInFlight(),
       noteUnanswered: () => lane.noteUnanswered(),
       whyUnsigned: (_, content) => lane.whyUnsigned(content),
-      move: (_, id, decide) => lane.move(id, decide),
+      move: (seen, decide) => lane.move(seen.id, decide, seen.revision),
     },
     recordEvent: () => [],
     feed: createFeed(),

@@ -31,6 +31,10 @@ export interface Lanes {
   whyUnsigned(lane: LaneId, content: Content): string;
   /** How many transactions with a nonce the lane may have in flight now; null: transactions have none. */
   maxInFlight(lane: LaneId): number | null;
-  /** Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null. */
-  move(lane: LaneId, transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+  /**
+   * Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null.
+   *
+   * `seen` is the transaction as the caller read it from the store: `decide` gets no earlier revision, so a caller that looks again makes progress.
+   */
+  move(seen: LaneId & Pick<Transaction, 'id' | 'revision'>, decide: Decide): Promise<OpenTransaction | null>;
 }

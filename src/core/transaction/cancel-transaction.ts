@@ -37,7 +37,7 @@ export async function cancelTransaction(
     const canceled =
       isSigned(transaction) && transaction.nonce !== null
         ? await outbid(deps, relayer, seen, { purpose: 'cancel', replacement: null, require })
-        : await deps.lanes.move(transaction, transactionId, (current) => {
+        : await deps.lanes.move(transaction, (current) => {
             require(current);
             return withoutNodes(chain, current);
           });

@@ -48,7 +48,7 @@ export async function outbid(
   if (isRefusal(draft)) throw refusalError(draft);
   // Without holding the transaction, since a hosted key may take seconds. It is stored only if the slot still has the same attempts.
   const newAttempt = await signAttempt(deps, relayer, seen, { draft, nonce: seen.transaction.nonce, purpose });
-  return deps.lanes.move(seen.transaction, seen.transaction.id, async (current) => {
+  return deps.lanes.move(seen.transaction, async (current) => {
     require(current);
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;

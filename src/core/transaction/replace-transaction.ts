@@ -89,7 +89,7 @@ export async function replaceTransaction(
     require(seen);
     const replaced =
       !isSigned(transaction) || mustQueue(seen)
-        ? await deps.lanes.move(transaction, transactionId, withoutNodes)
+        ? await deps.lanes.move(transaction, withoutNodes)
         : await outbidBy(seen, replacementOf(seen));
     if (replaced !== null) return viewOf(replaced);
   }

@@ -78,7 +78,10 @@ async function explainOne(
   const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));
   await lane.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
-    if (!isKnown) return isLost ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
+    // An attempt that was signed meanwhile was not searched.
+    const isWhole = attempts.length === open.attempts.length;
+    if (!isKnown)
+      return isLost && isWhole ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
     if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isSearched) : null;
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;

@@ -47,7 +47,7 @@ export interface Lane {
   storeReturned(): void;
   /** See `Lanes.whyUnsigned`. */
   whyUnsigned(content: Content): string;
-  move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+  move(transactionId: string, decide: Decide, leastRevision?: number): Promise<OpenTransaction | null>;
   /** Takes note of the newest head, new or not. Returns at once. */
   tick(head: Head): void;
   /** Takes note that no RPC node could be used. Returns at once. */
@@ -192,11 +192,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   });
   const broadcasting = createLoop(broadcastChore);
 
-  function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
+  function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
-        // The commit that stored it may have lost its answer, so only the store knows whether it is open.
-        if (transactions.tracked(transactionId) === undefined) await reload([transactionId]);
+        // The commit of its last change may have lost its answer, so only the store knows its state, and whether it is open.
+        if ((transactions.tracked(transactionId)?.transaction.revision ?? 0) < leastRevision) await reload([transactionId]);
         const current = await read(transactionId);
         if (current === null) return null;
         const decided = await decide(current);

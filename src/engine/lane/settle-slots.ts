@@ -3,7 +3,7 @@ import type { Head, Receipt, ReceiptAnswers, Sequence } from '../../core/ports/c
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { type Attempt, hashesOf, type MinedAt } from '../../core/transaction/transaction.js';
+import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import { dismiss, doubt } from './doubt-account.js';
 import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
 
@@ -171,6 +171,11 @@ async function confirmed(
   return another <= lane.nextNonce ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
 }
 
+/** True if it is still in the block in which it was seen. It may be in another one by now. */
+export function isInBlockOf({ mined: now }: Pick<Transaction, 'mined'>, { mined: seen }: Pick<Transaction, 'mined'>): boolean {
+  return now !== null && seen !== null && now.blockHash === seen.blockHash;
+}
+
 /** True if the chain has used its nonce and it is not known to be in a block. */
 export function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
   return transaction.mined === null && transaction.nonce !== null && transaction.nonce < chainNonce;
@@ -264,7 +269,7 @@ async function settleOne(
   }
   if (seen.transaction.mined !== null) {
     lane.transactions.forgetTaken(seen);
-    await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
+    await lane.move(id, ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null));
     return;
   }
   // A head that is settled again counts once.
@@ -288,7 +293,7 @@ async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<v
   if (attempt === undefined) throw new Error(`the mined attempt of transaction ${id} is not stored`);
   const whyFailed = at.succeeded ? null : await lane.chain.whyFailed({ hash: attempt.hash, ...at }, lane.relayer());
   await lane.move(id, ({ transaction }) => {
-    if (transaction.mined?.blockHash !== at.blockHash) return null;
+    if (!isInBlockOf(transaction, open.transaction)) return null;
     return { steps: [resolved(transaction, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
   });
 }

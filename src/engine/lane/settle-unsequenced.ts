@@ -21,7 +21,7 @@ import { isExpired } from './expire.js';
 import { freeFunds, splitByFunds } from './funds.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { highestCost } from './open-transactions.js';
-import { minedAt } from './settle-slots.js';
+import { isInBlockOf, minedAt } from './settle-slots.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
 /** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
@@ -78,7 +78,9 @@ async function settleOne(
     whyDead = outcome.sentence;
   }
   if (seen.transaction.mined !== null) {
-    await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
+    await lane.move(seen.transaction.id, ({ transaction }) =>
+      isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null,
+    );
   } else if (isOpen) {
     if (!(await endRefused(lane, seen))) resend(lane, seen);
   } else if (isUnknown) {
@@ -100,7 +102,12 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
   record.lost ??= { heads: 0, sinceMs: nowMs };
   record.lost.heads += 1;
   if (record.lost.heads < unknownPatience.heads || nowMs - record.lost.sinceMs < unknownPatience.ms) return;
-  await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
+  await lane.move(seen.transaction.id, (current) => (isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null));
+}
+
+/** True if it still has only the attempts that nodes were asked about, in no block: an attempt that was signed meanwhile may be mined. */
+function isAsAsked({ transaction, attempts }: OpenTransaction, seen: OpenTransaction): boolean {
+  return transaction.mined === null && attempts.length === seen.attempts.length;
 }
 
 /** An attempt that every node calls invalid, and none ever accepted, is given up after this number of answers and this time. */
@@ -110,7 +117,9 @@ const invalidPatience = { answers: 3, ms: 60_000 };
  * Fails a transaction that could be mined at any time, but that no node will ever accept. Others end when their attempts are dead: a node that lies may
  * have passed one on. Returns false if it may still be accepted.
  */
-async function endRefused(lane: LaneContext, { transaction: { id, sentAtMs }, attempts }: OpenTransaction): Promise<boolean> {
+async function endRefused(lane: LaneContext, seen: OpenTransaction): Promise<boolean> {
+  const { transaction, attempts } = seen;
+  const { id, sentAtMs } = transaction;
   const isEndless = attempts.some((attempt) => lane.chain.unsequenced?.whyEndless(attempt) != null);
   if (sentAtMs !== null || !isEndless) return false;
   const nowMs = lane.deps.clock.elapsedMs();
@@ -121,8 +130,10 @@ async function endRefused(lane: LaneContext, { transaction: { id, sentAtMs }, at
   });
   const sentence = states.at(-1)?.obstacle?.sentence;
   if (!isRefused || sentence === undefined) return false;
-  await lane.move(id, ({ transaction }) =>
-    transaction.sentAtMs === null ? { steps: [failed(transaction, 'never_accepted', `no RPC node accepted it: ${sentence}`)] } : null,
+  await lane.move(id, (current) =>
+    current.transaction.sentAtMs === null && isAsAsked(current, seen)
+      ? { steps: [failed(current.transaction, 'never_accepted', `no RPC node accepted it: ${sentence}`)] }
+      : null,
   );
   return true;
 }

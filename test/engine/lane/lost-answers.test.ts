@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StoreAwayError } from '../../../src/core/ports/store.js';
+import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { wanted } from '../../support/evm.js';
 import { startLaneRig } from '../../support/lane-rig.js';
@@ -44,6 +45,25 @@ describe('commits whose answer is lost', () => {
     rig.lane().storeReturned();
     await rig.pass(5, 9);
     assert.equal((await rig.transaction(transaction.id)).status, 'confirmed');
+  });
+
+  it('a replacement after one whose commit lost its answer outbids that one, and asks for one draft', async (test) => {
+    let isLost = false;
+    const rig = await startLaneRig(test, { losesAnswer: () => isLost });
+    const id = await rig.send();
+    const { deps } = rig.lane();
+    isLost = true;
+    const unanswered = replaceTransaction(deps, relayer, id, wanted({ valueWei: 2n }));
+    unanswered.catch(() => undefined);
+    await rig.lane().flow();
+    await assert.rejects(unanswered, StoreAwayError);
+    isLost = false;
+    const drafts: string[] = [];
+    const replaced = replaceTransaction(deps, relayer, id, wanted({ valueWei: 3n }));
+    await rig.lane().flow((name) => name === 'draft' && drafts.push(name));
+    assert.equal((await replaced).shown?.version, 3);
+    // Each travels to the node and back.
+    assert.equal(drafts.length, 2);
   });
 
   it('a broadcast of several batches survives that the store fails while the second batch is on its way', async (test) => {

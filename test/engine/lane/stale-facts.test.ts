@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AttemptOutcome, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { Decide, Move } from '../../../src/core/ports/lanes.js';
+import type { OpenTransaction } from '../../../src/core/ports/store.js';
+import type { Transaction } from '../../../src/core/transaction/transaction.js';
+import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
+import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
+import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
+import { settleSlots } from '../../../src/engine/lane/settle-slots.js';
+import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
+import { modelRelayer } from '../../support/model-lane.js';
+import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
+
+const first = { hash: '0x01', version: 1 } as const;
+const head = { number: 100n, hash: '0xhead', timestampMs: 0 };
+
+/** A sent transaction with one attempt. */
+function sent(nonce: bigint | null, over: Partial<Transaction> = {}): OpenTransaction {
+  const transaction = aTransaction({ id: 't', status: 'sent', nonce, liveVersion: 1, revision: 2, ...over });
+  return { transaction, attempts: [anAttempt({ transactionId: 't', nonce, ...first })] };
+}
+
+/** The same after somebody signed another attempt. */
+function signedAgain({ transaction, attempts }: OpenTransaction): OpenTransaction {
+  const second = anAttempt({ transactionId: 't', nonce: transaction.nonce, hash: '0x02', version: 2 });
+  return { transaction: next(transaction, { liveVersion: 2 }), attempts: [...attempts, second] };
+}
+
+/** A lane that knows a transaction as `seen`, while the store has it as `stored`: each move decides about the latter. */
+function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
+  let elapsedMs = 0;
+  const moves: Move[] = [];
+  const isUnsequenced = seen.transaction.nonce === null;
+  const transactions = createOpenTransactions(
+    () => isUnsequenced,
+    () => null,
+  );
+  transactions.put(seen);
+  const lane = {
+    id: seen.transaction,
+    transactions,
+    deps: { clock: { nowMs: () => 9_000_000_000_000, elapsedMs: () => elapsedMs } },
+    chain: { sequence: null, unsequenced: { whyEndless: () => 'it could be mined at any time' } },
+    relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
+    settled: head,
+    chainNonce: 8n,
+    nextNonce: 8n,
+    signedNonce: 8n,
+    doubts: new Map(),
+    beside: (_: string, task: () => Promise<void>) => task(),
+    async move(_: string, decide: Decide) {
+      const move = await decide(stored);
+      if (move !== null) moves.push(move);
+      return null;
+    },
+  } as unknown as LaneContext;
+  return { lane, moves, pass: (ms: number) => (elapsedMs += ms) };
+}
+
+/** Settles at many heads in a row, at which nodes say this about the attempt. */
+async function settleLong(seen: OpenTransaction, stored: OpenTransaction, outcome: AttemptOutcome, isRefused = false) {
+  const { lane, moves, pass } = laneOn(seen, stored);
+  const unsequenced = { outcomes: async () => new Map([[first.hash, outcome]]) } as unknown as Unsequenced;
+  const [attempt] = seen.attempts;
+  const state = attempt === undefined ? undefined : lane.transactions.stateOf(attempt);
+  if (isRefused && state !== undefined) state.obstacle = { because: 'invalid', sentence: 'bad', answers: 9, sinceMs: -600_000 };
+  for (let heads = 1; heads <= 25 && moves.length === 0; heads += 1) {
+    pass(60_000);
+    await settleUnsequenced(lane, unsequenced, { ...head, number: BigInt(heads), hash: `0x${heads}` });
+  }
+  return moves.map(({ steps }) => steps[0].status);
+}
+
+/** Explains a used nonce that many searches have not explained. */
+async function explainLong(seen: OpenTransaction, stored: OpenTransaction) {
+  const { lane, moves } = laneOn(seen, stored);
+  const record = lane.transactions.tracked('t');
+  assert.ok(record !== undefined);
+  record.unexplained = { heads: 99, lastHash: '0x', searches: 99, searchedAtBlock: 0n };
+  const sequence = { findSender: async () => 'not_found', nextAt: async () => 9n } as unknown as Sequence;
+  await createForeignExplainer(lane, sequence)(head);
+  return moves.map(({ steps }) => steps[0].status);
+}
+
+describe('a decision about attempts, while another one was signed', () => {
+  const unsequenced = sent(null);
+  const slotted = sent(7n);
+
+  it('a transaction whose outcome no node can know fails, but not if it has another attempt by now', async () => {
+    assert.deepEqual(await settleLong(unsequenced, unsequenced, { kind: 'unknown' }), ['failed']);
+    assert.deepEqual(await settleLong(unsequenced, signedAgain(unsequenced), { kind: 'unknown' }), []);
+  });
+
+  it('a transaction that no node will ever accept fails, but not if it has another attempt by now', async () => {
+    assert.deepEqual(await settleLong(unsequenced, unsequenced, { kind: 'open' }, true), ['failed']);
+    assert.deepEqual(await settleLong(unsequenced, signedAgain(unsequenced), { kind: 'open' }, true), []);
+  });
+
+  it('a transaction whose slot no node can explain fails, but not if it has another attempt by now', async () => {
+    assert.deepEqual(await explainLong(slotted, slotted), ['failed']);
+    assert.deepEqual(await explainLong(slotted, signedAgain(slotted)), ['sent']);
+  });
+
+  it('a transaction whose block is gone is not mined any more, but not if it is in another block by now', async () => {
+    const inBlock = (blockHash: string) => ({ version: 1, blockNumber: 99n, blockHash, succeeded: true, facts: null });
+    const seen = sent(7n, { status: 'mined', mined: inBlock('0xold') });
+    const moved = { ...seen, transaction: next(seen.transaction, { mined: inBlock('0xnew') }) };
+    const sequence = {
+      nextAt: async () => 8n,
+      blockHash: async () => '0xnew',
+      receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+      finalBlock: async () => null,
+    } as unknown as Sequence;
+    const settled = async (stored: OpenTransaction) => {
+      const { lane, moves } = laneOn(seen, stored);
+      await settleSlots(lane, sequence, head);
+      return moves.map(({ steps }) => steps[0].status);
+    };
+    assert.deepEqual(await settled(seen), ['submitted']);
+    assert.deepEqual(await settled(moved), []);
+  });
+});
