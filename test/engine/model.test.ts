@@ -37,7 +37,7 @@ const worthwhile = [
 ];
 
 describe('the lane in every order of faults', () => {
-  async function run(seeds: number, deepReorgs: boolean): Promise<ReadonlySet<string>> {
+  async function run(seeds: number, { deepReorgs = false, owners = 1 } = {}): Promise<ReadonlySet<string>> {
     // In memory if possible: no test here cuts the power, and syncing to a disk takes most of the time.
     const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-model-'));
     const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
@@ -46,7 +46,7 @@ describe('the lane in every order of faults', () => {
       for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
         const random = createRandom(seed);
         try {
-          for (const one of await runModel({ store, random, name: `run${seed}`, steps: stepsPerRun, deepReorgs })) met.add(one);
+          for (const one of await runModel({ store, random, name: `run${seed}`, steps: stepsPerRun, deepReorgs, owners })) met.add(one);
         } catch (error) {
           throw new Error(`MODEL_SEED=${seed} MODEL_RUNS=1: ${error instanceof Error ? error.message : String(error)}`);
         }
@@ -59,7 +59,7 @@ describe('the lane in every order of faults', () => {
   }
 
   it('every accepted transaction becomes final exactly once', async () => {
-    const met = await run(runsOfModel, false);
+    const met = await run(runsOfModel);
     if (runsOfModel >= defaultRuns)
       assert.deepEqual(
         worthwhile.filter((one) => !met.has(one)),
@@ -67,7 +67,12 @@ describe('the lane in every order of faults', () => {
       );
   });
 
+  it('two processes that own the lane at once pay every transaction once', async () => {
+    const met = await run(Math.ceil(runsOfModel / 2), { owners: 2 });
+    if (runsOfModel >= defaultRuns) assert.ok(met.has('a commit is refused'));
+  });
+
   it('after a reorg deeper than the confirmations nothing final changes and nothing stalls', async () => {
-    await run(Math.ceil(runsOfModel / 4), true);
+    await run(Math.ceil(runsOfModel / 4), { deepReorgs: true });
   });
 });

@@ -34,14 +34,15 @@ const worthwhile = [
   'a duplicate waits',
 ];
 
-it('unsequenced transactions become final exactly once, in every order of faults', async () => {
+async function run(seeds: number, owners: number): Promise<ReadonlySet<string>> {
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-alone-'));
   const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
   const met = new Set<string>();
   try {
-    for (let seed = firstSeed; seed < firstSeed + runsOfModel; seed += 1) {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+      const options = { store, random: createRandom(seed), name: `alone${seed}`, steps: stepsPerRun, owners };
       try {
-        for (const one of await runUnsequenced(store, createRandom(seed), `alone${seed}`, stepsPerRun)) met.add(one);
+        for (const one of await runUnsequenced(options)) met.add(one);
       } catch (error) {
         throw new Error(`MODEL_SEED=${seed} MODEL_RUNS=1: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -50,6 +51,16 @@ it('unsequenced transactions become final exactly once, in every order of faults
     await store.close();
     await rm(folder, { recursive: true, force: true });
   }
+  return met;
+}
+
+it('unsequenced transactions become final exactly once, in every order of faults', async () => {
+  const met = await run(runsOfModel, 1);
   const missed = worthwhile.filter((one) => !met.has(one));
   if (runsOfModel >= defaultRuns) assert.deepEqual(missed, []);
+});
+
+it('two processes that own the lane at once pay every unsequenced transaction once', async () => {
+  const met = await run(Math.ceil(runsOfModel / 2), 2);
+  if (runsOfModel >= defaultRuns) assert.ok(met.has('a commit is refused'));
 });

@@ -1,4 +1,3 @@
-import { DomainError } from '../../src/core/errors.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { laneOf } from '../../src/core/relayer/relayer.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -7,7 +6,8 @@ import { replaceTransaction } from '../../src/core/transaction/replace-transacti
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { wanted } from './evm.js';
 import { createModelChain, refusedData, revertingData } from './model-chain.js';
-import { modelRelayer, startModelLane } from './model-lane.js';
+import { modelRelayer } from './model-lane.js';
+import { startModelOwners } from './model-owners.js';
 import { createModelWitness } from './model-witness.js';
 import type { Random } from './seeded-random.js';
 import type { AttemptOutcome } from './wires.js';
@@ -21,6 +21,8 @@ export interface ModelRunOptions {
   readonly steps: number;
   /** Reorgs may remove blocks that had all confirmations. */
   readonly deepReorgs: boolean;
+  /** The number of processes that own the lane at once. */
+  readonly owners: number;
 }
 
 /** The failure of a run, with its last steps. */
@@ -33,32 +35,18 @@ const healingBlocks = 150;
  * Runs one account through random commands, answers, blocks, reorgs, foreign use of the key, lost answers and crashes, and checks each step. At the end
  * all faults stop and everything must become final. Resolves to the events that occurred. Throws `ModelFailure`.
  */
-export async function runModel({ store, random, name, steps, deepReorgs }: ModelRunOptions): Promise<ReadonlySet<string>> {
+export async function runModel({ store, random, name, steps, deepReorgs, owners: count }: ModelRunOptions): Promise<ReadonlySet<string>> {
   const network = { name, requiredConfirmations: random.between(1, 4) };
   const relayer = modelRelayer(name, network, { maxInFlight: random.between(1, 8), gasPriceCapWei: random.chance(0.3) ? 900n : null });
   const chain = createModelChain(relayer.network, relayer.address, random);
   const witness = createModelWitness({ store, relayer, chain, deepReorgs });
   const trace: string[] = [];
-  const surprises: string[] = [];
   let nowMs = 1_800_000_000_000;
   const clock = { nowMs: () => nowMs };
-  /** Unanswered commands of running processes. */
-  let asking = 0;
   let healed = false;
 
-  let current = await startModelLane(relayer, chain, store, clock);
-
-  function command(what: string, work: Promise<unknown>): void {
-    const mine = current;
-    asking += 1;
-    work
-      .catch((error: unknown) => {
-        if (!(error instanceof DomainError)) surprises.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
-      })
-      .finally(() => {
-        if (mine === current) asking -= 1;
-      });
-  }
+  const owners = await startModelOwners({ count, relayer, chain, store, clock, random });
+  const { command } = owners;
 
   function content(): Partial<EvmRequest> {
     const valueWei = BigInt(random.between(0, 1_000)) * (random.chance(0.3) ? 10n ** 10n : 1n);
@@ -81,13 +69,17 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
   }
 
   const happenings: readonly (readonly [weight: number, name: string, happen: () => unknown])[] = [
-    [10, 'send', () => command('send', sendTransaction(current.deps, relayer, wanted(content(), validUntil())).then(witness.accepted))],
+    [
+      10,
+      'send',
+      () => command('send', ({ deps }) => sendTransaction(deps, relayer, wanted(content(), validUntil())).then(witness.accepted)),
+    ],
     [
       6,
       'replace',
       () => {
         const id = anyId();
-        if (id !== undefined) command('replace', replaceTransaction(current.deps, relayer, id, wanted(content(), validUntil())));
+        if (id !== undefined) command('replace', ({ deps }) => replaceTransaction(deps, relayer, id, wanted(content(), validUntil())));
         return id;
       },
     ],
@@ -96,19 +88,20 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
       'cancel',
       () => {
         const id = anyId();
-        if (id !== undefined) command('cancel', cancelTransaction(current.deps, relayer, id));
+        if (id !== undefined) command('cancel', ({ deps }) => cancelTransaction(deps, relayer, id));
         return id;
       },
     ],
-    [0.3, 'delete pending', () => command('delete pending', cancelPendingTransactions(current.deps, relayer))],
-    [14, 'look', () => current.look()],
+    [0.3, 'delete pending', () => command('delete pending', ({ deps }) => cancelPendingTransactions(deps, relayer))],
+    [14, 'look', () => owners.any().look()],
     [40, 'let go', letOneGo],
     [
       6,
       'flow',
       async () => {
-        current.look();
-        await current.flow();
+        const one = owners.any();
+        one.look();
+        await one.flow();
       },
     ],
     [10, 'mine', () => chain.mine(random.chance(0.5) ? random.between(0, 2) : undefined)],
@@ -137,8 +130,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
         for (let blocks = 0; blocks < 8; blocks += 1) {
           nowMs += 12_000;
           chain.mine();
-          current.look();
-          await current.flow();
+          await owners.flow();
         }
       },
     ],
@@ -152,15 +144,8 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
         return `${ms} ms`;
       },
     ],
-    [
-      2,
-      'crash',
-      async () => {
-        current.kill();
-        asking = 0;
-        current = await startModelLane(relayer, chain, store, clock);
-      },
-    ],
+    [2, 'crash', () => owners.crashOne()],
+    ...(count > 1 ? [[6, 'an owner finds what others wrote', () => owners.any().storeReturned()] as const] : []),
   ];
   // Each run has its own mixture, so that rare events can occur together.
   const mixture = happenings.map(([weight]) => weight * ([0.2, 1, 1, 4][random.between(0, 3)] ?? 1));
@@ -177,12 +162,12 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     trace.push(what);
     const detail = await happen();
     if (typeof detail === 'string') trace.push(`  ${detail}`);
-    await current.rest();
+    await owners.rest();
     await check();
   }
 
   async function check(): Promise<void> {
-    const wrong = [...surprises, ...current.surprises];
+    const wrong = owners.surprises();
     if (wrong.length > 0) throw new ModelFailure(wrong.join('\n'));
     await witness.look();
   }
@@ -193,10 +178,9 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     chain.setFunds(10n ** 18n);
     chain.setBaseFee(10n);
     for (let blocks = 0; ; blocks += 1) {
-      current.look();
-      await current.flow();
+      await owners.flow();
       await check();
-      if (asking === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) break;
+      if (owners.asking() === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) break;
       if (blocks === healingBlocks) throw new ModelFailure('not everything became final');
       nowMs += 1_500;
       chain.mine();
@@ -208,12 +192,12 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
   try {
     for (let count = 0; count < steps; count += 1) await step();
     await heal();
-    return witness.met;
+    return owners.refused() === 0 ? witness.met : new Set([...witness.met, 'a commit is refused']);
   } catch (error) {
     const reason =
       error instanceof Error ? (error instanceof ModelFailure ? error.message : (error.stack ?? error.message)) : String(error);
     throw new ModelFailure(`${reason}\n${await witness.describe()}\nsteps:\n${trace.slice(-150).join('\n')}`);
   } finally {
-    current.kill();
+    owners.kill();
   }
 }

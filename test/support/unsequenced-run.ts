@@ -1,4 +1,3 @@
-import { DomainError } from '../../src/core/errors.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import { laneOf } from '../../src/core/relayer/relayer.js';
@@ -9,7 +8,8 @@ import { sendTransaction } from '../../src/core/transaction/send-transaction.js'
 import { isFinal, type TransactionView } from '../../src/core/transaction/transaction.js';
 import { wanted } from './evm.js';
 import { refusedData, revertingData } from './model-chain.js';
-import { modelRelayer, startModelLane } from './model-lane.js';
+import { modelRelayer } from './model-lane.js';
+import { startModelOwners } from './model-owners.js';
 import { ModelFailure } from './model-run.js';
 import type { Random } from './seeded-random.js';
 import { createUnsequencedChain } from './unsequenced-chain.js';
@@ -18,41 +18,39 @@ import type { AttemptOutcome } from './wires.js';
 /** Everything must be final within this many blocks. */
 const healingBlocks = 200;
 
+/** A run of a model. */
+export interface UnsequencedRunOptions {
+  readonly store: Store;
+  readonly random: Random;
+  /** Names this run's account and relayer, since runs share a store. */
+  readonly name: string;
+  readonly steps: number;
+  /** The number of processes that own the lane at once. */
+  readonly owners: number;
+}
+
 /**
  * Runs an account with unsequenced transactions through random commands, blocks, forks, lost packets and answers, and crashes, and checks each step. At the
  * end everything must be final. Resolves to the events that occurred. Throws `ModelFailure`.
  */
-export async function runUnsequenced(store: Store, random: Random, name: string, steps: number): Promise<ReadonlySet<string>> {
+export async function runUnsequenced({ store, random, name, steps, owners: count }: UnsequencedRunOptions): Promise<ReadonlySet<string>> {
   const relayer = modelRelayer(name, { name });
   const chain = createUnsequencedChain(relayer.network, random);
   const accepted: TransactionView[] = [];
   const trace: string[] = [];
-  const surprises: string[] = [];
   const met = new Set<string>();
   /** The last acknowledged replacement of each transaction, by ID. */
   const newest = new Map<string, { readonly revision: number; readonly valueWei: bigint }>();
   /** The number of attempts of each transaction, by ID. */
   const versions = new Map<string, number>();
   let nowMs = 1_800_000_000_000;
-  let asking = 0;
   let healed = false;
   /** Transactions with an unanswered replacement, and those whose replacement will never be answered, so their content is unknown. */
   const replacing: string[] = [];
   const unsure = new Set<string>();
   const clock = { nowMs: () => nowMs };
-  let current = await startModelLane(relayer, chain, store, clock);
-
-  function command(what: string, work: Promise<unknown>): void {
-    const mine = current;
-    asking += 1;
-    work
-      .catch((error: unknown) => {
-        if (!(error instanceof DomainError)) surprises.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
-      })
-      .finally(() => {
-        if (mine === current) asking -= 1;
-      });
-  }
+  const owners = await startModelOwners({ count, relayer, chain, store, clock, random });
+  const { command } = owners;
 
   function content(): Partial<EvmRequest> {
     const data = random.chance(0.06) ? { data: revertingData } : random.chance(0.05) ? { data: refusedData } : {};
@@ -69,10 +67,7 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
       8,
       'send',
       () =>
-        command(
-          'send',
-          sendTransaction(current.deps, relayer, wanted(content(), validUntil())).then((view) => accepted.push(view)),
-        ),
+        command('send', ({ deps }) => sendTransaction(deps, relayer, wanted(content(), validUntil())).then((view) => accepted.push(view))),
     ],
     [
       6,
@@ -82,10 +77,10 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
         if (id === undefined) return;
         const request = wanted(content(), validUntil());
         replacing.push(id);
-        command(
-          'replace',
-          replaceTransaction(current.deps, relayer, id, request).then(({ transaction: { revision } }) => {
-            replacing.splice(replacing.indexOf(id), 1);
+        command('replace', ({ deps }) =>
+          replaceTransaction(deps, relayer, id, request).then(({ transaction: { revision } }) => {
+            // A crash of another owner may have emptied it.
+            if (replacing.includes(id)) replacing.splice(replacing.indexOf(id), 1);
             if (revision > (newest.get(id)?.revision ?? 0)) newest.set(id, { revision, valueWei: request.valueWei ?? 0n });
           }),
         );
@@ -96,10 +91,10 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
       'cancel',
       () => {
         const id = anyId();
-        if (id !== undefined) command('cancel', cancelTransaction(current.deps, relayer, id));
+        if (id !== undefined) command('cancel', ({ deps }) => cancelTransaction(deps, relayer, id));
       },
     ],
-    [10, 'look', () => current.look()],
+    [10, 'look', () => owners.any().look()],
     [
       30,
       'let go',
@@ -111,8 +106,9 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
       10,
       'flow',
       async () => {
-        current.look();
-        await current.flow();
+        const one = owners.any();
+        one.look();
+        await one.flow();
       },
     ],
     [14, 'mine', () => chain.mine(() => random.chance(0.6))],
@@ -137,12 +133,11 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
       2,
       'crash',
       async () => {
-        current.kill();
-        asking = 0;
         for (const id of replacing.splice(0)) unsure.add(id);
-        current = await startModelLane(relayer, chain, store, clock);
+        await owners.crashOne();
       },
     ],
+    ...(count > 1 ? [[6, 'an owner finds what others wrote', () => owners.any().storeReturned()] as const] : []),
   ];
   const mixture = happenings.map(([weight]) => weight * ([0.2, 1, 1, 4][random.between(0, 3)] ?? 1));
   const weights = mixture.reduce((sum, weight) => sum + weight, 0);
@@ -156,7 +151,7 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
     if (chosen === undefined) return;
     trace.push(chosen[1]);
     await chosen[2]();
-    await current.rest();
+    await owners.rest();
     await check();
   }
 
@@ -165,17 +160,17 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
   }
 
   async function check(): Promise<void> {
-    const wrong = [...surprises, ...current.surprises];
+    const wrong = owners.surprises();
     require(wrong.length === 0, wrong.join('\n'));
-    const owners = new Map<string, string>();
+    const ownerOf = new Map<string, string>();
     for (const { transaction: first } of accepted) {
       const view = await store.read.transaction(first.id);
       if (view === undefined) throw new ModelFailure(`${first.id} is lost`);
       const { status, intent, queued, mined } = view.transaction;
       const attempts = await store.read.attemptsOf(first.id);
       for (const { hash } of attempts) {
-        require(!owners.has(hash), `${first.id} and ${owners.get(hash)} are one on chain`);
-        owners.set(hash, first.id);
+        require(!ownerOf.has(hash), `${first.id} and ${ownerOf.get(hash)} are one on chain`);
+        ownerOf.set(hash, first.id);
       }
       const lives = attempts.map(({ hash, fields }) => {
         const { valueWei, gasLimit } = onNetwork('evm', fields);
@@ -219,10 +214,9 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
   async function heal(): Promise<void> {
     healed = true;
     for (let blocks = 0; ; blocks += 1) {
-      current.look();
-      await current.flow();
+      await owners.flow();
       await check();
-      if (asking === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) return;
+      if (owners.asking() === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) return;
       require(blocks < healingBlocks, 'not everything became final');
       nowMs += 2_500;
       chain.mine(() => true);
@@ -232,11 +226,12 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
   try {
     for (let count = 0; count < steps; count += 1) await step();
     await heal();
+    if (owners.refused() > 0) met.add('a commit is refused');
     return met;
   } catch (error) {
     const reason = error instanceof ModelFailure ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
     throw new ModelFailure(`${reason}\nsteps:\n${trace.slice(-80).join('\n')}`);
   } finally {
-    current.kill();
+    owners.kill();
   }
 }
