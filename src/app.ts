@@ -19,8 +19,9 @@ import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
 import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
-import { createServices, isBuilt, requestCheckOf } from './api/services/services.js';
+import { contractServices, createServices, isBuilt, requestCheckOf } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
+import { createStandbyHandler, standbyReadiness } from './api/standby-handler.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageFile, packageVersion } from './config/package-version.js';
 import { ConfigError, type Problem } from './config/problem.js';
@@ -58,9 +59,10 @@ import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
-import { accountOf, closeSigners, openRelayers } from './open-relayers.js';
+import { accountOf, closeSigners, openKeystores, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
+import type { StandbyOptions } from './storage/postgres/postgres-standby.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { startRetention } from './webhooks/retention.js';
@@ -74,6 +76,12 @@ const webhookTimeoutMs = 15_000;
 /** The longest time until a change without an answer takes effect after the database is back. */
 const settleIntervalMs = 1_000;
 const anotherKey = 'is not the key that this database was created with; set that key, and use relayer rotate-encryption-key to replace it';
+
+/** What the caller may set. */
+export interface AppOptions extends AppParts {
+  /** Ends the wait of a standby: `startApp` then throws StandbyEndedError. */
+  readonly stopSignal: AbortSignal;
+}
 
 /** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
@@ -104,13 +112,14 @@ export interface App {
 /**
  * The composition root: takes a configuration and starts the service. Read it from top to bottom.
  *
- * Throws ConfigError, DatabaseLockedError, or the error of opening a port or a database, after closing everything that it opened.
+ * A standby first waits for the database. Throws ConfigError, DatabaseLockedError, StandbyEndedError, or the error of opening a port or a database, after
+ * closing everything that it opened.
  */
 export async function startApp(
   settings: Settings,
   config: LoadedConfig,
   log: Log & AuditLog,
-  wrapped: Partial<AppParts> = {},
+  { stopSignal = new AbortController().signal, ...wrapped }: Partial<AppOptions> = {},
 ): Promise<App> {
   const parts = { ...realParts, ...wrapped };
   const { clock, watchHeartbeatMs } = parts;
@@ -129,8 +138,57 @@ export async function startApp(
     await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
 
+    // The server. A standby listens before it has the database.
+    const cors = createCors(new Set(settings.corsAllowedOrigins));
+    const files = certificateFilesOf(settings);
+    const certificate = files === null ? null : await readCertificate(files);
+    let readinessNow = async () => standbyReadiness;
+    const readyPage = createReadyPage(() => readinessNow(), { clock, system: createSystemState(clock) });
+    const metricsPage = createMetricsPage(metrics);
+    const published = [...contractServices, Health, ...reflectionServices];
+    const health = createHealthService({ services: published, readiness: () => readinessNow(), shutdownSignal });
+    let handle = createStandbyHandler({
+      services: (router) => void router.service(Health, health),
+      pages: [healthPage, readyPage, metricsPage],
+      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys: { find: () => undefined }, clock }),
+      cors,
+      newRequestId: ids.timeOrdered,
+      shutdownSignal,
+      log,
+    });
+    const server = createServer({
+      host: settings.host,
+      port: settings.port,
+      tls: certificate,
+      handler: (request, response) => handle(request, response),
+      newRequestId: ids.timeOrdered,
+      log,
+      shutdownDeadlineMs,
+    });
+    const listen = async () => {
+      const address = await server.listen();
+      onStop('work', () => server.stop());
+      return address;
+    };
+    const standbyAddress = settings.standby ? await listen() : null;
+    const renewal =
+      files === null || certificate === null
+        ? null
+        : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
+    onStop('work', async () => renewal?.stop());
+    // What takes long and needs no database, so that a standby takes over quickly.
+    const plans = compileMethodPlans(contractServices);
+    const keystores = settings.standby ? await openKeystores(config.signers) : undefined;
+
     // The store and its outbox.
-    const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
+    metrics.showStandby(settings.standby);
+    const standby: StandbyOptions = {
+      signal: stopSignal,
+      onWait: (holder) =>
+        log.info({ ...standbyAddress, pid: holder?.pid, of: holder?.host }, 'standing by: another instance uses the database'),
+    };
+    const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter, standby: settings.standby ? standby : null });
+    metrics.showStandby(false);
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(
       wakeOnEvents(opened.store, () => delivery.wake()),
@@ -168,7 +226,7 @@ export async function startApp(
     });
     onStop('nodes', () => chains.close());
     const hostedKeys = createHostedKeys(log, operatorChoices(config, settings));
-    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
+    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys, keystores);
     onStop('work', () => closeSigners(signers));
     if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
     const moved = await findMovedAccounts(store, directory.relayers());
@@ -272,7 +330,6 @@ export async function startApp(
       keys,
       nodeUrls,
     });
-    const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce({
       idempotency: createIdempotency({ store, clock: ageClock }),
       fingerprint: createFingerprint(databaseSecret),
@@ -287,51 +344,34 @@ export async function startApp(
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal, isStoreAway: opened.isAway });
-    const published = [...served.map(({ service }) => service), Health, ...reflectionServices];
-    const handler = createHandler({
+    handle = createHandler({
       plans,
       rest,
       services: (router: ConnectRouter) => {
         for (const { service, implementation } of served) router.service(service, implementation);
-        router.service(Health, createHealthService({ services: published, readiness, shutdownSignal }));
+        router.service(Health, health);
         serveReflection(router, published);
       },
       interceptors,
       pages: [
         healthPage,
-        createReadyPage(readiness, { clock, system: createSystemState(clock) }),
-        createMetricsPage(metrics),
+        readyPage,
+        metricsPage,
         createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
         ...createDocsPages(),
         ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
       ],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
-      cors: createCors(new Set(settings.corsAllowedOrigins)),
+      cors,
       newRequestId: ids.timeOrdered,
       shutdownSignal,
       log,
       telemetry,
       auditRefusal,
     });
-    const files = certificateFilesOf(settings);
-    const certificate = files === null ? null : await readCertificate(files);
-    const server = createServer({
-      host: settings.host,
-      port: settings.port,
-      tls: certificate,
-      handler,
-      newRequestId: ids.timeOrdered,
-      log,
-      shutdownDeadlineMs,
-    });
-    const address = await server.listen();
-    onStop('work', () => server.stop());
-    const renewal =
-      files === null || certificate === null
-        ? null
-        : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
-    onStop('work', async () => renewal?.stop());
+    readinessNow = readiness;
+    const address = standbyAddress ?? (await listen());
     const renewCertificate = async () => renewal?.renew();
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
 

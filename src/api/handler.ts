@@ -33,6 +33,8 @@ export interface HandlerOptions extends RpcAdapterOptions {
   readonly telemetry?: Telemetry;
   /** Writes the audit line of a key that the guards refuse. */
   readonly auditRefusal: AuditRefusal;
+  /** Why nothing but pages and public methods can be served. Absent: everything can. */
+  readonly closed?: () => DomainError;
 }
 
 /**
@@ -68,6 +70,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         writeAnswer(request, response, { status: 204, headers: [...headers, ...cors.preflightHeaders(request)], body: null });
         return;
       }
+      if (options.closed !== undefined && target.kind !== 'page' && !('scope' in target && target.scope === 'public'))
+        throw options.closed();
       checkFound(target);
       if (target.scope !== 'public') {
         const principal = principalOf(request, authenticate);

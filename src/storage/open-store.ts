@@ -10,6 +10,7 @@ import type { Database, LockedDatabase } from './database.js';
 import { addressFromUrl } from './database-url.js';
 import { postgres, sqlite } from './dialect.js';
 import { lockPostgres } from './postgres/open-postgres.js';
+import type { StandbyOptions } from './postgres/postgres-standby.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 
@@ -28,10 +29,21 @@ export interface OpenedStore {
   logBytes(): number;
 }
 
-async function lockDatabase(databaseUrl: string, log: Log): Promise<{ locked: LockedDatabase; statements: Statements }> {
+/** How to open a database. */
+interface OpenOptions {
+  readonly log: Log;
+  readonly meter?: Meter;
+  /** How to wait while another process uses a PostgreSQL database; null: not at all. */
+  readonly standby?: StandbyOptions | null;
+}
+
+async function lockDatabase(
+  databaseUrl: string,
+  { log, standby = null }: OpenOptions,
+): Promise<{ locked: LockedDatabase; statements: Statements }> {
   const address = addressFromUrl(databaseUrl);
   if (address.dialect === 'sqlite') return { locked: lockSqlite(address.file), statements: compileStatements(sqlite) };
-  return { locked: await lockPostgres(address.connectionString, log), statements: compileStatements(postgres) };
+  return { locked: await lockPostgres(address.connectionString, log, standby), statements: compileStatements(postgres) };
 }
 
 /** Gives a new database its id, and records this process as the owner, also for the error of a process that finds the lock taken. */
@@ -55,11 +67,11 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
 
 /**
  * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and records
- * this process as the holder. Throws `DatabaseLockedError` if another process works on the database, and an error whose message is for the
+ * this process as the holder. Throws `DatabaseLockedError` if another process works on the database and `standby` is not set, and an error whose message is for the
  * operator if the URL is invalid.
  */
-export async function openStore(databaseUrl: string, options: { readonly log: Log; readonly meter?: Meter }): Promise<OpenedStore> {
-  const { locked, statements } = await lockDatabase(databaseUrl, options.log);
+export async function openStore(databaseUrl: string, options: OpenOptions): Promise<OpenedStore> {
+  const { locked, statements } = await lockDatabase(databaseUrl, options);
   const { database, migrations } = await openLocked(locked);
   try {
     await recordOwner(database, statements);
@@ -79,7 +91,7 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
 
 /** Runs the migrations and returns their names. Fails as `openStore` does. */
 export async function migrateDatabase(databaseUrl: string, options: { readonly log: Log }): Promise<string[]> {
-  const { locked } = await lockDatabase(databaseUrl, options.log);
+  const { locked } = await lockDatabase(databaseUrl, options);
   try {
     return await locked.migrate();
   } finally {

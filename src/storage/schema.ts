@@ -198,7 +198,7 @@ export interface InstanceTable {
   number: number;
   host: string;
   pid: number;
-  /** Random: a process whose token it no longer is has lost the database to another. */
+  /** Random: a process whose token it no longer is has lost the database to another. Empty: the last one has released it. */
   token: string;
   since_ms: number;
   /** When the service last checked that it can write. */

@@ -24,6 +24,7 @@ test('settings: have defaults', () => {
     configDir: './config',
     configFileName: 'config.json',
     databaseUrl: 'sqlite:./data/relayer.db',
+    standby: false,
     storageEncryptionKey: encryptionKey,
     webhookAllowPrivate: false,
     webhookRetrySeconds: [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200],
@@ -145,6 +146,11 @@ test('settings: an API key has only characters that a header can carry', () => {
   for (const key of ['has a space in it, which no header takes', `${'k'.repeat(40)}é`]) {
     assert.deepEqual(problemsOf({ ...needed, API_KEY: key }), { API_KEY: 'must have only visible ASCII characters, without spaces' });
   }
+});
+
+test('settings: a standby needs PostgreSQL', () => {
+  assert.deepEqual(Object.keys(problemsOf({ ...needed, STANDBY: 'true' })), ['STANDBY']);
+  assert.equal(loadSettings({ ...needed, STANDBY: 'true', DATABASE_URL: 'postgres://db/relayer' }).standby, true);
 });
 
 test('settings: never show a secret in a problem', () => {

@@ -17,6 +17,17 @@ import { createSignerService, type SignerServiceDeps } from './signers/signer-se
 import { createSigningService } from './signing/signing-service.js';
 import { createTransactionService } from './transactions/transaction-service.js';
 
+/** The services of the contract. */
+export const contractServices: readonly DescService[] = [
+  TransactionService,
+  SigningService,
+  NotificationService,
+  RelayerService,
+  SignerService,
+  NetworkService,
+  ApiKeyService,
+];
+
 /** A service and its implementation; a missing method answers UNIMPLEMENTED. */
 export interface ServedService {
   readonly service: DescService;

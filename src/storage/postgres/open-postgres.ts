@@ -10,6 +10,7 @@ import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { openReaders } from './postgres-readers.js';
+import { type StandbyOptions, waitForPostgresLock } from './postgres-standby.js';
 import { connectionOptions, connectPostgresWriter, endConnection } from './postgres-writer.js';
 
 async function migrateSchema(connectionString: string, schema: string): Promise<string[]> {
@@ -66,10 +67,13 @@ function openLocked(connectionString: string, locked: LockedWriter, log: Log): D
   };
 }
 
-/** Takes the instance lock of a database. Throws `DatabaseLockedError` if another process holds it, and if a pooler would give it to others. */
-export async function lockPostgres(connectionString: string, log: Log): Promise<LockedDatabase> {
+/**
+ * Takes the instance lock of a database. If another process holds it, waits as `standby` says; null: throws `DatabaseLockedError`. Throws, too, if a pooler
+ * would give the lock to others.
+ */
+export async function lockPostgres(connectionString: string, log: Log, standby: StandbyOptions | null = null): Promise<LockedDatabase> {
   await requireOwnSession(connectionString);
-  const locked = await takePostgresLock(connectionString);
+  const locked = await (standby === null ? takePostgresLock(connectionString) : waitForPostgresLock(connectionString, { ...standby, log }));
   return {
     migrate: () => migrateSchema(connectionString, locked.schema),
     open: async () => openLocked(connectionString, locked, log),

@@ -20,9 +20,10 @@ const patienceMs = 1_000;
 const maxLosses = 3;
 /** A batch that took so long before its connection was lost fails too: it may itself be what takes the time. */
 const longBatchMs = 5_000;
-/** Reconnecting is tried again after the first delay, which doubles up to the longest. */
-const reconnectDelayMs = { first: 50, longest: 1_000 };
+/** Reconnecting is tried again after the first delay, which doubles up to the longest. A standby waits longer than that before it takes over. */
+const reconnectDelayMs = { first: 50, longest: 500 };
 const reconnectTimeoutMs = 3_000;
+const releaseTimeoutMs = 300;
 
 /** The writing side of a database, which reconnects when its connection is lost. */
 export interface PostgresLink {
@@ -37,7 +38,7 @@ export interface PostgresLink {
   readonly lost: Promise<Error>;
   /** True while there is no connection. */
   isAway(): boolean;
-  /** Ends the connection. */
+  /** Releases the database, so that a standby takes over at once, and ends the connection. */
   end(): Promise<void>;
 }
 
@@ -58,7 +59,7 @@ interface Session {
   readonly batchBefore: string | null;
 }
 
-const { beginBatch, returnTo } = instanceStatements(postgres.builder);
+const { beginBatch, returnTo, release } = instanceStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
 function endsConnection(error: unknown): boolean {
@@ -162,6 +163,12 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     return session;
   }
 
+  /** Without this, a standby takes over a little later. */
+  async function releaseDatabase({ locked }: Session, ownToken: string): Promise<void> {
+    const released = locked.writer.query(release.sql, release.bind({ number: 1, token: ownToken })).catch(() => undefined);
+    await Promise.race([released, pause(releaseTimeoutMs, new AbortController().signal)]);
+  }
+
   const runBatch: RunBatch = async (lists) => {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
@@ -196,7 +203,9 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     async end() {
       ending.abort();
       await returning;
-      if (session !== null) await endConnection(session.locked.writer);
+      if (session === null) return;
+      if (token !== null) await releaseDatabase(session, token);
+      await endConnection(session.locked.writer);
     },
   };
 }

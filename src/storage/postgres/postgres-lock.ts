@@ -7,8 +7,11 @@ import { type ConnectOptions, connectPostgresWriter, endConnection, type Postgre
 /** Separates our lock from the locks of other programs in the same database. */
 const lockNumber = 1_919_249_012;
 
-/** Undefined if the row cannot be read, for example while the holder runs its first migration. */
-async function holderOf(client: pg.Client): Promise<Instance | undefined> {
+/** How often the holder sends something, so that a standby sees that it works. */
+const beatEveryMs = 1_000;
+
+/** Returns the process that owned the database last. Undefined if the row cannot be read, for example while the holder runs its first migration. */
+export async function recordedInstance(client: pg.Client): Promise<Instance | undefined> {
   const { sql, bind } = instanceStatements(postgres.builder).holder;
   try {
     const { rows } = await client.query<Instance>(sql, bind({ number: 1 }));
@@ -19,7 +22,7 @@ async function holderOf(client: pg.Client): Promise<Instance | undefined> {
 }
 
 /** Returns the schema in which new tables are created. */
-async function schemaOf(client: pg.Client): Promise<string> {
+export async function schemaOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ schema: string | null; path: string }>(
     `select current_schema() as schema, current_setting('search_path') as path`,
   );
@@ -53,6 +56,39 @@ async function backendOf(client: pg.Client): Promise<Backend> {
   return backend;
 }
 
+/** The connection that holds the lock. */
+export interface LockHolder extends Backend {
+  /** Changes each time that the connection sends something; null: the user may not see it. */
+  readonly beat: string | null;
+  /** The server works for it, so it has to wait. */
+  readonly isBusy: boolean;
+}
+
+/** Returns the connection that holds the instance lock of a schema; null: none does. */
+export async function findHolder(client: pg.Client, schema: string): Promise<LockHolder | null> {
+  const { rows } = await client.query<LockHolder>(
+    `select activity.pid, ${started} as started, state_change::text as beat,
+       coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
+     from pg_locks join pg_stat_activity activity on activity.pid = pg_locks.pid
+     where locktype = 'advisory' and classid = $1 and objid = hashtext($2)::oid and objsubid = 2 and granted
+       and database = (select oid from pg_database where datname = current_database())`,
+    [lockNumber, schema],
+  );
+  return rows[0] ?? null;
+}
+
+/** Ends a connection on the server. Throws if the user may not do that. */
+export async function endBackend(client: pg.Client, { pid, started: since }: Backend): Promise<void> {
+  await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and ${started} = $2`, [pid, since]);
+}
+
+/** Sends something regularly until the connection ends, so that a standby sees that this process works. */
+function beat(writer: pg.Client): void {
+  // If it fails, the connection is lost, which its owner notices.
+  const beating = setInterval(() => void writer.query('select 1').catch(() => undefined), beatEveryMs).unref();
+  writer.once('end', () => clearInterval(beating));
+}
+
 /**
  * Ends an earlier connection of this process on the server if it still holds the lock. Without the lock, it may serve another client now: a pooler gives
  * the connections of the server away again.
@@ -83,8 +119,10 @@ export async function takePostgresLock(connectionString: string, options: LockOp
     if (options.replaces !== undefined) await endHolder(writer, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
-    if (rows[0]?.taken !== true) throw new DatabaseLockedError(await holderOf(writer));
-    return { writer, lost, schema, backend: await backendOf(writer) };
+    if (rows[0]?.taken !== true) throw new DatabaseLockedError(await recordedInstance(writer));
+    const backend = await backendOf(writer);
+    beat(writer);
+    return { writer, lost, schema, backend };
   } catch (error) {
     await endConnection(writer);
     throw error;

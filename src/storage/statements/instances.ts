@@ -8,7 +8,7 @@ export interface Instance {
   readonly pid: number;
   /** When the process took the lock, in milliseconds since the epoch. */
   readonly since_ms: number;
-  /** Random. */
+  /** Random; empty if the process has released the database. */
   readonly token: string;
 }
 
@@ -57,6 +57,11 @@ export function instanceStatements(db: Kysely<Schema>) {
       'instances_return_to',
       ({ number, token, checked_at_ms }) =>
         db.updateTable('instances').set({ checked_at_ms }).where('number', '=', number).where('token', '=', token).returning('batch'),
+    ),
+
+    /** Removes the owner's token. Does nothing if another process has recorded itself. */
+    release: statement<{ number: number; token: string }, never>('instances_release', ({ number, token }) =>
+      db.updateTable('instances').set({ token: '' }).where('number', '=', number).where('token', '=', token),
     ),
 
     holder: statement<{ number: number }, Instance>('instances_holder', (values) =>

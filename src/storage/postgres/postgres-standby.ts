@@ -1,0 +1,93 @@
+import pg from 'pg';
+import type { Log } from '../../core/ports/log.js';
+import { pause } from '../../core/repeat.js';
+import { DatabaseLockedError } from '../database-locked-error.js';
+import { StandbyEndedError } from '../standby-ended-error.js';
+import type { Instance } from '../statements/instances.js';
+import { createHolderWatch } from './holder-watch.js';
+import { type Backend, endBackend, findHolder, type LockedWriter, recordedInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
+import { connect, connectionOptions, endConnection } from './postgres-writer.js';
+
+const lookEveryMs = 100;
+const connectTimeoutMs = 3_000;
+
+/** How to wait for a database that another process uses. */
+export interface StandbyOptions {
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+  /** Called once, if another process uses the database. */
+  readonly onWait: (holder: Instance | undefined) => void;
+}
+
+/**
+ * Takes the instance lock as soon as its holder has released it, is gone, or is silent. A silent holder loses its connection first, so it can commit nothing
+ * more, and finds the new owner when it connects again. Throws StandbyEndedError.
+ */
+export async function waitForPostgresLock(
+  connectionString: string,
+  { signal, onWait, log }: StandbyOptions & { readonly log: Log },
+): Promise<LockedWriter> {
+  const watch = createHolderWatch();
+  let observer: pg.Client | null = null;
+  let hasWaited = false;
+  let logged = '';
+
+  /** Returns the lock if it is ours now. */
+  async function look(client: pg.Client): Promise<LockedWriter | null> {
+    const holder = await findHolder(client, await schemaOf(client));
+    const instance = await recordedInstance(client);
+    const verdict = watch.look({ holder, isReleased: instance === undefined || instance.token === '' });
+    if (verdict === 'take') return takePostgresLock(connectionString, { connectTimeoutMs });
+    if (!hasWaited) onWait(instance);
+    hasWaited = true;
+    if (verdict === 'end' && holder !== null) await endSilent(client, holder);
+    return null;
+  }
+
+  async function endSilent(client: pg.Client, holder: Backend): Promise<void> {
+    log.warn({ backend: holder.pid }, 'the instance that uses the database is silent; ending its connection');
+    await endBackend(client, holder);
+  }
+
+  try {
+    while (!signal.aborted) {
+      try {
+        observer ??= await connectObserver(connectionString);
+        const locked = await look(observer);
+        logged = '';
+        if (locked !== null) return locked;
+      } catch (error) {
+        // Another process was faster.
+        if (!(error instanceof DatabaseLockedError)) {
+          const message = error instanceof Error ? error.message : String(error);
+          if (message !== logged) log.warn({ err: error }, 'the standby cannot look at the database; trying again');
+          logged = message;
+          await endObserver(observer);
+          observer = null;
+        }
+        watch.forget();
+      }
+      await pause(lookEveryMs, signal);
+    }
+  } finally {
+    await endObserver(observer);
+  }
+  throw new StandbyEndedError();
+}
+
+async function connectObserver(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ ...connectionOptions(connectionString), connectionTimeoutMillis: connectTimeoutMs });
+  // The next look reports a broken connection. Without a listener, its error would end the process.
+  client.on('error', () => undefined);
+  try {
+    await connect(client);
+  } catch (error) {
+    await endObserver(client);
+    throw error;
+  }
+  return client;
+}
+
+async function endObserver(client: pg.Client | null): Promise<void> {
+  if (client !== null) await endConnection(client).catch(() => undefined);
+}

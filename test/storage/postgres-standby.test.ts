@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import pg from 'pg';
+import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
+import { StandbyEndedError } from '../../src/storage/standby-ended-error.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+/** A store that stands by. */
+interface Standby {
+  readonly opened: Promise<OpenedStore>;
+  /** Resolves when it has seen that another process uses the database. */
+  readonly waits: Promise<void>;
+  readonly isOpen: () => boolean;
+  readonly end: () => void;
+}
+
+function standBy(test: TestContext, databaseUrl: string): Standby {
+  const ending = new AbortController();
+  let isOpen = false;
+  let onWait = () => {};
+  const waits = new Promise<void>((resolve) => {
+    onWait = resolve;
+  });
+  const opened = openStore(databaseUrl, { log: silentLog, standby: { signal: ending.signal, onWait } });
+  opened.then(
+    ({ store }) => {
+      isOpen = true;
+      test.after(() => store.close());
+    },
+    () => undefined,
+  );
+  test.after(() => ending.abort());
+  return { opened, waits, isOpen: () => isOpen, end: () => ending.abort() };
+}
+
+async function runSql<R extends object>(databaseUrl: string, sql: string): Promise<readonly R[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<R>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const send = ({ store }: OpenedStore, id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+
+describe('a standby on PostgreSQL', () => {
+  it('waits while another process uses the database, and takes over at once what that one releases', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const active = await openStore(databaseUrl, { log: silentLog });
+    const standby = standBy(test, databaseUrl);
+    await standby.waits;
+    await send(active, 'one');
+    assert.equal(standby.isOpen(), false);
+    await active.store.close();
+    const { store } = await standby.opened;
+    assert.equal((await store.read.transaction('one'))?.transaction.id, 'one');
+  });
+
+  it('opens a new database without waiting', async (test) => {
+    const { store } = await standBy(test, await server.newDatabase()).opened;
+    await store.checkWorking();
+  });
+
+  it('leaves the database to an owner whose connections are cut, which connects again', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const active = await openStore(databaseUrl, { log: silentLog });
+    test.after(() => active.store.close());
+    const standby = standBy(test, databaseUrl);
+    await standby.waits;
+    for (let cut = 0; cut < 5; cut += 1) {
+      await runSql(databaseUrl, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'relayer'`);
+      await waitFor('the owner to write again', () =>
+        send(active, `cut-${cut}`).then(
+          () => true,
+          () => undefined,
+        ),
+      );
+    }
+    assert.equal(standby.isOpen(), false);
+  });
+
+  it('ends the connection of an owner that is silent, and takes over', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const active = await openStore(databaseUrl, { log: silentLog });
+    await active.store.close();
+    // It holds the lock as a process that was stopped does: its connection is there, and sends nothing.
+    const silent = new pg.Client({ connectionString: databaseUrl });
+    silent.on('error', () => undefined);
+    await silent.connect();
+    await silent.query(
+      `select pg_advisory_lock(classid::int, objid::int) from (select 1919249012 as classid, hashtext('public') as objid) as lock`,
+    );
+    const { store } = await standBy(test, databaseUrl).opened;
+    await store.checkWorking();
+    await assert.rejects(silent.query('select 1'));
+  });
+
+  it('never ends the connection of an owner for which the server works', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const busy = await takePostgresLock(databaseUrl);
+    const standby = standBy(test, databaseUrl);
+    await standby.waits;
+    // Longer than a silent owner has.
+    await busy.writer.query('select pg_sleep(8)');
+    assert.equal(standby.isOpen(), false);
+    await busy.writer.end();
+    await standby.opened;
+  });
+
+  it('survives a restart of the server', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const active = await openStore(databaseUrl, { log: silentLog });
+    const standby = standBy(test, databaseUrl);
+    await standby.waits;
+    await server.halt();
+    await server.start();
+    await waitFor('the owner or the standby to write', async () => {
+      const owner = standby.isOpen() ? await standby.opened : active;
+      return send(owner, 'after').then(
+        () => true,
+        () => undefined,
+      );
+    });
+    await active.store.close();
+    const { store } = await standby.opened;
+    assert.equal((await store.read.transaction('after'))?.transaction.id, 'after');
+  });
+
+  it('ends its wait when it is told to', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const active = await openStore(databaseUrl, { log: silentLog });
+    test.after(() => active.store.close());
+    const standby = standBy(test, databaseUrl);
+    await standby.waits;
+    standby.end();
+    await assert.rejects(standby.opened, StandbyEndedError);
+  });
+});

@@ -1,0 +1,73 @@
+import { freePort } from './free-port.js';
+import { type LaunchedService, launchService, type ServiceHome } from './service.js';
+import { waitFor } from './wait-for.js';
+
+/** One of several instances of a service: a process that is started again when it ends. */
+export interface Instance {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** The process that runs now, or ran last. */
+  process(): LaunchedService;
+  /** True if it answers that it is ready. */
+  isReady(): Promise<boolean>;
+}
+
+/** Several instances on one database. */
+export interface Instances {
+  readonly all: readonly Instance[];
+  /** Resolves to the one that is ready. */
+  active(): Promise<Instance>;
+  /** What processes that ended have written, oldest first. */
+  readonly ended: readonly string[];
+  /** Ends all processes and starts none again. */
+  stop(): Promise<void>;
+}
+
+/** Starts instances of the service in this home, each as soon as the one before it answers. */
+export async function startInstances(home: ServiceHome, count: number): Promise<Instances> {
+  const all: Instance[] = [];
+  const ended: string[] = [];
+  let isStopping = false;
+
+  async function start(): Promise<Instance> {
+    const port = await freePort();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const env = { ...home.env, APP_PORT: String(port) };
+    let process: LaunchedService;
+    const launch = (): void => {
+      const launched = launchService({ ...home, env });
+      process = launched;
+      void launched.exited.then(() => {
+        ended.push(launched.output());
+        if (!isStopping) launch();
+      });
+    };
+    const statusOf = (path: string) =>
+      fetch(`${baseUrl}${path}`, { signal: AbortSignal.timeout(700) }).then(
+        ({ status }) => status,
+        () => null,
+      );
+    launch();
+    await waitFor('an instance to answer', async () => ((await statusOf('/api/v1/health')) === 200 ? true : undefined), 60_000);
+    return { port, baseUrl, process: () => process, isReady: async () => (await statusOf('/api/v1/ready')) === 200 };
+  }
+
+  for (let started = 0; started < count; started += 1) all.push(await start());
+  return {
+    all,
+    ended,
+    active: () =>
+      waitFor(
+        'an instance to be ready',
+        async () => {
+          for (const instance of all) if (await instance.isReady()) return instance;
+          return undefined;
+        },
+        60_000,
+      ),
+    async stop() {
+      isStopping = true;
+      await Promise.all(all.map((instance) => instance.process().kill()));
+    },
+  };
+}
