@@ -43,8 +43,8 @@ const maxHealingMs = 2 * 3_600_000;
 /** More events than this at one moment: the service runs in circles. */
 const maxEventsAtOnce = 20_000;
 const callWindowMs = 10_000;
-/** The service asks per block and per transaction that it signs or looks for, not per transaction that waits: 80 calls per block of 0.4 s. */
-const maxCallsPerWindow = 2_000;
+/** The service asks per block and per transaction that it signs or looks for, not per transaction that waits. */
+const maxCallsPerWindow = 1_000;
 
 /** Runs the service through one seeded life, and checks it after every event. `only`: the faults of the run; absent: as the seed chooses. */
 export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<RunResult> {

@@ -46,6 +46,8 @@ export interface ModelChain {
   /** The number of broadcasts of each transaction, by hash. */
   readonly offers: ReadonlyMap<string, number>;
   connect(): Connection;
+  /** The number of receipts that lanes asked for. */
+  receiptsAsked(): number;
   /** The account's nonce after the newest block. */
   accountNonce(): bigint;
   /** The block that holds it; undefined if none does. */
@@ -134,6 +136,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let endpoint = 0;
   let publishingFeeWei = 0n;
   let serial = 0;
+  let receiptsAsked = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
   const depths = new Map<string, number>();
@@ -217,6 +220,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     foreign,
     offers,
     connect: () => wires.connect(chainAsking),
+    receiptsAsked: () => receiptsAsked,
     accountNonce: () => nonceIn(blocks),
     minedIn: (hash) => find(blocks, hash),
     greatestDepth: (hash) => depths.get(hash) ?? 0,
@@ -414,6 +418,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         fillerOf,
         receipts: (hashes) =>
           ask('receipts', () => {
+            receiptsAsked += hashes.length;
             const chain = seen();
             const receipts = hasNoReceipts ? [] : hashes.flatMap((hash) => receiptIn(chain, hash) ?? []);
             const unanswered = new Set(hashes.filter((hash) => isSilent(hash) || !random.chance(0.95)));

@@ -243,6 +243,7 @@ export function createOpenTransactions(
           rejected: null,
           lost: null,
           unexplained: null,
+          looks: null,
           attempts: new Map(),
         };
         records.set(id, record);
@@ -254,7 +255,7 @@ export function createOpenTransactions(
       const staysWaiting = waiting.has(id) && open.transaction.nonce === null && !isSigned(open.transaction);
       if (!staysWaiting) remove(before);
       // Nothing is known yet about the use of a new nonce.
-      if (nonceBefore !== open.transaction.nonce) before.unexplained = null;
+      if (nonceBefore !== open.transaction.nonce) before.unexplained = before.looks = null;
       const { content, queued } = before.open?.transaction ?? open.transaction;
       if (content !== open.transaction.content || queued !== open.transaction.queued) forgetRefusals(before);
       before.open = keptOf(open);

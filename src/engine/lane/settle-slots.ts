@@ -1,19 +1,20 @@
 import { DomainError } from '../../core/errors.js';
-import type { Head, Receipt, ReceiptAnswers, Sequence } from '../../core/ports/chain.js';
+import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import { dismiss, doubt } from './doubt-account.js';
 import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { type Look, lookUpReceipts } from './look-up-receipts.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:
  * a slot is resolved by a transaction that is *found in a block* at the required confirmations. A higher account nonce, or a missing receipt, proves
  * nothing.
  *
- * Costs one account nonce for the lane, receipts for slots below it, and one block hash for each block that holds something unconfirmed. A block or receipt
- * that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if anything went unanswered: then this head is not settled.
+ * Costs one account nonce for the lane, receipts for slots below it (see `lookUpReceipts`), and one block hash for each block that holds something
+ * unconfirmed. A block or receipt that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if anything went unanswered: then this head is not settled.
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
@@ -27,19 +28,18 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
-  const lookedFor = [
-    ...inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),
-    ...[...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
-  ];
-  const receipts = await receiptsOf(lane, sequence, lookedFor, head);
-  const found = [...receipts.found.values()];
+  const look = await lookUpReceipts(lane, sequence, head, {
+    certain: inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),
+    used: [...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
+  });
+  const found = [...look.found.values()];
   await blocks.read(found.map(({ blockNumber }) => blockNumber));
   const isAnyDeep = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...found].some(({ blockNumber }) =>
     isDeep(lane, head, blockNumber),
   );
   const proof = isAnyDeep ? await finalAt(lane, sequence, head).catch(nullIfUnavailable) : () => false;
   const isFinal = proof ?? (() => false);
-  const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { head, blocks, isFinal }));
+  const moves = look.asked.map((open) => settleOne(lane, open, look, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
     const { mined } = open.transaction;
@@ -52,7 +52,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
-  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || proof === null) throw unanswered();
+  if (blocks.isUnanswered() || look.unanswered.size > 0 || proof === null) throw unanswered();
   lane.settled = head;
 }
 
@@ -66,15 +66,14 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   // Without any nonce of ours it was not created yet.
   const sentence = `account ${id.account} no longer exists on ${lane.relayer().network.name}; nothing is sent until it is created again`;
   if (signedNonce > 0n) await doubt(lane, { doubt: 'absent', head, sentence, another });
-  const open = [...transactions.inFlight()];
-  const receipts = await receiptsOf(lane, sequence, open, head);
+  const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()] });
   const blocks = createBlockView(sequence, head);
-  await blocks.read([...receipts.found.values()].map(({ blockNumber }) => blockNumber));
+  await blocks.read([...look.found.values()].map(({ blockNumber }) => blockNumber));
   const isFinal = await finalAt(lane, sequence, head);
   // Receipts say nothing about the other attempts while no node shows the account.
-  const landed = open.filter((one) => foundAttempt(one, receipts.found) !== null);
-  await Promise.all(landed.map((one) => settleOne(lane, one, receipts, { head, blocks, isFinal })));
-  if (blocks.isUnanswered() || receipts.unanswered.size > 0) throw unanswered();
+  const landed = look.asked.filter((one) => foundAttempt(one, look.found) !== null);
+  await Promise.all(landed.map((one) => settleOne(lane, one, look, { head, blocks, isFinal })));
+  if (blocks.isUnanswered() || look.unanswered.size > 0) throw unanswered();
   lane.settled = head;
 }
 
@@ -227,13 +226,6 @@ function createBlockView(sequence: Sequence, head: Head): BlockView {
   };
 }
 
-async function receiptsOf(lane: LaneContext, sequence: Sequence, open: readonly OpenTransaction[], head: Head): Promise<ReceiptAnswers> {
-  const hashes = open.flatMap((one) => attemptsInSlot(one).flatMap(hashesOf));
-  if (hashes.length === 0) return { found: new Map(), unanswered: new Set() };
-  const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
-  return sequence.receipts(hashes, { from, to: head.number });
-}
-
 /** The facts that decide about a receipt. */
 interface Depth {
   readonly head: Head;
@@ -242,12 +234,7 @@ interface Depth {
   isFinal(blockNumber: bigint): boolean;
 }
 
-async function settleOne(
-  lane: LaneContext,
-  seen: OpenTransaction,
-  receipts: ReceiptAnswers,
-  { head, blocks, isFinal }: Depth,
-): Promise<void> {
+async function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Look, { head, blocks, isFinal }: Depth): Promise<void> {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts.found);
@@ -256,7 +243,7 @@ async function settleOne(
   const shown = found === null ? null : blocks.shows(found.receipt);
   if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return;
   if (found !== null) {
-    if (record !== undefined) record.unexplained = null;
+    if (record !== undefined) record.unexplained = record.looks = null;
     const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
     await lane.move(id, ({ transaction }) => {
       if (transaction.nonce !== found.attempt.nonce) return null;

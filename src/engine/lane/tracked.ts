@@ -58,7 +58,7 @@ export interface Tracked {
   lost: { heads: number; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
-    /** Consecutive heads that showed it, and the hash of the newest one. */
+    /** Heads at which its receipts were looked up in vain, and the hash of the newest one. */
     readonly heads: number;
     readonly lastHash: string;
     /** Consecutive searches that found no user of the nonce. */
@@ -66,6 +66,8 @@ export interface Tracked {
     /** The block at which it was searched last; 0: never. */
     readonly searchedAtBlock: bigint;
   } | null;
+  /** Looks for its receipts that found none, and the block of the next one; null: none since it was last known to be in a block. */
+  looks: { readonly count: number; readonly nextAtBlock: bigint } | null;
   /** By hash. */
   readonly attempts: Map<string, AttemptState>;
 }

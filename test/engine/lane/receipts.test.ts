@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {
@@ -80,4 +80,39 @@ it('a final block without a receipt ends a transaction that runs code as unresol
   await rig.pass(40);
   const { status, failureReason } = await rig.transaction(id);
   assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);
+});
+
+describe('a node that says that slots are used whose transactions only wait', () => {
+  const blocks = 40;
+
+  async function askedWith(
+    test: TestContext,
+    inFlight: number,
+    lie: (rig: LaneRig) => void,
+  ): Promise<{ readonly rig: LaneRig; readonly ids: readonly string[]; readonly asked: number }> {
+    const rig = await startLaneRig(test, { policies: { maxInFlight: 2_048 } });
+    const ids: string[] = [];
+    while (ids.length < inFlight) ids.push(await rig.send());
+    lie(rig);
+    await rig.pass(1);
+    const before = rig.chain.receiptsAsked();
+    await rig.pass(blocks);
+    return { rig, ids, asked: rig.chain.receiptsAsked() - before };
+  }
+
+  for (const [words, lie] of [
+    ['counts its pool into the nonce', (rig: LaneRig) => rig.chain.setPoolCounted(true)],
+    ['claims a higher nonce', (rig: LaneRig) => rig.chain.setNonceLie(1_000n)],
+  ] as const)
+    it(`is asked for at most 16 receipts per block with 200 in flight, if it ${words}`, async (test) => {
+      const { asked } = await askedWith(test, 200, lie);
+      assert.ok(asked <= 16 * blocks, `${asked} receipts in ${blocks} blocks`);
+    });
+
+  it('delays no receipt once blocks hold the transactions', async (test) => {
+    const { rig, ids } = await askedWith(test, 120, ({ chain }) => chain.setPoolCounted(true));
+    await rig.pass(1, 100);
+    const expected = ids.map((_, index) => (index < 100 ? 'mined' : 'submitted'));
+    assert.deepEqual(await statuses(rig, ids), expected);
+  });
 });

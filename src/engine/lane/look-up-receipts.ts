@@ -1,0 +1,84 @@
+import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { attemptsInSlot } from '../../core/transaction/outbid.js';
+import { hashesOf } from '../../core/transaction/transaction.js';
+import type { LaneContext } from './lane-context.js';
+
+/** These lowest slots are looked up at each head: slots are used in order, so the others change only after them. */
+const lowestPerHead = 4;
+/** Of the others that an earlier look did not find, this many are looked up per head. */
+const othersPerHead = 12;
+/** The number of blocks until the next look doubles with each that finds nothing, at most this many times. */
+const maxDoublings = 4;
+/** After one of the lowest is found, those above it follow in groups, each twice as large as the last. */
+const firstGroup = 16;
+
+/** The receipts of the slots that were looked up. */
+export interface Look {
+  readonly asked: readonly OpenTransaction[];
+  readonly found: ReadonlyMap<string, Receipt>;
+  /** No node gave a readable answer about these hashes, which proves nothing. */
+  readonly unanswered: ReadonlySet<string>;
+}
+
+/**
+ * Looks up receipts for slots that the account's nonce says are used, lowest first. A node may claim that for slots that only wait, at every head and for
+ * thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them, and more only for receipts that are found.
+ * `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
+ */
+export async function lookUpReceipts(
+  lane: LaneContext,
+  sequence: Sequence,
+  head: Head,
+  { used, certain }: { readonly used: readonly OpenTransaction[]; readonly certain: readonly OpenTransaction[] },
+): Promise<Look> {
+  const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
+  const asked: OpenTransaction[] = [];
+  const found = new Map<string, Receipt>();
+  const unanswered = new Set<string>();
+
+  /** Returns whether any receipt was found. */
+  async function lookUp(group: readonly OpenTransaction[]): Promise<boolean> {
+    const hashes = group.flatMap(slotHashes);
+    if (hashes.length === 0) return false;
+    const answers = await sequence.receipts(hashes, { from, to: head.number });
+    asked.push(...group);
+    for (const [hash, receipt] of answers.found) found.set(hash, receipt);
+    for (const hash of answers.unanswered) unanswered.add(hash);
+    for (const open of group) if (!slotHashes(open).some((hash) => answers.unanswered.has(hash))) noteLook(lane, head, open);
+    return answers.found.size > 0;
+  }
+
+  const due = dueAt(lane, head, used);
+  await lookUp([...certain, ...due]);
+  const isLowestFound = used.slice(0, lowestPerHead).some((open) => slotHashes(open).some((hash) => found.has(hash)));
+  const rest = isLowestFound ? used.filter((open) => !due.has(open)) : [];
+  for (let start = 0, size = firstGroup; start < rest.length; start += size, size *= 2)
+    if (!(await lookUp(rest.slice(start, start + size)))) break;
+  return { asked, found, unanswered };
+}
+
+function slotHashes(open: OpenTransaction): readonly string[] {
+  return attemptsInSlot(open).flatMap(hashesOf);
+}
+
+/** The lowest, those that were never looked up, and some of the others: those whose turn came first. */
+function dueAt({ transactions }: LaneContext, { number }: Head, used: readonly OpenTransaction[]): ReadonlySet<OpenTransaction> {
+  const due = new Set(used.slice(0, lowestPerHead));
+  const others: { readonly open: OpenTransaction; readonly nextAtBlock: bigint }[] = [];
+  for (const open of used.slice(lowestPerHead)) {
+    const looks = transactions.tracked(open.transaction.id)?.looks ?? null;
+    if (looks === null) due.add(open);
+    else if (looks.nextAtBlock <= number) others.push({ open, nextAtBlock: looks.nextAtBlock });
+  }
+  others.sort((a, b) => Number(a.nextAtBlock - b.nextAtBlock));
+  for (const { open } of others.slice(0, othersPerHead)) due.add(open);
+  return due;
+}
+
+function noteLook({ transactions }: LaneContext, { number }: Head, { transaction }: OpenTransaction): void {
+  const record = transactions.tracked(transaction.id);
+  if (record === undefined) return;
+  const count = record.looks?.count ?? 0;
+  record.looks = { count: count + 1, nextAtBlock: number + 2n ** BigInt(Math.min(count, maxDoublings)) };
+}
