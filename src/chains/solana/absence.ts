@@ -21,13 +21,22 @@ export interface AbsentAttempt {
   readonly more: number;
 }
 
+/** One round of searches. */
+export interface SearchRound {
+  readonly windowOf: WindowOf;
+  /** Shared by all searches of the round. */
+  readonly budget: ReadBudget;
+  /** The height of the newest block. */
+  readonly height: bigint;
+}
+
 /** Looks for attempts in the blocks that could include them. */
 export interface Absence {
   /**
-   * Returns those attempts that none of their blocks contains. Blocks are read as far as the budget allows; the next call continues. Throws
-   * `NODE_UNAVAILABLE`.
+   * Returns those attempts that none of their blocks contains. Blocks are read as far as the budget allows; the next call continues. An attempt one of whose
+   * blocks nodes do not show is searched again after more and more blocks, so that it takes no budget from the others. Throws `NODE_UNAVAILABLE`.
    */
-  among(attempts: readonly SolanaAttempt[], windowOf: WindowOf, budget: ReadBudget): Promise<readonly AbsentAttempt[]>;
+  among(attempts: readonly SolanaAttempt[], now: SearchRound): Promise<readonly AbsentAttempt[]>;
 }
 
 /** How far the blocks of an attempt are searched. */
@@ -40,7 +49,14 @@ interface Search {
    */
   more: number;
   isFound: boolean;
+  /** Consecutive searches in which nodes did not show its next block. */
+  failures: number;
+  /** The height at which it is searched again. */
+  nextHeight: bigint;
 }
+
+/** The number of blocks until the next search doubles with each failure, at most this many times. */
+const maxDoublings = 5;
 
 /** A fork is dropped long before this number of blocks. */
 const maxMore = 64n;
@@ -58,7 +74,7 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     if (known !== undefined) return known;
     const [oldest] = searches.keys();
     if (searches.size >= maxSearches && oldest !== undefined) searches.delete(oldest);
-    const search = { blocks: 0, more: 0, isFound: false };
+    const search = { blocks: 0, more: 0, isFound: false, failures: 0, nextHeight: 0n };
     searches.set(hash, search);
     return search;
   }
@@ -83,14 +99,38 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     }
   }
 
+  /** Reads the rest of an attempt's blocks, as far as nodes show them. */
+  async function searchFor(attempt: SolanaAttempt, now: SearchRound, read: Map<bigint, BlockContent>): Promise<void> {
+    const { windowOf, budget, height } = now;
+    const search = searchOf(attempt.hash);
+    const rest = () => windowOf(attempt, search.more).slice(search.blocks);
+    const fail = (): void => {
+      search.nextHeight = height + 2n ** BigInt(Math.min(search.failures, maxDoublings));
+      search.failures += 1;
+    };
+    for (;;) {
+      proceed(attempt, windowOf(attempt, search.more), read);
+      const [next] = rest();
+      if (next === undefined || search.isFound) return;
+      // It shows another height.
+      if (read.has(next)) return fail();
+      const mayAsk = budget.blocks > 0;
+      try {
+        for (const [slot, content] of await contents.read(rest(), budget)) read.set(slot, content);
+      } catch (error) {
+        fail();
+        throw error;
+      }
+      if (!read.has(next)) return mayAsk ? fail() : undefined;
+      search.failures = 0;
+    }
+  }
+
   return {
-    async among(attempts, windowOf, budget) {
+    async among(attempts, now) {
       const unfound = attempts.filter(({ hash }) => searches.get(hash)?.isFound !== true);
-      const windowNow = (attempt: SolanaAttempt) => windowOf(attempt, searchOf(attempt.hash).more);
-      const slots = new Set(unfound.flatMap((attempt) => windowNow(attempt).slice(searchOf(attempt.hash).blocks)));
-      const inOrder = [...slots].toSorted((a, b) => (a < b ? -1 : 1));
-      const read = await contents.read(inOrder, budget);
-      for (const attempt of unfound) proceed(attempt, windowNow(attempt), read);
+      const read = new Map<bigint, BlockContent>();
+      for (const attempt of unfound) if (searchOf(attempt.hash).nextHeight <= now.height) await searchFor(attempt, now, read);
       return unfound.flatMap((attempt) => {
         const { blocks, more, isFound } = searchOf(attempt.hash);
         return !isFound && blocks >= blocksOf(attempt.fields) + more ? [{ attempt, more }] : [];

@@ -82,7 +82,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const since = sinceOf(oldest.fields);
     const history = blocksCall(since, height);
     const listed = await rpc.ask(history.method, history.params, history.read, atHead);
-    const absent = await absence.among(attempts, ({ fields }, more) => windowOf(listed, fields, more), budget);
+    const absent = await absence.among(attempts, { windowOf: ({ fields }, more) => windowOf(listed, fields, more), budget, height });
     if (absent.length === 0) return;
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
       [positionCall('finalized'), statusesCall(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],

@@ -1,5 +1,6 @@
+import { DomainError } from '../../core/errors.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
-import { MalformedAnswerError } from '../rpc/node-error.js';
+import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, textFrom } from './answer.js';
 
@@ -15,7 +16,10 @@ export interface BlockContent {
  * snapshot, or began to keep history later lists blocks whose transactions it does not find. The blocks themselves show what they contain.
  */
 export interface BlockContents {
-  /** Reads these blocks in order, as far as `budget` allows, and takes what it asks for off the budget. Throws `NODE_UNAVAILABLE`. */
+  /**
+   * Reads these blocks in order, up to the first that nodes do not show, and as far as `budget` allows; takes those that it asks for off the budget.
+   * Throws `NODE_UNAVAILABLE` if no node answers.
+   */
   read(slots: readonly bigint[], budget: ReadBudget): Promise<ReadonlyMap<bigint, BlockContent>>;
 }
 
@@ -51,6 +55,16 @@ export function createBlockContents(rpc: Rpc): BlockContents {
     return shared;
   }
 
+  /** Null: nodes answer, but do not show it. */
+  async function readShown(slot: bigint): Promise<BlockContent | null> {
+    try {
+      return await readOnce(slot);
+    } catch (error) {
+      if (error instanceof DomainError && error.cause instanceof NodeError) return null;
+      throw error;
+    }
+  }
+
   return {
     async read(slots, budget) {
       const contents = new Map<bigint, BlockContent>();
@@ -58,12 +72,15 @@ export function createBlockContents(rpc: Rpc): BlockContents {
       for (const slot of slots) {
         const content = known.get(slot);
         if (content !== undefined) contents.set(slot, content);
-        else if (missing.length < budget.blocks) missing.push(slot);
+        else missing.push(slot);
       }
-      budget.blocks -= missing.length;
-      for (let at = 0; at < missing.length; at += maxAtOnce) {
-        const some = missing.slice(at, at + maxAtOnce);
-        for (const [index, content] of (await Promise.all(some.map(readOnce))).entries()) contents.set(some[index] ?? 0n, content);
+      for (let at = 0; at < missing.length && budget.blocks > 0; ) {
+        const some = missing.slice(at, at + Math.min(maxAtOnce, budget.blocks));
+        at += some.length;
+        budget.blocks -= some.length;
+        for (const [index, content] of (await Promise.all(some.map(readShown))).entries())
+          if (content !== null) contents.set(some[index] ?? 0n, content);
+        if (some.some((slot) => !contents.has(slot))) break;
       }
       return contents;
     },

@@ -219,6 +219,40 @@ describe('outcome of an attempt', () => {
     assert.ok(asked() <= 456, `${asked()} blocks`);
   });
 
+  it('outcome of an attempt: blocks that nodes do not show keep no other attempt from its proof', async (test) => {
+    const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const attempts: Attempt[] = [];
+    for (const blocksUntilNext of [10, 300, 10, 300, 0]) {
+      attempts.push(await sent({ instructions: [transferInstruction(payer, to, BigInt(attempts.length + 1))] }));
+      await advance(blocksUntilNext);
+    }
+    await advance(600);
+    // The second and the fourth attempt need neither of these blocks.
+    const hidden = new Set([attempts[0], attempts[2]].map((one) => one && Number(onNetwork('solana', one.fields).sinceSlot) + 5));
+    const gateway = await startFakeNode(test, (request) => {
+      const [call] = request.calls;
+      if (request.isBatch || call?.method !== 'getBlock' || !hidden.has(Number(call.params[0]))) return relayed(solana.url, request);
+      return { body: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: -32004, message: 'Block not available' } }) };
+    });
+    const { network } = relayer;
+    assert.ok(network.type === 'solana');
+    const rpcUrls = [{ url: gateway.url, weight: 100 }];
+    const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+    test.after(() => chain.close());
+    async function kinds(): Promise<readonly unknown[]> {
+      await chain.head();
+      const outcomes = await chain.unsequenced?.outcomes(attempts);
+      await advance(4);
+      return attempts.map(({ hash }) => outcomes?.get(hash)?.kind);
+    }
+    await kinds();
+    assert.deepEqual(await kinds(), ['open', 'dead', 'open', 'dead', 'dead']);
+    hidden.clear();
+    await kinds();
+    assert.deepEqual(await kinds(), ['dead', 'dead', 'dead', 'dead', 'dead']);
+  });
+
   it('outcome of an attempt: is dead if a gateway splits batches and every node behind it has the history', async (test) => {
     const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
