@@ -63,7 +63,7 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
   let passedMs = 0;
   const clock = { nowMs: () => systemClock.nowMs() + passedMs, elapsedMs: () => systemClock.elapsedMs() + passedMs };
-  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log, clock });
+  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 30_000, log, clock });
   const { unsequenced } = chain;
   if (unsequenced === null) throw new Error('its transactions stand alone');
   test.after(async () => {
