@@ -321,3 +321,18 @@ describe('an account that requires a memo', { concurrency: 4 }, () => {
     assert.equal(exchange.balance(), 100_010_000_000n - 100n);
   });
 });
+
+describe('the reserve of the account', { concurrency: 4 }, () => {
+  it('is not spent by several transactions together that it allows one by one', async (test) => {
+    const rig = await start(test, { fundsStroops: 30_000_000n });
+    const own = await rig.send({ operations: [payment(receiver, 15_000_000n)] });
+    await rig.untilWaiting(own.transaction.id);
+    // The inner bid demands twice as much outside: 6,000,000 of the 5,000,000 that the payment leaves above the reserve.
+    const wallet = createWallet(rig.node.ledger);
+    const bump = await rig.send({ ...sponsoredPayment(wallet, receiver, { feeStroops: 3_000_000n }), maxFeeStroops: 10_000_000n });
+    await untilReason(rig, bump.transaction.id, /^waiting: insufficient balance: it can cost 6000000 stroops, but only 4999900 stroops/);
+    rig.node.ledger.fund(rig.key.address, 1_000_100n);
+    await rig.untilWithBlocks(own.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(bump.transaction.id, 'confirmed');
+  });
+});

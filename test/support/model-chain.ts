@@ -355,6 +355,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           const head = { ...headOf(seen()), endpoint };
           return heightLie === 0n ? head : { ...head, number: head.number + heightLie, hash: `${head.hash}+${heightLie}` };
         }),
+      lockedOf: async () => 0n,
       balanceOf: () => ask('balanceOf', () => fundsWei),
       draft: ({ relayer: { policies }, content, outbids }) =>
         ask('draft', (): Draft | Refusal => {

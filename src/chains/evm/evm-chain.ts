@@ -78,6 +78,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       return newest;
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
+    lockedOf: async () => 0n,
     draft: (request) => draftAttempt({ network, rpc, market, ownBids, publishingFee, memory, headBlock }, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');

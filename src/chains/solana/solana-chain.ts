@@ -52,6 +52,7 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
       // Funds that unconfirmed blocks spent are gone, and a fork may undo those that they brought.
       return processed < confirmed ? processed : confirmed;
     },
+    lockedOf: async () => 0n,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
       return draftAttempt({ rpc, memory, lifetimes, recent }, relayer, onNetwork('solana', content));

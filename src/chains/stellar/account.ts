@@ -4,6 +4,7 @@ import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { accountIdFrom, addressFromPublicKey } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';
+import type { LedgerRules } from './fee-rules.js';
 
 /** The state of an account at a ledger. */
 export interface Account {
@@ -12,14 +13,13 @@ export interface Account {
   /** The ledger that used it; null if that was before ledgers recorded it (CAP-21). */
   readonly sequenceLedger: bigint | null;
   readonly balanceStroops: bigint;
-  /** The amount that the account cannot spend: its reserve and its selling liabilities. */
-  readonly lockedStroops: bigint;
+  /** The ledger entries that the account keeps a reserve for. */
+  readonly reservedEntries: bigint;
+  /** What its offers to sell hold back. */
+  readonly sellingLiabilitiesStroops: bigint;
   /** The ledger of this state. */
   readonly ledger: bigint;
 }
-
-/** The reserve per ledger entry (the header's `baseReserve`; the same on all networks for years). */
-const baseReserveStroops = 5_000_000n;
 
 /** The maximum that nodes return per call. */
 const maxKeys = 200;
@@ -71,7 +71,13 @@ function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
     sequence: entry.seqNum().toBigInt(),
     sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger()),
     balanceStroops: entry.balance().toBigInt(),
-    lockedStroops: BigInt(reservedEntries) * baseReserveStroops + (v1?.liabilities().selling().toBigInt() ?? 0n),
+    reservedEntries: BigInt(reservedEntries),
+    sellingLiabilitiesStroops: v1?.liabilities().selling().toBigInt() ?? 0n,
     ledger,
   };
+}
+
+/** Returns the amount that the account cannot spend: its reserve and its selling liabilities. */
+export function lockedOf({ reservedEntries, sellingLiabilitiesStroops }: Account, { baseReserveStroops }: LedgerRules): bigint {
+  return reservedEntries * baseReserveStroops + sellingLiabilitiesStroops;
 }

@@ -30,12 +30,13 @@ export async function bumpFee(
     isForeign: wanted.kind === 'fee_bump',
     operationCount,
     minStroops: maxOf([
-      minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length),
+      minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length, market.rules().baseFeeStroops),
       ...outbids.map((attempt) => minOver(attempt, broadcaster, operationCount)),
     ]),
     bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
     // A filler passed the price cap when it was drafted. Repeated tenfold fee bumps beyond the cap would drain the account.
     isFiller: false,
+    isMinimumDoubted: market.isBaseFeeRaised(),
     takesSlot: false,
   });
   if ('refused' in bid) return bid;

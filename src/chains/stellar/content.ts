@@ -8,7 +8,7 @@ import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
-import { baseFeeStroops, minBumpStroops } from './fee-rules.js';
+import { leastBaseFeeStroops, minBumpStroops } from './fee-rules.js';
 import { whyInvalid } from './operation-validity.js';
 import { operationFrom, type ReadOperation } from './operations.js';
 import { nameOf, ownContentFrom, ownContentFromEnvelope } from './own-content.js';
@@ -213,9 +213,10 @@ function minOf(a: bigint | null, b: bigint | null): bigint | null {
   return a === null || b === null ? (a ?? b) : a < b ? a : b;
 }
 
+/** The ledger may demand more, which only a draft knows. */
 function minFeeStroops(content: StellarContent): bigint {
-  if (content.kind === 'operations') return baseFeeStroops * BigInt(content.operations.length);
-  return minBumpStroops(content.innerInclusionStroops, content.operationCount) + content.resourceFeeStroops;
+  if (content.kind === 'operations') return leastBaseFeeStroops * BigInt(content.operations.length);
+  return minBumpStroops(content.innerInclusionStroops, content.operationCount, leastBaseFeeStroops) + content.resourceFeeStroops;
 }
 
 function earliest(a: number | null, bMs: bigint | null): number | null {

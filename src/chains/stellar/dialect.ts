@@ -1,7 +1,10 @@
+import { xdr } from '@stellar/stellar-sdk';
 import { objectFrom } from '../rpc/answer.js';
 import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
 import type { Position } from '../rpc/lag-tracker.js';
 import { integerFrom, textFrom } from './answer.js';
+import { type LedgerRules, leastBaseFeeStroops } from './fee-rules.js';
+import { readXdr } from './xdr-text.js';
 
 /** Matches the words with which nodes report a ledger that they do not have: dropped or not closed yet. */
 export const rangeText = /ledger range|oldest ledger/i;
@@ -16,16 +19,34 @@ export const passphraseCall: RpcCall<string> = {
   read: (answer) => textFrom(objectFrom(answer, 'network').passphrase, 'network passphrase'),
 };
 
-/** Reads a node's latest ledger. Older nodes omit the close time. */
-export const latestLedgerCall: RpcCall<Position> = {
+/** A node's latest ledger. */
+export interface LatestLedger extends Position {
+  /** Null: the node reports no readable header. */
+  readonly rules: LedgerRules | null;
+}
+
+/** Reads a node's latest ledger. Older nodes omit the close time and the header. */
+export const latestLedgerCall: RpcCall<LatestLedger> = {
   method: 'getLatestLedger',
   params: null,
   read(answer) {
-    const { sequence, closeTime } = objectFrom(answer, 'ledger');
+    const { sequence, closeTime, headerXdr } = objectFrom(answer, 'ledger');
     const timestampMs = closeTime === undefined ? null : Number(integerFrom(closeTime, 'close time')) * 1000;
-    return { number: integerFrom(sequence, 'ledger sequence'), timestampMs };
+    return { number: integerFrom(sequence, 'ledger sequence'), timestampMs, rules: rulesFrom(headerXdr) };
   },
 };
+
+/** One node reports the header, so a base fee above this multiple of the usual one is not paid. */
+const maxBaseFeeFactor = 100n;
+
+function rulesFrom(headerXdr: unknown): LedgerRules | null {
+  const header = typeof headerXdr === 'string' ? readXdr(xdr.LedgerHeader, headerXdr) : null;
+  if (header === null) return null;
+  const baseFee = BigInt(header.baseFee());
+  const maxBaseFee = leastBaseFeeStroops * maxBaseFeeFactor;
+  const baseFeeStroops = baseFee < leastBaseFeeStroops ? leastBaseFeeStroops : baseFee > maxBaseFee ? maxBaseFee : baseFee;
+  return { baseFeeStroops, baseReserveStroops: BigInt(header.baseReserve()) };
+}
 
 /**
  * Returns the dialect of the Soroban RPC nodes of a network. Only the passphrase identifies a network: its first ledger is made from nothing else, so a test

@@ -7,10 +7,10 @@ import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/transaction/stellar.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Account, readAccount } from './account.js';
+import { type Account, lockedOf, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
-import { baseFeeStroops, minOutbiddingStroops } from './fee-rules.js';
+import { minOutbiddingStroops } from './fee-rules.js';
 import type { Market } from './market.js';
 import { findMemoRequired } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
@@ -57,9 +57,10 @@ async function liveBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: re
 }
 
 /** A filler may spend the minimum balance: its slot must become free even if the account is nearly empty. */
-function fundsRefusal({ payer, policies, isFiller }: Drafting, costStroops: bigint): Refusal | null {
+function fundsRefusal({ payer, policies, isFiller, market }: Drafting, costStroops: bigint): Refusal | null {
   const mustRemainStroops = isFiller ? 0n : policies.minBalanceStroops;
-  const { balanceStroops, lockedStroops } = payer;
+  const { balanceStroops } = payer;
+  const lockedStroops = lockedOf(payer, market.rules());
   if (balanceStroops - lockedStroops >= costStroops && balanceStroops - costStroops >= mustRemainStroops) return null;
   const rest = mustRemainStroops === 0n ? '' : `, and ${mustRemainStroops} must remain`;
   const sentence = `insufficient balance: the account has ${balanceStroops} stroops, of which ${lockedStroops} are reserved; the transaction may cost ${costStroops}${rest}`;
@@ -145,6 +146,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if (ready !== null && 'refused' in ready) return ready;
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
   const ownCount = content.operations.length;
+  const { baseFeeStroops } = market.rules();
   const ownMinStroops = baseFeeStroops * BigInt(ownCount);
   const isBump = outbids.length > 0;
   const bid = priceAttempt({
@@ -153,9 +155,10 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     resourceFeeStroops,
     isForeign: false,
     operationCount: isBump ? ownCount + 1 : ownCount,
-    minStroops: isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount) : ownMinStroops,
+    minStroops: isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount, baseFeeStroops) : ownMinStroops,
     bidPerOperationStroops,
     isFiller,
+    isMinimumDoubted: market.isBaseFeeRaised(),
     takesSlot: !isFiller && nextNonce !== null,
   });
   if ('refused' in bid) return bid;
@@ -184,15 +187,17 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
   const refusal = await sourceRefusal(drafting, content);
   if (refusal !== null) return refusal;
   const { innerInclusionStroops, operationCount, resourceFeeStroops, maxFeeStroops } = content;
+  const { market } = drafting;
   const bid = priceAttempt({
     policies: drafting.policies,
     maxFeeStroops,
     resourceFeeStroops,
     isForeign: true,
     operationCount: operationCount + 1,
-    minStroops: minOutbiddingStroops(drafting.outbids, innerInclusionStroops, operationCount),
-    bidPerOperationStroops: await drafting.market.bidPerOperationStroops(resourceFeeStroops > 0n),
+    minStroops: minOutbiddingStroops(drafting.outbids, innerInclusionStroops, operationCount, market.rules().baseFeeStroops),
+    bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
     isFiller: false,
+    isMinimumDoubted: market.isBaseFeeRaised(),
     takesSlot: false,
   });
   if ('refused' in bid) return bid;

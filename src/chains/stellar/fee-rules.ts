@@ -1,7 +1,18 @@
 import type { StellarBid } from '../../core/transaction/stellar.js';
 
-/** The minimum fee per operation (stellar-core, the header's `baseFee`; the same on all networks since they began). */
-export const baseFeeStroops = 100n;
+/** What a ledger's header demands. */
+export interface LedgerRules {
+  /** The minimum fee per operation. */
+  readonly baseFeeStroops: bigint;
+  /** The reserve per ledger entry of an account. */
+  readonly baseReserveStroops: bigint;
+}
+
+/** The minimum fee per operation that every network has demanded since it began. */
+export const leastBaseFeeStroops = 100n;
+
+/** The rules of all networks for years, for nodes that do not report the header. */
+export const usualRules: LedgerRules = { baseFeeStroops: leastBaseFeeStroops, baseReserveStroops: 5_000_000n };
 
 /** An attempt must bid this multiple of the bid that it replaces in a node's queue (stellar-core, `TransactionQueue::FEE_MULTIPLIER`). */
 const replacementFactor = 10n;
@@ -23,14 +34,20 @@ export function minReplacementStroops(bids: readonly StellarBid[], operationCoun
  * Returns the minimum inclusion fee of a fee-bump envelope: per operation at least the inner envelope's bid and the base fee.
  * (stellar-core, `FeeBumpTransactionFrame::commonValidPreSeqNum`.)
  */
-export function minBumpStroops(innerInclusionStroops: bigint, innerOperationCount: number): bigint {
+export function minBumpStroops(innerInclusionStroops: bigint, innerOperationCount: number, baseFeeStroops: bigint): bigint {
   const count = BigInt(innerOperationCount + 1);
   return maxOf([baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount)))]);
 }
 
 /** Returns the minimum inclusion fee of a fee-bump envelope that also replaces these bids. */
-export function minOutbiddingStroops(bids: readonly StellarBid[], innerInclusionStroops: bigint, innerOperationCount: number): bigint {
-  return maxOf([minReplacementStroops(bids, innerOperationCount + 1), minBumpStroops(innerInclusionStroops, innerOperationCount)]);
+export function minOutbiddingStroops(
+  bids: readonly StellarBid[],
+  innerInclusionStroops: bigint,
+  innerOperationCount: number,
+  baseFeeStroops: bigint,
+): bigint {
+  const minStroops = minBumpStroops(innerInclusionStroops, innerOperationCount, baseFeeStroops);
+  return maxOf([minReplacementStroops(bids, innerOperationCount + 1), minStroops]);
 }
 
 /** Returns the largest amount; 0 if there is none. */

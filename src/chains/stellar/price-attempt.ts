@@ -17,6 +17,8 @@ export interface PriceRequest {
   readonly bidPerOperationStroops: bigint;
   /** True if the bid may exceed the limit up to the minimum, because the slot must become free. */
   readonly isFiller: boolean;
+  /** True if the minimum rests on the word of one node: then a limit below it does not last. Default false. */
+  readonly isMinimumDoubted?: boolean;
   /** True if the attempt would take a slot: below the market it would keep the slot, and all later transactions, waiting. */
   readonly takesSlot: boolean;
 }
@@ -54,5 +56,5 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
     minimum_stroops: String(minStroops + resourceFeeStroops),
     ...(isNamed ? { max_fee_stroops: String(ceiling) } : { cap_stroops: String(ceiling) }),
   };
-  return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: true, metadata };
+  return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: request.isMinimumDoubted !== true, metadata };
 }

@@ -6,7 +6,7 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
-import { readAccount } from './account.js';
+import { lockedOf, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
@@ -60,10 +60,15 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
     async head() {
       const { method, params, read } = latestLedgerCall;
-      const { number, timestampMs } = await rpc.askHead(method, params, read);
+      const { number, timestampMs, rules } = await rpc.askHead(method, params, read);
+      market.takeRules(rules);
       return { number, hash: ledgerName(number), timestampMs: timestampMs ?? clock.nowMs() };
     },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
+    async lockedOf(account) {
+      const known = await readAccount(rpc, account);
+      return known === null ? 0n : lockedOf(known, market.rules());
+    },
     draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),

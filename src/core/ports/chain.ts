@@ -285,6 +285,8 @@ export interface Chain {
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */
   balanceOf(account: string): Promise<bigint>;
+  /** Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a node. */
+  lockedOf(account: string): Promise<bigint>;
   /** Estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */

@@ -56,10 +56,10 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
   let bumpedUnsequenced = 0;
-  let balance: Promise<bigint> | null = null;
-  const balanceOnce = (): Promise<bigint> => {
-    balance ??= chain.balanceOf(lane.id.account);
-    return balance;
+  let spendable: Promise<bigint> | null = null;
+  const spendableOnce = (): Promise<bigint> => {
+    spendable ??= readSpendable(lane);
+    return spendable;
   };
   for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced]) {
     const live = open.attempts.at(-1);
@@ -77,9 +77,14 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
     if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
-    const isPayable = isRefusal(draft) || (await balanceOnce()) >= maxCost(draft);
+    const isPayable = isRefusal(draft) || (await spendableOnce()) >= maxCost(draft);
     await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
   }
+}
+
+async function readSpendable({ chain, id: { account } }: LaneContext): Promise<bigint> {
+  const [balance, locked] = await Promise.all([chain.balanceOf(account), chain.lockedOf(account)]);
+  return balance - locked;
 }
 
 function first<T>(items: Iterable<T>, count: number): readonly T[] {

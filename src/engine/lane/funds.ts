@@ -3,11 +3,15 @@ import { minBalanceOf } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
 /**
- * Returns what the balance leaves for new attempts: everything in flight may cost its most, and the minimum balance must remain. `without`: what the
- * attempts to replace may cost.
+ * Reads what the balance leaves for new attempts: everything in flight may cost its most, and the minimum balance must remain, or what the account cannot
+ * spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
  */
-export function freeFunds({ transactions, relayer }: LaneContext, balance: bigint, without = 0n): bigint {
-  return balance - (transactions.reserved() - without) - minBalanceOf(relayer().policies);
+export async function readFunds(lane: LaneContext, without = 0n): Promise<{ readonly balance: bigint; readonly free: bigint }> {
+  const { transactions, relayer, chain, id } = lane;
+  const [balance, locked] = await Promise.all([chain.balanceOf(id.account), chain.lockedOf(id.account)]);
+  const minimum = minBalanceOf(relayer().policies);
+  const mustRemain = locked > minimum ? locked : minimum;
+  return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
 }
 
 /** Splits these, in order, into those that the funds pay for and the others. `free`: what was left when its turn came. */

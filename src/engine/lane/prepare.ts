@@ -11,7 +11,7 @@ import { validUntilWith } from '../../core/transaction/valid-until.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
-import { checkBalance, freeFunds, reportLowBalance, splitByFunds } from './funds.js';
+import { checkBalance, readFunds, reportLowBalance, splitByFunds } from './funds.js';
 import { type LaneContext, noteSigned, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
@@ -230,10 +230,10 @@ async function holdBack(
 
 /** Those that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
-  const balance = await lane.chain.balanceOf(lane.id.account);
-  await reportLowBalance(lane, balance);
+  const funds = await readFunds(lane);
+  await reportLowBalance(lane, funds.balance);
   const unit = smallestUnits[lane.relayer().networkType];
-  const { payable, unpayable } = splitByFunds(drafted, freeFunds(lane, balance), ({ draft }) => maxCost(draft));
+  const { payable, unpayable } = splitByFunds(drafted, funds.free, ({ draft }) => maxCost(draft));
   for (const { one, cost, free } of unpayable) {
     const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free} ${unit} are not reserved; will send when the account is funded`;
     const record = lane.transactions.tracked(one.open.transaction.id);

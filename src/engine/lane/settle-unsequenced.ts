@@ -18,7 +18,7 @@ import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { followsOthers, undecided } from './draft-in-time.js';
 import { isExpired } from './expire.js';
-import { freeFunds, splitByFunds } from './funds.js';
+import { readFunds, splitByFunds } from './funds.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { highestCost } from './open-transactions.js';
 import { isInBlockOf, minedAt } from './settle-slots.js';
@@ -176,13 +176,13 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
   if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
   const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
-  const funds = freeFunds(lane, await lane.chain.balanceOf(lane.id.account), ofDead);
+  const { free } = await readFunds(lane, ofDead);
   // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
   const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
-  const candidates = await withinFunds(lane, due, funds, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
+  const candidates = await withinFunds(lane, due, free, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
   const drafts = await Promise.all(candidates.slice(0, batchSize).map((one) => draftAgain(lane, one)));
   const drafted = drafts.flatMap((one) => one ?? []);
-  const payable = await withinFunds(lane, drafted, funds, ({ draft }) => maxCost(draft));
+  const payable = await withinFunds(lane, drafted, free, ({ draft }) => maxCost(draft));
   // All at once, since a hosted key takes a while for each.
   const signatures = await Promise.allSettled(payable.map(({ open, draft }) => signOnce(lane, open, draft)));
   for (const one of drafted) if (!payable.includes(one)) noteRefused(lane, one.open);

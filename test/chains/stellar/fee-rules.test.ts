@@ -41,9 +41,9 @@ describe('minReplacementStroops', () => {
 
 describe('minBumpStroops', () => {
   it('minBumpStroops: is at least the base fee and the inner bid per operation', () => {
-    assert.equal(minBumpStroops(0n, 1), 200n);
-    assert.equal(minBumpStroops(100n, 1), 200n);
-    assert.equal(minBumpStroops(1_000n, 1), 2_000n);
-    assert.equal(minBumpStroops(1_001n, 3), 1_335n);
+    assert.equal(minBumpStroops(0n, 1, 100n), 200n);
+    assert.equal(minBumpStroops(100n, 1, 100n), 200n);
+    assert.equal(minBumpStroops(1_000n, 1, 100n), 2_000n);
+    assert.equal(minBumpStroops(1_001n, 3, 100n), 1_335n);
   });
 });

@@ -4,11 +4,11 @@ import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
 import { createStellarChain, type StellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
 import { type DurationClock, systemClock } from '../../../src/core/ports/clock.js';
-import type { StellarAttemptFields } from '../../../src/core/transaction/stellar.js';
+import type { StellarAttemptFields, StellarRequest } from '../../../src/core/transaction/stellar.js';
 import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { type StellarNode, type StellarOptions, startStellar } from '../../local-chains/stellar/server.js';
 import { createWallet, type Wallet } from '../../local-chains/stellar/wallet.js';
-import { startFakeNode } from '../../support/fake-node.js';
+import { relayed, startFakeNode } from '../../support/fake-node.js';
 import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { silentLog } from '../../support/stored-samples.js';
 
@@ -334,6 +334,54 @@ describe('malformed answer: throws NODE_UNAVAILABLE for', { concurrency: 4 }, ()
 });
 
 describe('draft', { concurrency: 4 }, () => {
+  it('draft: pays the base fee and keeps the reserve that the newest ledger demands', async (test) => {
+    const { node, chain, wallet, other } = await start(test);
+    const relayer = stellarRelayer(wallet.address);
+    const draft = async (amount: bigint, limit: Partial<StellarRequest> = {}) => {
+      const request = stellarRequest({ operations: [payment(other.address, amount)], ...limit });
+      const { content } = chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null });
+      await chain.head();
+      return chain.draft({ relayer, content, outbids: [], validUntilMs: null });
+    };
+    node.ledger.upgrade({ baseFeeStroops: 250n, baseReserveStroops: 20_000_000n });
+    node.ledger.close();
+    const drafted = await draft(1n);
+    assert.ok(!('refused' in drafted) && drafted.network === 'stellar');
+    assert.equal(drafted.bid.feeStroops, 250n);
+    assert.equal(await chain.lockedOf(wallet.address), 40_000_000n);
+    const all = wallet.balance();
+    assert.ok(!('refused' in (await draft(all - 40_000_250n))));
+    const over = await draft(all - 40_000_249n);
+    assert.ok('refused' in over && over.refused === 'insufficient_funds');
+    // Another node may say otherwise, so the limit does not fail the transaction.
+    const limited = await draft(1n, { maxFeeStroops: 200n });
+    assert.ok('refused' in limited);
+    assert.deepEqual([limited.refused, limited.lasting], ['underpriced', false]);
+  });
+
+  it('draft: does not pay the base fee of a header that is far too high, and works without a header', async (test) => {
+    const { node, wallet, other } = await start(test);
+    node.ledger.upgrade({ baseFeeStroops: 2_000_000_000n });
+    node.ledger.close();
+    let hasHeader = true;
+    const gateway = await startFakeNode(test, async (request) => {
+      const answer = await relayed(node.url, request);
+      return hasHeader ? answer : { body: answer.body.replace(/"headerXdr":"[^"]*",?/, '') };
+    });
+    const relayer = stellarRelayer(wallet.address);
+    const priceBy = async (chain: StellarChain) => {
+      await chain.head();
+      const request = stellarRequest({ operations: [payment(other.address, 1n)] });
+      const { content } = chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null });
+      const drafted = await chain.draft({ relayer, content, outbids: [], validUntilMs: null });
+      assert.ok(!('refused' in drafted) && drafted.network === 'stellar');
+      return drafted.bid.feeStroops;
+    };
+    assert.equal(await priceBy(open(test, [gateway.url])), 10_000n);
+    hasHeader = false;
+    assert.equal(await priceBy(open(test, [gateway.url])), 100n);
+  });
+
   it('draft: keeps the reserve and the minimum balance of the account', async (test) => {
     const { chain, wallet, other } = await start(test);
     const draft = async (amount: bigint, minBalanceStroops = 0n) => {

@@ -53,12 +53,13 @@ export interface StellarLedger {
   setSurge(stroopsPerOperation: bigint): void;
   /** Makes the queue accept only bids of at least this many stroops per operation; 0 accepts all. */
   setQueueFullBelow(stroopsPerOperation: bigint): void;
+  /** Changes what ledgers demand from the next one on, as an upgrade by the validators does. */
+  upgrade(rules: Partial<Pick<Header, 'baseFeeStroops' | 'baseReserveStroops'>>): void;
   /** Drops queued transactions, all or by hash, without a ban, as if the nodes restarted. */
   forget(hash?: string): void;
 }
 
-const baseFeeStroops = 100n;
-const baseReserveStroops = 5_000_000n;
+const firstRules = { baseFeeStroops: 100n, baseReserveStroops: 5_000_000n };
 const daysLedgers = 17_280;
 /** The number of ledgers whose states are kept for lagging nodes. */
 const keptStates = 64;
@@ -72,7 +73,8 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   const ledgers = new Map<number, ClosedLedger>();
   const found = new Map<string, { readonly sequence: number; readonly transaction: AppliedTransaction }>();
   let passedSeconds = 0;
-  let surgeStroops = baseFeeStroops;
+  let rules = firstRules;
+  let surgeStroops = firstRules.baseFeeStroops;
 
   const nowSeconds = (): bigint => BigInt(Math.floor(nowMs() / 1000) + passedSeconds);
   const testContract = Address.contract(hash(Buffer.from('the test contract')));
@@ -80,7 +82,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   remember(latest);
 
   function headerOf(sequence: number, closeTimeSeconds: bigint): Header {
-    return { sequence, closeTimeSeconds, baseFeeStroops, baseReserveStroops };
+    return { sequence, closeTimeSeconds, ...rules };
   }
 
   function remember(ledger: ClosedLedger): void {
@@ -162,6 +164,10 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     },
     setSurge(stroopsPerOperation) {
       surgeStroops = stroopsPerOperation;
+    },
+    upgrade(changes) {
+      rules = { ...rules, ...changes };
+      if (surgeStroops < rules.baseFeeStroops) surgeStroops = rules.baseFeeStroops;
     },
     setQueueFullBelow: (stroopsPerOperation) => queue.setFullBelow(stroopsPerOperation),
     forget: (wanted) => queue.forget((frame) => wanted === undefined || frame.hash === wanted),
