@@ -5,6 +5,7 @@ import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
+import { createSenders, say } from './sends.js';
 
 /*
  * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a higher block gas limit, all on the same cores.
@@ -34,7 +35,7 @@ function readOptions(args: readonly string[]): Options {
   };
 }
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const { agent, send, sendAll, totalOf, untilConfirmed } = createSenders(options.callers);
 
 /** A service on a node of its own, with a relayer that may have all transactions in flight. */
 async function withService<T>(
@@ -61,56 +62,6 @@ async function withService<T>(
     await anvil.stop();
     await home.remove();
   }
-}
-
-const agent = new Agent({ connections: options.callers, pipelining: 1 });
-
-/** How long a caller waits after the service refused a send because as many transactions of the relayer wait as may. */
-const refusedPauseMs = 100;
-
-/** Returns how often the service refused the send before it accepted it. */
-async function send(service: RunningService, index: number): Promise<number> {
-  for (let refusals = 0; ; refusals += 1) {
-    const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions`, {
-      dispatcher: agent,
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: `{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":${index + 1},"speed":"fast"}`,
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode === 200) return refusals;
-    if (answer.headers['x-error-reason'] !== 'TOO_MANY_TRANSACTIONS') throw new Error(`send ${index}: ${answer.statusCode} ${text}`);
-    await elapsed(refusedPauseMs);
-  }
-}
-
-async function totalOf(service: RunningService, status: string): Promise<number> {
-  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=1&status=${status}`, {
-    dispatcher: agent,
-    headers: { authorization: `Bearer ${apiKey}` },
-  });
-  return ((await answer.body.json()) as { pagination: { total_items: number } }).pagination.total_items;
-}
-
-async function untilConfirmed(service: RunningService, count: number): Promise<void> {
-  for (let confirmed = 0, before = -1; confirmed < count; ) {
-    await elapsed(100);
-    confirmed = await totalOf(service, 'confirmed');
-    if (confirmed !== before && process.env.BENCH_VERBOSE) say(`  ${confirmed} confirmed`);
-    before = confirmed;
-  }
-}
-
-/** Sends everything as fast as the service accepts it, with this number of callers, and says how often they had to wait. */
-async function sendAll(service: RunningService, count: number): Promise<void> {
-  let next = 0;
-  let refusals = 0;
-  await Promise.all(
-    Array.from({ length: options.callers }, async () => {
-      while (next < count) refusals += await send(service, next++);
-    }),
-  );
-  if (refusals > 0) say(`  10,000 transactions waited, so sends were refused ${refusals} times, and sent again ${refusedPauseMs} ms later`);
 }
 
 /** Returns the CPU time of a process in milliseconds. Linux counts it in hundredths of a second. */

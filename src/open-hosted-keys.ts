@@ -4,7 +4,7 @@ import { DomainError, invalidField } from './core/errors.js';
 import { systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import { systemTimers } from './core/ports/timers.js';
-import { type HostedKey, isSamePlace, type PinnedKey } from './core/signer/hosted-key.js';
+import { type ConfiguredLimits, type HostedKey, isSamePlace, type PinnedKey, type SignerLimits } from './core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
 import type { AzureSurroundings } from './signers/azure-key-vault/token-issuer.js';
 import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
@@ -16,9 +16,15 @@ const openMs = 10_000;
 /** A provider that signs, or the private key that a vault hands out. */
 type Source = { readonly provider: KeyProvider } | { readonly name: string; readonly privateKey: (signal: AbortSignal) => Promise<Buffer> };
 
+/** What the operator has chosen for a kind of key. */
+interface Choice {
+  readonly limits: Partial<ConfiguredLimits>;
+  readonly azure: AzureSurroundings;
+}
+
 /** How each kind of key is opened. A kind's code and libraries are loaded when the first key of the kind is opened. */
 const sources: {
-  readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>, surroundings: AzureSurroundings) => Promise<Source>;
+  readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>, choice: Choice) => Promise<Source>;
 } = {
   async vault({ at, secrets }) {
     const [{ createVaultClient }, { readKey }] = await Promise.all([
@@ -33,26 +39,26 @@ const sources: {
       },
     };
   },
-  async vault_transit({ at, secrets }) {
+  async vault_transit({ at, secrets }, { limits }) {
     const [{ createVaultClient }, { createTransitProvider }] = await Promise.all([
       import('./signers/vault/vault-client.js'),
       import('./signers/vault-transit/provider.js'),
     ]);
-    const client = createVaultClient(vaultAccess(at, secrets), systemClock);
+    const client = createVaultClient(vaultAccess(at, secrets), systemClock, limits);
     const place = { account: `vault ${at.address}`, mountPoint: at.mount_point ?? 'transit', keyName: at.key_name, pubkey: at.pubkey };
     return { provider: createTransitProvider(client, place) };
   },
-  async pkcs11({ at, secrets }) {
+  async pkcs11({ at, secrets }, { limits }) {
     const { createPkcs11Provider } = await import('./signers/pkcs11/provider.js');
     const token = { tokenLabel: at.token_label ?? null, slot: at.slot ?? null };
     const key = { keyLabel: at.key_label ?? null, keyId: at.key_id?.replace(/^0x/, '') ?? null };
-    return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, pin: secrets.pin }) };
+    return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, pin: secrets.pin }, limits) };
   },
-  async aws_kms({ at }) {
+  async aws_kms({ at }, { limits }) {
     const { createAwsKmsProvider } = await import('./signers/aws-kms/provider.js');
-    return { provider: createAwsKmsProvider({ region: at.region, keyId: at.key_id }) };
+    return { provider: createAwsKmsProvider({ region: at.region, keyId: at.key_id }, limits) };
   },
-  async google_cloud_kms({ at, secrets }) {
+  async google_cloud_kms({ at, secrets }, { limits }) {
     const { createGoogleKmsProvider } = await import('./signers/google-cloud-kms/provider.js');
     const account = {
       tokenUri: at['service_account.token_uri'] ?? 'https://oauth2.googleapis.com/token',
@@ -68,9 +74,10 @@ const sources: {
       keyId: at['key.key_id'],
       keyVersion: at['key.key_version'] ?? 1,
     };
-    return { provider: createGoogleKmsProvider({ account, endpoint: at.endpoint ?? `https://cloudkms.${domain}`, ...name }, systemClock) };
+    const endpoint = at.endpoint ?? `https://cloudkms.${domain}`;
+    return { provider: createGoogleKmsProvider({ account, endpoint, ...name }, systemClock, limits) };
   },
-  async azure_key_vault({ at, secrets }, surroundings) {
+  async azure_key_vault({ at, secrets }, { limits, azure }) {
     const { createAzureProvider } = await import('./signers/azure-key-vault/provider.js');
     const identity = {
       authType: at.auth_type ?? 'client_secret',
@@ -78,16 +85,16 @@ const sources: {
       clientId: at.client_id ?? null,
       clientSecret: secrets.client_secret ?? null,
       federatedTokenFile: secrets.federated_token_file ?? null,
-      surroundings,
+      surroundings: azure,
     };
     const key = { vaultUrl: at.vault_url, keyName: at.key_name, keyVersion: at.key_version ?? null };
-    return { provider: createAzureProvider({ identity, ...key }, systemClock) };
+    return { provider: createAzureProvider({ identity, ...key }, systemClock, limits) };
   },
-  async turnkey({ at, secrets }) {
+  async turnkey({ at, secrets }, { limits }) {
     const { createTurnkeyProvider } = await import('./signers/turnkey/provider.js');
     const access = { apiPublicKey: at.api_public_key, apiPrivateKey: secrets.api_private_key, organizationId: at.organization_id };
     const key = { apiBaseUrl: at.api_base_url ?? 'https://api.turnkey.com', privateKeyId: at.private_key_id, publicKey: at.public_key };
-    return { provider: createTurnkeyProvider({ ...access, ...key }) };
+    return { provider: createTurnkeyProvider({ ...access, ...key }, limits) };
   },
 };
 
@@ -104,12 +111,13 @@ export interface OperatorChoices {
   /** Files that are sent to Azure. */
   readonly azureTokenFiles: ReadonlySet<string>;
   readonly azure: AzureSurroundings;
+  readonly limits: SignerLimits;
 }
 
-type AzureSettings = Pick<SettingValues, Extract<keyof SettingValues, `azure${string}`>>;
+type SignerSettings = Pick<SettingValues, 'signerLimits' | Extract<keyof SettingValues, `azure${string}`>>;
 
 /** Returns what the configuration file and the environment choose. */
-export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, settings: AzureSettings): OperatorChoices {
+export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, settings: SignerSettings): OperatorChoices {
   const { azureAuthorityHost, azureFederatedTokenFile, azureImdsTokenUrl, azureIdentityEndpoint, azureIdentityHeader } = settings;
   const keys = signers.flatMap((signer) => ('hosted' in signer ? [signer.hosted] : []));
   const azureKeys = keys.filter((key) => key.type === 'azure_key_vault');
@@ -125,6 +133,7 @@ export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, sett
       identityEndpoint: azureIdentityEndpoint,
       identityHeader: azureIdentityHeader,
     },
+    limits: settings.signerLimits,
   };
 }
 
@@ -158,7 +167,8 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
     gates ??= createProviderGates(time);
     const known = pin === null ? null : { curve: pin.curve, bytes: Buffer.from(pin.publicKey, 'hex') };
     const publicKey = await publicKeyOf(id, provider, known, log);
-    const { signer, close } = createHostedSigner({ id, provider, publicKey, gate: gates(provider.account, provider.limits), time, log });
+    const gate = gates(provider.account, { ...provider.limits, ...choices.limits.get(key.type) });
+    const { signer, close } = createHostedSigner({ id, provider, publicKey, gate, time, log });
     const held: HeldSigner = {
       id,
       evmAddress: signer.curve === 'secp256k1' ? signer.address : null,
@@ -173,7 +183,8 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
     async open(id, key, pinned) {
       await requireChosen(key, choices);
       const pin = pinned !== null && isSamePlace(pinned.place, key) ? pinned : null;
-      const source = await (sources[key.type] as (key: HostedKey, azure: AzureSurroundings) => Promise<Source>)(key, choices.azure);
+      const open = sources[key.type] as (key: HostedKey, choice: Choice) => Promise<Source>;
+      const source = await open(key, { limits: choices.limits.get(key.type) ?? {}, azure: choices.azure });
       const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);
       try {
         await requirePinned(pin, opened.pin);

@@ -59,6 +59,7 @@ const hostedKeys = createHostedKeys(silentLog, {
   azureVaults: new Set(),
   azureTokenFiles: new Set(),
   azure: nowhere,
+  limits: new Map(),
 });
 
 before(initKeccak);

@@ -1,3 +1,6 @@
+import { hostedTypes } from '../codec/signer-values.js';
+import type { ConfiguredLimits, HostedType, SignerLimits } from '../core/signer/hosted-key.js';
+
 /** A setting's value, or what is wrong with its text, as a text that follows the name and a colon. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
 
@@ -84,6 +87,31 @@ export function origins(input: string): Parsed<readonly string[]> {
   const parts = listed(input);
   if (parts.every((part) => URL.canParse(part) && new URL(part).origin === part)) return { value: parts };
   return { problem: 'must be origins separated by commas, for example https://app.example.com, without a path or a trailing slash' };
+}
+
+/** The largest limits that can be configured: enough for every provider, and few enough for connections and timers. */
+const maxLimits = { parallel: 1_000, perSecond: 100_000 };
+
+/** The service itself signs with keys of type `vault`. */
+const limitedTypes = hostedTypes.filter((type) => type !== 'vault');
+
+/** Accepts `<type>=<calls at once>` or `<type>=<calls at once>/<calls per second>`, separated by commas; empty is none. */
+export function signerLimits(input: string): Parsed<SignerLimits> {
+  const limits = new Map<HostedType, ConfiguredLimits>();
+  for (const part of listed(input)) {
+    const [, name, parallel, perSecond] = /^([a-z0-9_]+)=(\d{1,6})(?:\/(\d{1,6}))?$/.exec(part) ?? [];
+    if (name === undefined) return { problem: `must be like aws_kms=64/1000,turnkey=8/10; ${JSON.stringify(part)} is not` };
+    const type = limitedTypes.find((one) => one === name);
+    if (type === undefined) return { problem: `names the type ${JSON.stringify(name)}; must be one of ${limitedTypes.join(', ')}` };
+    if (limits.has(type)) return { problem: `names the type ${JSON.stringify(type)} twice` };
+    const given = { parallel: Number(parallel), perSecond: Number(perSecond ?? 1) };
+    for (const key of ['parallel', 'perSecond'] as const) {
+      const what = key === 'parallel' ? 'calls at once' : 'calls per second';
+      if (given[key] < 1 || given[key] > maxLimits[key]) return { problem: `${what} of ${type} must be from 1 to ${maxLimits[key]}` };
+    }
+    limits.set(type, perSecond === undefined ? { parallel: given.parallel } : given);
+  }
+  return { value: limits };
 }
 
 const maxHours = 876_000;

@@ -16,6 +16,7 @@ import {
   origins,
   type Parsed,
   secondsList,
+  signerLimits,
   text,
   trueOrFalse,
 } from './setting-parsers.js';
@@ -185,6 +186,12 @@ const table = {
     secret: true,
     doc: 'Only for azure_key_vault with managed_identity: secret that App Service and Container Apps set with IDENTITY_ENDPOINT.',
     parse: optionalHeader,
+  }),
+  signerLimits: setting({
+    name: 'SIGNER_LIMITS',
+    default: '',
+    doc: 'Calls to providers of hosted keys: <type>=<calls at once>/<calls per second>, separated by commas, such as aws_kms=64/1000,turnkey=8/10; each account of a provider has the limits of its type. The rate may be absent. Types that are absent keep their defaults.',
+    parse: signerLimits,
   }),
   transactionExpirationHours: setting({
     name: 'TRANSACTION_EXPIRATION_HOURS',

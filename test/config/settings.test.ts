@@ -46,6 +46,7 @@ test('settings: have defaults', () => {
     azureImdsTokenUrl: null,
     azureIdentityEndpoint: null,
     azureIdentityHeader: null,
+    signerLimits: new Map(),
     transactionExpirationHours: null,
     sandboxRpcPort: 8545,
     sandboxBlockTimeSeconds: 2,
@@ -68,9 +69,17 @@ test('settings: read what is set', () => {
     LOG_LEVEL: 'debug',
     TRANSACTION_EXPIRATION_HOURS: '0.5',
     RPC_ALLOWED_HOSTS: 'RPC.example.com, 10.0.0.1,[::1]',
+    SIGNER_LIMITS: 'aws_kms=64/1500, pkcs11=8',
   });
   assert.deepEqual(loaded.rpcAllowedHosts, new Set(['rpc.example.com', '10.0.0.1', '[::1]']));
   for (const wrong of ['a:80', 'http://a', 'a/b', 'a b']) assert.ok(problemsOf({ ...needed, RPC_ALLOWED_HOSTS: wrong }).RPC_ALLOWED_HOSTS);
+  assert.deepEqual(
+    loaded.signerLimits,
+    new Map<string, object>([
+      ['aws_kms', { parallel: 64, perSecond: 1_500 }],
+      ['pkcs11', { parallel: 8 }],
+    ]),
+  );
   assert.equal(loaded.transactionExpirationHours, 0.5);
   assert.equal(loaded.host, '0.0.0.0');
   assert.equal(loaded.port, 0);
@@ -82,6 +91,22 @@ test('settings: read what is set', () => {
   assert.equal(loaded.tlsCertFile, 'cert.pem');
   assert.equal(loaded.tlsKeyFile, 'key.pem');
   assert.equal(loaded.logLevel, 'debug');
+});
+
+test('settings: SIGNER_LIMITS refuses unknown types, repeated types and limits out of range', () => {
+  for (const [input, problem] of [
+    ['aws_kms', 'must be like aws_kms=64/1000,turnkey=8/10; "aws_kms" is not'],
+    ['aws_kms=1/2/3', 'must be like aws_kms=64/1000,turnkey=8/10; "aws_kms=1/2/3" is not'],
+    ['aws_kms=0', 'calls at once of aws_kms must be from 1 to 1000'],
+    ['aws_kms=1/0', 'calls per second of aws_kms must be from 1 to 100000'],
+    ['aws_kms=1,aws_kms=2', 'names the type "aws_kms" twice'],
+  ] as const)
+    assert.equal(problemsOf({ ...needed, SIGNER_LIMITS: input }).SIGNER_LIMITS, `${problem} (value: ${JSON.stringify(input)})`);
+  for (const type of ['local', 'vault', 'awskms'])
+    assert.match(
+      problemsOf({ ...needed, SIGNER_LIMITS: `${type}=1` }).SIGNER_LIMITS ?? '',
+      /^names the type "\w+"; must be one of vault_transit, /,
+    );
 });
 
 test('settings: an empty variable counts as unset', () => {

@@ -21,6 +21,12 @@ export interface FakeGoogleKms {
   tokenSeconds: number;
   /** All tokens so far, valid or not. */
   readonly tokens: string[];
+  /** What each signature waits for; null: nothing. */
+  pace: (() => Promise<unknown>) | null;
+  /** The signatures per second that the quota allows, and as many at once; null: all. */
+  perSecond: number | null;
+  /** Signatures under way, the maximum that were under way at once, and how many were throttled. */
+  readonly signatures: { running: number; most: number; throttled: number };
   /** Answers a request to KMS instead of it, if it returns true. */
   intercept: ((request: ReceivedRequest, response: ServerResponse) => boolean) | null;
   /** Ends all tokens at once. */
@@ -40,12 +46,40 @@ const { publicKey: accountKey, privateKey } = generateKeyPairSync('rsa', {
 /** Starts it on a free port; it stops with the test. */
 export async function startFakeGoogleKms(test: { after(release: () => void): void }): Promise<FakeGoogleKms> {
   const valid = new Map<string, number>();
-  let signatures = 0;
+  let given = 0;
+  const quota = { left: 0, atMs: Number.NEGATIVE_INFINITY };
+  const signatures = { running: 0, most: 0, throttled: 0 };
   const receiver = await startHttpReceiver(test, (response, request) => {
     if (request.path !== '/token' && google.intercept?.(request, response) === true) return;
-    const [status, body] = request.path === '/token' ? grant(request) : answerTo(request);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const send = ([status, body]: Answer): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (request.path === '/token') send(grant(request));
+    else if (!request.path?.endsWith(':asymmetricSign')) send(answerTo(request));
+    else if (isOverQuota()) send([429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }]);
+    else {
+      signatures.running += 1;
+      signatures.most = Math.max(signatures.most, signatures.running);
+      void Promise.resolve(google.pace?.()).then(() => {
+        signatures.running -= 1;
+        send(answerTo(request));
+      });
+    }
   });
+
+  function isOverQuota(): boolean {
+    const { perSecond } = google;
+    if (perSecond === null) return false;
+    const nowMs = performance.now();
+    quota.left = Math.min(perSecond, quota.left + ((nowMs - quota.atMs) * perSecond) / 1_000);
+    quota.atMs = nowMs;
+    if (quota.left >= 1) {
+      quota.left -= 1;
+      return false;
+    }
+    signatures.throttled += 1;
+    return true;
+  }
 
   function grant({ body, headers }: ReceivedRequest): Answer {
     const form = new URLSearchParams(body.toString());
@@ -75,9 +109,9 @@ export async function startFakeGoogleKms(test: { after(release: () => void): voi
     const bytes = Buffer.from((isEd25519 ? input.data : input.digest?.sha256) ?? '', 'base64');
     if (Object.keys(input).length !== 1 || (isEd25519 ? bytes.length === 0 : bytes.length !== 32))
       return [400, { error: { code: 400, status: 'INVALID_ARGUMENT' } }];
-    signatures += 1;
+    given += 1;
     const right = key.sign(bytes);
-    const sent = isEd25519 ? right : secp256k1.signatureExport(signatures % 2 === 0 ? right : otherS(right));
+    const sent = isEd25519 ? right : secp256k1.signatureExport(given % 2 === 0 ? right : otherS(right));
     return [200, { signature: Buffer.from(sent).toString('base64') }];
   }
 
@@ -90,6 +124,9 @@ export async function startFakeGoogleKms(test: { after(release: () => void): voi
     isDisabled: false,
     tokenSeconds: 3_600,
     tokens: [],
+    pace: null,
+    perSecond: null,
+    signatures,
     intercept: null,
     revokeTokens: () => valid.clear(),
     asked: (ending) => receiver.requests.filter(({ path }) => path?.endsWith(ending)).length,
@@ -105,6 +142,19 @@ export function addGoogleKey(google: FakeGoogleKms, curve: Curve): FakeKey {
   const key = fakeKey(curve);
   google.keys.set(googleKeyName, key);
   return key;
+}
+
+/** Returns the configuration of a signer with the key: as the file has it, and the part of it that responses show. */
+export function googleSignerOf({ url, clientEmail, privateKeyId, privateKey }: FakeGoogleKms): {
+  readonly config: object;
+  readonly shown: { readonly service_account: object };
+  readonly secrets: Readonly<Record<string, string>>;
+} {
+  const service_account = { project_id: 'project', client_id: '1', token_uri: `${url}/token` };
+  const shown = { service_account, key: { key_ring_id: 'ring', key_id: 'relayer', key_version: 1 }, endpoint: url };
+  const secrets = { private_key_id: privateKeyId, private_key: privateKey, client_email: clientEmail };
+  const references = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, { type: 'plain', value }]));
+  return { config: { ...shown, service_account: { ...service_account, ...references } }, shown, secrets };
 }
 
 function readKey(key: FakeKey): Answer {

@@ -92,6 +92,17 @@ interface HostedKeys {
 /** The kinds of keys outside of the service. */
 export type HostedType = keyof HostedKeys;
 
+/** How many calls each account of a provider gets. */
+export interface ConfiguredLimits {
+  /** The maximum number of calls at once. */
+  readonly parallel: number;
+  /** The maximum number of calls per second; absent: the default of the kind. */
+  readonly perSecond?: number;
+}
+
+/** The limits that are configured, by kind; a kind that is absent has its defaults. */
+export type SignerLimits = ReadonlyMap<HostedType, ConfiguredLimits>;
+
 /** Where a key outside of the service is, and how the service may use it. */
 export type HostedKey = { readonly [T in HostedType]: { readonly type: T } & HostedKeys[T] }[HostedType];
 

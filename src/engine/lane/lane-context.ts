@@ -85,6 +85,8 @@ export interface LaneContext {
   >;
   /** Why the signer gave no signature last, and until when none is asked for; null: it signs. */
   signerAway: { readonly sentence: string; readonly untilMs: number } | null;
+  /** How many signatures a hosted key is asked for at once. */
+  hostedBatchSize: number;
   /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */

@@ -21,7 +21,7 @@ import { type LaneContext, type LaneWork, noteSigned, signerAwayError } from './
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
-import { prepare } from './prepare.js';
+import { prepare, storedAtOnce } from './prepare.js';
 import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
 import { settleSlots } from './settle-slots.js';
@@ -131,6 +131,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     balanceReadAtHash: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
     signerAway: null,
+    hostedBatchSize: storedAtOnce,
     broadcastPausedUntilMs: 0,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),

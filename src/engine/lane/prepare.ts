@@ -16,8 +16,10 @@ import { type LaneContext, noteSigned, nullIfUnavailable, signerAwayError } from
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
-/** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
-const batchSize = 50;
+/** The maximum number of transactions stored in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
+export const storedAtOnce = 50;
+/** A hosted key is asked for more signatures at once if it gives them within `quickMs`, and for fewer if it takes longer than `slowMs`. */
+const hosted = { least: 16, most: 200, quickMs: 1_000, slowMs: 2_000 };
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;
 /** Maximum number of drafts that are under way or wait for room. */
@@ -72,7 +74,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
     const candidates = await withContent(lane, due, tried);
     const again = due.filter(({ transaction, forbidden }) => tried.has(transaction.id) && forbidden !== null);
     const limitRead = isAlone(lane) ? null : lane.inFlightLimit.read().catch(nullIfUnavailable);
-    const outcomes = await Promise.all(candidates.map((open) => draftInTime(lane, open)));
+    const outcomes = await draftAll(lane, candidates);
     await limitRead;
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
@@ -97,8 +99,20 @@ export async function prepare(lane: LaneContext): Promise<void> {
   }
 }
 
+/** Drafts a large batch in parts: many drafts at once delay one another until nodes seem slow, and slow drafts lose their place in the order. */
+async function draftAll(lane: LaneContext, candidates: readonly OpenTransaction[]): Promise<Awaited<ReturnType<typeof draftInTime>>[]> {
+  const outcomes: Awaited<ReturnType<typeof draftInTime>>[] = [];
+  for (let at = 0; at < candidates.length; at += storedAtOnce)
+    outcomes.push(...(await Promise.all(candidates.slice(at, at + storedAtOnce).map((open) => draftInTime(lane, open)))));
+  return outcomes;
+}
+
 function isSignerAway({ signerAway, deps }: LaneContext): boolean {
   return signerAway !== null && deps.clock.elapsedMs() < signerAway.untilMs;
+}
+
+function isHosted({ deps, relayer }: LaneContext): boolean {
+  return deps.directory.signerOf(relayer()).isHosted === true;
 }
 
 /** True if no limit of transactions in flight matters. */
@@ -121,6 +135,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<
   if (transactions.waitingCount() > 0 && transactions.inFlightCount() >= lane.inFlightLimit.current()) lane.inFlightLimit.noteReached();
   let unsequencedRoom = unsequencedLeft(lane);
   const inUse = soleUses(lane);
+  const batchSize = isHosted(lane) ? lane.hostedBatchSize : storedAtOnce;
   for (const record of transactions.waiting()) {
     if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, isUnsequenced, soleUse } = record.transaction;
@@ -269,7 +284,7 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
 }
 
 /**
- * Signs into consecutive nonces, all at once, and stores attempts, nonces and events in one commit.
+ * Signs into consecutive nonces, all at once, and stores attempts, nonces and events, those of `storedAtOnce` transactions in one commit.
  *
  * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not signed, or that
  * changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
@@ -278,19 +293,39 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
   if (!isActive(lane.relayer())) return;
   const from = lane.nextNonce;
   const chosen = withNonces(lane, drafted, from);
-  const signatures = await Promise.allSettled(
-    chosen.map(({ open, draft, nonce }) => signAttempt(lane.deps, lane.relayer(), open, { draft, nonce, purpose: 'content' })),
+  const startMs = lane.deps.clock.elapsedMs();
+  // Settled at once, since a part is looked at only when those before it are stored.
+  const signing = chosen.map(({ open, draft, nonce }) =>
+    Promise.allSettled([signAttempt(lane.deps, lane.relayer(), open, { draft, nonce, purpose: 'content' })]),
   );
-  const failures = signatures.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
-  const surprise = failures.find((error) => signerAwayError(error) === null);
-  if (surprise !== undefined) throw surprise;
-  const attempts = signatures.map((one) => (one.status === 'fulfilled' ? one.value : null));
-  const isComplete = await storeAll(lane, chosen, attempts, from);
+  const failures: unknown[] = [];
+  let isComplete = true;
+  for (let at = 0; at < chosen.length; at += storedAtOnce) {
+    const part = chosen.slice(at, at + storedAtOnce);
+    const signatures = (await Promise.all(signing.slice(at, at + storedAtOnce))).flat();
+    failures.push(...signatures.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : [])));
+    const surprise = failures.find((error) => signerAwayError(error) === null);
+    if (surprise !== undefined) throw surprise;
+    const attempts = signatures.map((one) => (one.status === 'fulfilled' ? one.value : null));
+    // If an earlier part left a nonce free, the account's next nonce is not the first of this part, which then takes none.
+    const first = part.find(({ nonce }) => nonce !== null)?.nonce ?? from;
+    isComplete = (await storeAll(lane, part, attempts, first)) && isComplete;
+  }
+  adaptBatchSize(lane, chosen.length, lane.deps.clock.elapsedMs() - startMs, failures.length > 0);
   if (failures.length > 0) noteSignerAway(lane, signerAwayError(failures[0]));
   else {
     lane.signerAway = null;
     if (!isComplete) lane.wakePrepare();
   }
+}
+
+/** A batch that takes long delays what its first transactions could already do, and its last ones miss the signer's deadline. */
+function adaptBatchSize(lane: LaneContext, count: number, tookMs: number, isFailed: boolean): void {
+  const { hostedBatchSize: size } = lane;
+  if (isFailed) lane.hostedBatchSize = Math.max(hosted.least, Math.floor(size / 2));
+  else if (count > hosted.least && tookMs > hosted.slowMs)
+    lane.hostedBatchSize = Math.max(hosted.least, Math.floor((count * hosted.quickMs) / tookMs));
+  else if (count >= size && tookMs < hosted.quickMs) lane.hostedBatchSize = Math.min(hosted.most, size * 2);
 }
 
 /** Asks for no signature for as long as the signer says. */

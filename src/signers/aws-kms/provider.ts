@@ -2,7 +2,7 @@ import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import type { Curve } from '../../core/ports/signer.js';
 import { outsideText } from '../../core/safe-text.js';
-import { type KeyProvider, ProviderError, type ProviderProblem } from '../hosted/key-provider.js';
+import { type KeyProvider, ProviderError, type ProviderLimits, type ProviderProblem } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';
 
 /** A key of AWS KMS. */
@@ -14,7 +14,7 @@ export interface AwsKey {
 
 const name = 'AWS KMS';
 /** KMS allows 1,000 signatures per second with elliptic curve keys for each account and region, unless another quota was agreed on. */
-const limits = { parallel: 32, perSecond: 1_000 };
+const defaults: ProviderLimits = { parallel: 32, perSecond: 1_000 };
 const connectMs = 3_000;
 const answerMs = 10_000;
 /** The part of an error's message that the log gets. */
@@ -38,8 +38,9 @@ const credentialErrors = new Set([
 ]);
 
 /** Makes the provider of a key of AWS KMS. The SDK finds the credentials as in every AWS tool, and renews those that expire. */
-export function createAwsKmsProvider({ region, keyId }: AwsKey): KeyProvider {
-  let client = connect(region);
+export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
+  const limits = { ...defaults, ...configured };
+  let client = connect(region, limits);
   let curve: Curve | null = null;
 
   /** Makes a call. Throws `ProviderError`. */
@@ -52,7 +53,7 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey): KeyProvider {
       const credentials = nameOf(error) === 'CredentialsProviderError' ? null : await used.config.credentials().catch(() => null);
       const problem = problemFrom(error, [credentials?.secretAccessKey, credentials?.sessionToken, credentials?.accessKeyId]);
       if (credentialErrors.has(nameOf(error)) && client === used) {
-        client = connect(region);
+        client = connect(region, limits);
         // Ends its calls, which have the same credentials.
         used.destroy();
       }
@@ -88,7 +89,7 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey): KeyProvider {
 }
 
 /** The caller repeats failed calls, not the SDK, so that the limits and the deadline hold. */
-function connect(region: string): KMSClient {
+function connect(region: string, { parallel }: ProviderLimits): KMSClient {
   return new KMSClient({
     region,
     maxAttempts: 1,
@@ -98,8 +99,8 @@ function connect(region: string): KMSClient {
       connectionTimeout: connectMs,
       requestTimeout: answerMs,
       throwOnRequestTimeout: true,
-      httpAgent: { maxSockets: limits.parallel },
-      httpsAgent: { maxSockets: limits.parallel },
+      httpAgent: { maxSockets: parallel },
+      httpsAgent: { maxSockets: parallel },
     },
   });
 }

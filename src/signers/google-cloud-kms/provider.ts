@@ -2,7 +2,7 @@ import type { DurationClock } from '../../core/ports/clock.js';
 import type { Curve } from '../../core/ports/signer.js';
 import { createAccessToken } from '../hosted/access-token.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';
-import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
+import { type KeyProvider, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';
 import { createTokenIssuer, type ServiceAccount } from './token-issuer.js';
 
@@ -19,10 +19,15 @@ export interface GoogleKey {
 }
 
 /** Google sets a quota for each project, and answers 429 beyond it. */
-const limits = { parallel: 32, perSecond: 500 };
+const defaults: ProviderLimits = { parallel: 32, perSecond: 500 };
 
 /** Makes the provider of a key of Google Cloud KMS. */
-export function createGoogleKmsProvider(key: GoogleKey, clock: Pick<DurationClock, 'elapsedMs'>): KeyProvider {
+export function createGoogleKmsProvider(
+  key: GoogleKey,
+  clock: Pick<DurationClock, 'elapsedMs'>,
+  configured: Partial<ProviderLimits> = {},
+): KeyProvider {
+  const limits = { ...defaults, ...configured };
   const { account, endpoint, projectId } = key;
   const http = createHttpClient({
     parallel: limits.parallel,

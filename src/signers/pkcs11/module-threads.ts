@@ -1,28 +1,30 @@
 import { Worker } from 'node:worker_threads';
-import { ProviderError } from '../hosted/key-provider.js';
+import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
 
 /** The threads that call one module, which all signers of the module share. */
 export interface ModuleThreads {
+  readonly limits: ProviderLimits;
   /** Does a task with a key of a token, logging in before if needed. Throws `ProviderError`. */
   call(task: Extract<ThreadTask, { readonly key: KeyPlace }>, pin: string, signal: AbortSignal): Promise<ThreadAnswer>;
   /** Ends the threads when every signer of the module has closed. */
   close(): Promise<void>;
 }
 
-/** Calls at once. Small HSMs do 10 to 100 signatures per second, and more threads would only wait in the module. */
-export const pkcs11Limits = { parallel: 4, perSecond: 1_000 };
+/** Calls at once, each in a thread. Small HSMs do 10 to 100 signatures per second, and more threads would only wait in the module. */
+const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
 
 const name = 'the HSM';
 const modules = new Map<string, { readonly threads: ModuleThreads; users: number }>();
 
-/** Returns the threads of a module; the first call starts them. */
-export function openModuleThreads(modulePath: string): ModuleThreads {
-  const known = modules.get(modulePath) ?? { threads: createModuleThreads(modulePath), users: 0 };
+/** Returns the threads of a module; the first call starts them, with its limits. */
+export function openModuleThreads(modulePath: string, configured: Partial<ProviderLimits>): ModuleThreads {
+  const known = modules.get(modulePath) ?? { threads: createModuleThreads(modulePath, { ...defaults, ...configured }), users: 0 };
   modules.set(modulePath, known);
   known.users += 1;
   let isClosed = false;
   return {
+    limits: known.threads.limits,
     call: known.threads.call,
     async close() {
       if (isClosed) return;
@@ -40,7 +42,7 @@ interface Thread {
   answered: ((answer: ThreadAnswer) => void) | null;
 }
 
-function createModuleThreads(modulePath: string): ModuleThreads {
+function createModuleThreads(modulePath: string, limits: ProviderLimits): ModuleThreads {
   const idle: Thread[] = [];
   const waiting: ((thread: Thread) => void)[] = [];
   const all = new Set<Thread>();
@@ -75,7 +77,7 @@ function createModuleThreads(modulePath: string): ModuleThreads {
   }
 
   function idleThread(signal: AbortSignal): Promise<Thread> {
-    const thread = idle.pop() ?? (all.size < pkcs11Limits.parallel ? start() : undefined);
+    const thread = idle.pop() ?? (all.size < limits.parallel ? start() : undefined);
     if (thread !== undefined) return Promise.resolve(thread);
     return new Promise((resolve, reject) => {
       const take = (free: Thread): void => {
@@ -151,6 +153,7 @@ function createModuleThreads(modulePath: string): ModuleThreads {
   }
 
   return {
+    limits,
     async call(task, pin, signal) {
       const { tokenLabel, slot } = task.key;
       const token = { tokenLabel, slot };

@@ -1,5 +1,5 @@
-import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
-import { openModuleThreads, pkcs11Limits } from './module-threads.js';
+import { type KeyProvider, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
+import { openModuleThreads } from './module-threads.js';
 import type { KeyPlace } from './thread-messages.js';
 
 /** A key of an HSM. */
@@ -11,12 +11,12 @@ export interface Pkcs11Key extends KeyPlace {
 }
 
 /** Makes the provider of a key that a PKCS #11 module offers. */
-export function createPkcs11Provider({ modulePath, pin, ...key }: Pkcs11Key): KeyProvider {
-  const threads = openModuleThreads(modulePath);
+export function createPkcs11Provider({ modulePath, pin, ...key }: Pkcs11Key, configured: Partial<ProviderLimits> = {}): KeyProvider {
+  const threads = openModuleThreads(modulePath, configured);
   return {
     name: 'the HSM',
     account: `pkcs11 ${modulePath}`,
-    limits: pkcs11Limits,
+    limits: threads.limits,
     form: 'fixed',
     async publicKey(signal) {
       const answer = await threads.call({ kind: 'publicKey', key }, pin, signal);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, type HttpClient, textAt } from '../hosted/http-client.js';
-import { type KeyProvider, ProviderError, type PublicKey } from '../hosted/key-provider.js';
+import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
 import { ed25519Verifier, evmSignatureFrom } from '../hosted/signature.js';
 import { createStamper, type Stamper } from './stamper.js';
 
@@ -21,13 +21,14 @@ export interface TurnkeyKey {
 }
 
 /** Turnkey allows an organization of its largest plan 60 requests per second. Those of smaller plans are throttled, and get fewer. */
-const limits = { parallel: 32, perSecond: 60 };
+const defaults: ProviderLimits = { parallel: 32, perSecond: 60 };
 /** Between two looks at an activity that is still under way. */
 const lookAgainMs = 100;
 const prefix = { activity: 'ACTIVITY_STATUS_', sign: '/public/v1/submit/sign_raw_payload', get: '/public/v1/query/get_activity' };
 
 /** Makes the provider of a key of Turnkey. */
-export function createTurnkeyProvider(key: TurnkeyKey): KeyProvider {
+export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
+  const limits = { ...defaults, ...configured };
   const http = createHttpClient({ parallel: limits.parallel, secrets: () => [key.apiPrivateKey] });
   let stamper: Stamper | null = null;
 

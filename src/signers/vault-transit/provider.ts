@@ -1,6 +1,6 @@
 import { HttpError, textAt, valueAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
-import { type VaultClient, vaultLimits, vaultPath } from '../vault/vault-client.js';
+import { type VaultClient, vaultPath } from '../vault/vault-client.js';
 
 /** A key of the Transit engine. */
 export interface TransitKey {
@@ -21,7 +21,7 @@ export function createTransitProvider(client: VaultClient, { account, mountPoint
   return {
     name,
     account,
-    limits: vaultLimits,
+    limits: client.limits,
     form: 'fixed',
     async publicKey(signal) {
       const bytes = Buffer.from(pubkey, 'base64');

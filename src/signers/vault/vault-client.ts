@@ -1,6 +1,6 @@
 import type { DurationClock } from '../../core/ports/clock.js';
 import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
-import { ProviderError } from '../hosted/key-provider.js';
+import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 
 /** Where a Vault is, and the AppRole that the service logs in with. */
 export interface VaultAccess {
@@ -14,6 +14,7 @@ export interface VaultAccess {
 
 /** The API of one Vault, with a token that is renewed before its lease ends. */
 export interface VaultClient {
+  readonly limits: ProviderLimits;
   /** Calls `/v1/<path>`; with a body, by POST. Throws `ProviderError`. */
   call(path: string, body: object | null, signal: AbortSignal): Promise<unknown>;
   close(): Promise<void>;
@@ -29,7 +30,7 @@ interface Token {
 }
 
 /** Calls at once. Vault has no limit of its own; an operator can set quotas, which answer 429. */
-export const vaultLimits = { parallel: 32, perSecond: 500 };
+const defaults: ProviderLimits = { parallel: 32, perSecond: 500 };
 /** A token is renewed after this part of its lease. */
 const renewedAfter = 2 / 3;
 /** The lease of a token that Vault gives without an end. */
@@ -39,8 +40,10 @@ const endlessMs = 24 * 3_600_000;
 export function createVaultClient(
   { address, namespace, roleId, secretId }: VaultAccess,
   clock: Pick<DurationClock, 'elapsedMs'>,
+  configured: Partial<ProviderLimits> = {},
 ): VaultClient {
-  const http = createHttpClient({ ...vaultLimits, secrets: () => [roleId, secretId, token?.text ?? ''] });
+  const limits = { ...defaults, ...configured };
+  const http = createHttpClient({ ...limits, secrets: () => [roleId, secretId, token?.text ?? ''] });
   const base = `${address.replace(/\/+$/, '')}/v1/`;
   const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };
   let token: Token | null = null;
@@ -89,6 +92,7 @@ export function createVaultClient(
   }
 
   return {
+    limits,
     async call(path, body, signal) {
       const used = await tokenNow();
       try {
