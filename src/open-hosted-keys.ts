@@ -4,7 +4,7 @@ import { DomainError, invalidField } from './core/errors.js';
 import { systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import { systemTimers } from './core/ports/timers.js';
-import { type ConfiguredLimits, type HostedKey, isSamePlace, type PinnedKey, type SignerLimits } from './core/signer/hosted-key.js';
+import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type SignerLimits } from './core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
 import type { AzureSurroundings } from './signers/azure-key-vault/token-issuer.js';
 import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
@@ -12,6 +12,8 @@ import type { ProviderGates } from './signers/hosted/provider-gate.js';
 
 /** How long reading a public key may take. */
 const openMs = 10_000;
+/** When a caller should try again whose key's provider is not reachable. */
+const retryOpeningAfterMs = 1_000;
 
 /** A provider that signs, or the private key that a vault hands out. */
 type Source = { readonly provider: KeyProvider } | { readonly name: string; readonly privateKey: (signal: AbortSignal) => Promise<Buffer> };
@@ -182,7 +184,7 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
   return {
     async open(id, key, pinned) {
       await requireChosen(key, choices);
-      const pin = pinned !== null && isSamePlace(pinned.place, key) ? pinned : null;
+      const pin = pinned !== null && isSameKey(pinned.place, key) ? pinned : null;
       const open = sources[key.type] as (key: HostedKey, choice: Choice) => Promise<Source>;
       const source = await open(key, { limits: choices.limits.get(key.type) ?? {}, azure: choices.azure });
       const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);
@@ -218,8 +220,10 @@ async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source
 
 /** Reads the public key; if the provider is not reachable, returns the known one, which every signature is verified against. */
 async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey | null, log: Log): Promise<PublicKey> {
+  const limit = AbortSignal.timeout(openMs);
   try {
-    return await provider.publicKey(AbortSignal.timeout(openMs));
+    // An HSM's module may never return, and takes no note of the signal.
+    return await Promise.race([provider.publicKey(limit), rejectsWhenAborted(limit)]);
   } catch (error) {
     const refusal = await openingError(id, provider.name, error);
     if (known === null || refusal.reason !== 'SIGNER_UNAVAILABLE') {
@@ -231,12 +235,19 @@ async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey |
   }
 }
 
+function rejectsWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error(`no answer within ${openMs / 1_000} s`)), { once: true });
+  });
+}
+
 async function openingError(id: string, name: string, error: unknown): Promise<DomainError> {
   const { ProviderError } = await import('./signers/hosted/key-provider.js');
   const detail = error instanceof Error ? error.message : String(error);
   if (error instanceof ProviderError && error.problem === 'refused') return invalidField('config', `is refused by ${name}: ${detail}`);
   return new DomainError('unavailable', 'SIGNER_UNAVAILABLE', `signer ${id} cannot be opened: ${name} is not reachable: ${detail}`, {
     metadata: { signer_id: id },
+    retryAfterMs: retryOpeningAfterMs,
   });
 }
 

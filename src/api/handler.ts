@@ -154,8 +154,6 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       if (failure.kind === 'http_version_not_supported') headers.push(['connection', 'close']);
       if (failure.reason === 'ENCODING_UNSUPPORTED') headers.push(acceptedEncodings(request));
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
-      // RPC has it beside its details.
-      if (!target.rpc && failure.retryAfterMs !== undefined) headers.push(['retry-after', String(Math.ceil(failure.retryAfterMs / 1_000))]);
       if (target.rpc) writeProtocolError(request, response, failure, { requestId, headers });
       else rest.fail(exchange(), failure);
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { fakeKey } from '../support/fake-provider.js';
 import { startFakeVault, transitSignerOf, vaultAccessOf } from '../support/fake-vault.js';
-import { createEd25519Home, createServiceHome, type ServiceHome } from '../support/service.js';
+import { createEd25519Home, createServiceHome, type ServiceHome, startService } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
 import { noSoftHsm, softHsm } from '../support/soft-hsm.js';
 import { waitFor } from '../support/wait-for.js';
@@ -89,6 +90,27 @@ describe('hosted keys in the service', () => {
     const changed = await startServiceHere(home);
     assert.equal((await rest(changed.baseUrl, 'GET', '/relayers/r1')).body.data.address, now, 'another configured key is another key');
     await changed.stop();
+  });
+
+  it('pinned key: another Vault at a new address must have the same key; otherwise the start is refused, and names both', async (test) => {
+    const [vault, other] = [await startFakeVault(test), await startFakeVault(test)];
+    const keys = [randomBytes(32), randomBytes(32)].map((key) => `0x${key.toString('hex')}`);
+    const [before = '', now = ''] = keys.map((key) => computeAddress(key));
+    vault.secrets.set('secret/data/app', { value: keys[0] });
+    other.secrets.set('secret/data/app', { value: keys[1] });
+    const home = await createServiceHome({ rpcUrl });
+    test.after(() => home.remove());
+    await useSigner(home, 'vault', { ...vaultAccessOf(vault), key_name: 'app' });
+    await (await startServiceHere(home)).stop();
+    await useSigner(home, 'vault', { ...vaultAccessOf(other), key_name: 'app' });
+    await assert.rejects(startServiceHere(home), {
+      name: 'ConfigError',
+      message: `signers[0].config: names another key than before: now it is ${now}, but it was ${before}; restore the key, or give the signer of the new key another id`,
+    });
+    other.secrets.set('secret/data/app', { value: keys[0] });
+    await (await startServiceHere(home)).stop();
+    other.secrets.set('secret/data/app', { value: keys[1] });
+    await assert.rejects(startServiceHere(home), { name: 'ConfigError' }, 'the pin follows the key to its new address');
   });
 
   it('API: creates a signer, keeps it over a restart, deletes it, and refuses a key that the provider refuses', async (test) => {
@@ -217,12 +239,33 @@ describe('hosted keys in the service', () => {
         const { status, headers, body } = await call();
         assert.ok(performance.now() - startMs < 11_000);
         assert.deepEqual([status, headers.get('x-error-reason')], [503, 'SIGNER_UNAVAILABLE']);
+        assert.ok(Number(headers.get('retry-after')) >= 1, 'the caller learns when to try again');
         assert.equal(body.error, 'signer s1 cannot sign now: the HSM is not reachable');
       }
     } finally {
       await hsm.insert();
     }
     for (const call of calls) await waitFor('a signature to succeed', async () => ((await call()).status === 200 ? true : undefined));
+  });
+
+  it('pkcs11: a module that never returns delays the start by 10 s, and does not keep the process from ending', {
+    skip: noSoftHsm ?? false,
+  }, async (test) => {
+    const hsm = await softHsm();
+    const home = await createServiceHome({ rpcUrl, env: { SOFTHSM2_CONF: process.env.SOFTHSM2_CONF ?? '' } });
+    test.after(() => home.remove());
+    await useSigner(home, 'pkcs11', hsm.configOf('secp256k1'));
+    const first = await startService(home);
+    const { address } = (await rest(first.baseUrl, 'GET', '/relayers/r1')).body.data;
+    await first.stop();
+    // To open a pipe that nothing writes into never ends.
+    const pipe = join(home.dir, 'never.conf');
+    assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+    const second = await startService({ ...home, env: { ...home.env, SOFTHSM2_CONF: pipe } });
+    assert.equal((await rest(second.baseUrl, 'GET', '/relayers/r1')).body.data.address, address);
+    assert.match(second.output(), /cannot be opened: the HSM is not reachable: no answer within 10 s/);
+    await second.stop();
+    assert.match(second.output(), /"msg":"stopped"/);
   });
 
   it('pkcs11: over the API only a module that the configuration file uses is loaded', async (test) => {

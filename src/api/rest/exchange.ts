@@ -42,7 +42,9 @@ export function writeJson(exchange: RestExchange, status: number, text: string, 
 /** Answers with the error envelope. */
 export function writeError(exchange: RestExchange, error: DomainError): void {
   exchange.call.failure = error;
-  const headers: Header[] = [['x-error-reason', error.reason]];
+  const headers: Header[] = [];
+  if (error.retryAfterMs !== undefined) headers.push(['retry-after', String(Math.ceil(error.retryAfterMs / 1_000))]);
+  headers.push(['x-error-reason', error.reason]);
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
   writeJson(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call), headers);

@@ -211,7 +211,7 @@ export function unservedReason({ type }: HostedKeyPlace, network: NetworkType): 
 /** The public key that a signer had when it was first opened. */
 export interface PinnedKey {
   readonly signerId: string;
-  /** What identified the key then. If that is configured differently now, the pin says nothing. */
+  /** Where the key was then. If the fields that identify a key differ now, the pin says nothing. */
   readonly place: HostedKeyPlace;
   readonly curve: Curve;
   /** Hex. */
@@ -228,17 +228,33 @@ export function pinFrom({ id, content }: Definition): PinnedKey {
   return { ...(content as Omit<PinnedKey, 'signerId'>), signerId: id };
 }
 
-/** Fields that say who may sign, not which key signs: a new API key must not make the service forget the pinned key. */
-const credentialFields = new Set(['auth_type', 'tenant_id', 'client_id', 'api_public_key']);
+/**
+ * The fields that say how a provider is reached and who may sign, not which of its keys is meant. The same key may be found at another slot or address. Another key there is a
+ * mistake, which would change the address of relayers.
+ */
+const routeFields: ReadonlySet<string> = new Set([
+  'address',
+  'namespace',
+  'module_path',
+  'slot',
+  'auth_type',
+  'tenant_id',
+  'client_id',
+  'api_public_key',
+  'api_base_url',
+  'endpoint',
+  'service_account.token_uri',
+  'service_account.universe_domain',
+]);
 
-/** True if two places name the same key. */
-export function isSamePlace(a: HostedKeyPlace, b: HostedKeyPlace): boolean {
-  return a.type === b.type && textOf(a.at) === textOf(b.at);
+/** True if two places name the same key, reached the same way or another. */
+export function isSameKey(a: HostedKeyPlace, b: HostedKeyPlace): boolean {
+  return a.type === b.type && identityOf(a.at) === identityOf(b.at);
 }
 
-function textOf(at: object): string {
-  const naming = Object.entries(at).filter(([field]) => !credentialFields.has(field));
-  return JSON.stringify(naming.sort(([a], [b]) => (a < b ? -1 : 1)));
+function identityOf(at: object): string {
+  const fields = Object.entries(at).filter(([name]) => !routeFields.has(name));
+  return JSON.stringify(fields.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns the content and the secret text of the definition that stores a hosted key. */

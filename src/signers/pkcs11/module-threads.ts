@@ -184,11 +184,11 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
       }
     },
     async close() {
-      // A module that never returns would keep its thread; the process ends without it.
-      await Promise.race([
-        Promise.all([...all].map(({ worker }) => worker.terminate())),
-        new Promise((resolve) => setTimeout(resolve, 500).unref()),
-      ]);
+      // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
+      const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
+      process.once('exit', endAtOnce);
+      const ended = Promise.all([...all].map(({ worker }) => worker.terminate())).then(() => process.removeListener('exit', endAtOnce));
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 500).unref())]);
     },
   };
 }

@@ -31,7 +31,8 @@ export function answerHeaders({ rateLimited }: { readonly rateLimited: boolean }
 
 /** Returns the headers of an error. */
 export function errorHeaders(status: number, reasons: readonly ErrorReason[]): Readonly<Record<string, Schema>> {
-  const more = status === 429 ? [...rateLimitNames, 'Retry-After'] : status === 401 ? ['WWW-Authenticate'] : [];
+  const more =
+    status === 429 ? [...rateLimitNames, 'Retry-After'] : status === 401 ? ['WWW-Authenticate'] : status === 503 ? ['Retry-After'] : [];
   return {
     'X-Error-Reason': { description: 'The reason, for programs.', schema: { type: 'string', enum: reasons } },
     ...refsTo(['X-Request-Id', ...more]),
