@@ -177,7 +177,7 @@ describe('hosted keys in the service', () => {
     assert.ok(!service.output().includes('hunter2'), 'no password is logged');
   });
 
-  it('pkcs11: a relayer with a key in an HSM confirms on anvil, also after its token was away', {
+  it('pkcs11: a relayer with a key in an HSM confirms on anvil what is sent before, while and after its token is away', {
     skip: noSoftHsm ?? false,
   }, async (test) => {
     const hsm = await softHsm();
@@ -201,13 +201,14 @@ describe('hosted keys in the service', () => {
         return body.data.status === 'confirmed' ? true : undefined;
       });
     await confirmed(await send(1));
+    const underWay = [await send(11), await send(12), await send(13)];
     await hsm.remove();
     const waiting = [await send(2), await send(3), await send(4)];
     await waitFor('the records to say that the HSM is away', async () => {
       const { body } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${waiting[0]}`);
       return /signer s1 cannot sign now: the HSM is not reachable/.test(body.data.status_reason) ? true : undefined;
     }).finally(() => hsm.insert());
-    for (const id of waiting) await confirmed(id);
+    for (const id of [...underWay, ...waiting, await send(21)]) await confirmed(id);
     assert.ok(!service.output().includes(hsm.pin), 'the PIN is not logged');
     const { body: tested } = await rest(service.baseUrl, 'POST', '/signers/s1/test');
     assert.equal(tested.data.evm_address, address);
