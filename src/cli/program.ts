@@ -14,6 +14,7 @@ import { writeNote } from './output.js';
 import { registerRestore } from './restore.js';
 import { registerRotateEncryptionKey } from './rotate-encryption-key.js';
 import { registerServe } from './serve.js';
+import { registerSigner } from './signer.js';
 
 /**
  * The commands in the order of the help. Each imports its large parts (the service, databases, keys) only when it runs, so that help and usage errors
@@ -27,6 +28,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerBackup,
   registerRestore,
   registerKeystore,
+  registerSigner,
   registerApiKey,
   registerRotateEncryptionKey,
   registerImportOpenzeppelin,

@@ -13,6 +13,8 @@ const commands = [
   ['keystore'],
   ['keystore', 'create'],
   ['keystore', 'import'],
+  ['signer'],
+  ['signer', 'test'],
   ['api-key'],
   ['api-key', 'create'],
   ['api-key', 'list'],
