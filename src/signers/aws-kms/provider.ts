@@ -4,6 +4,7 @@ import type { Curve } from '../../core/ports/signer.js';
 import { outsideText } from '../../core/safe-text.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type ProviderProblem } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';
+import { withoutSecrets } from '../hosted/without-secrets.js';
 
 /** A key of AWS KMS. */
 export interface AwsKey {
@@ -112,9 +113,8 @@ function nameOf(error: unknown): string {
 /** Only the first line of a message is used: after it, KMS quotes the request, with the session token. */
 function problemFrom(error: unknown, secrets: readonly (string | undefined)[]): ProviderError {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  let masked = line;
-  for (const secret of secrets) if (secret !== undefined && secret !== '') masked = masked.replaceAll(secret, '[secret]');
-  return new ProviderError(kindOf(error), outsideText(`${nameOf(error)}: ${masked}`.slice(0, shownCharacters)));
+  const text = `${nameOf(error)}: ${withoutSecrets(line, secrets)}`;
+  return new ProviderError(kindOf(error), outsideText(text.slice(0, shownCharacters)));
 }
 
 function kindOf(error: unknown): ProviderProblem {

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 import { outsideText } from '../../core/safe-text.js';
 import { ProviderError } from './key-provider.js';
+import { withoutSecrets } from './without-secrets.js';
 
 /** A request to a provider's API. */
 export interface HttpRequest {
@@ -62,9 +63,7 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
   });
 
   function shown(text: string): string {
-    let masked = text;
-    for (const secret of secrets()) if (secret !== '') masked = masked.replaceAll(secret, '[secret]');
-    return outsideText(masked.slice(0, shownCharacters));
+    return outsideText(withoutSecrets(text, secrets()).slice(0, shownCharacters));
   }
 
   return {

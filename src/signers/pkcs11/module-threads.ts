@@ -187,7 +187,13 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
       const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
       process.once('exit', endAtOnce);
-      const ended = Promise.all([...all].map(({ worker }) => worker.terminate())).then(() => process.removeListener('exit', endAtOnce));
+      const ending = [...all].map(({ worker }) => {
+        const ended = worker.terminate();
+        // Which refs it.
+        worker.unref();
+        return ended;
+      });
+      const ended = Promise.all(ending).then(() => process.removeListener('exit', endAtOnce));
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 500).unref())]);
     },
   };
