@@ -17,7 +17,7 @@ const deliveringMs = 15_000;
 const scrapes = 200;
 
 /**
- * Measures the built service with so many pending webhook events, four of each transaction, for one receiver. At first the receiver hangs: the time from
+ * Measures the built service with a number of pending webhook events, four of each transaction, for one receiver. At first the receiver hangs: the time from
  * start to ready, pages of deliveries, a scrape of the metrics, and the memory after them. Then it answers: deliveries per second, and the memory
  * after them.
  */

@@ -59,8 +59,8 @@ async function testSigners(id: string | undefined): Promise<void> {
   if (failed > 0) throw new CliError(`${failed} of ${chosen.length} signers failed`);
 }
 
-async function openerOf({ signerLimits }: Settings, config: LoadedConfig): Promise<HostedKeys> {
-  const [{ createHostedKeys, modulesOf }, { initKeccak }] = await Promise.all([
+async function openerOf(settings: Settings, config: LoadedConfig): Promise<HostedKeys> {
+  const [{ createHostedKeys, operatorChoices }, { initKeccak }] = await Promise.all([
     import('../open-hosted-keys.js'),
     import('../crypto/keccak.js'),
   ]);
@@ -70,7 +70,7 @@ async function openerOf({ signerLimits }: Settings, config: LoadedConfig): Promi
     if ('detail' in fields) writeNote(`note: ${String(fields.detail)}`);
   };
   const log: Log = { debug: () => undefined, info: () => undefined, warn: note, error: note };
-  return createHostedKeys(log, modulesOf(config), signerLimits);
+  return createHostedKeys(log, operatorChoices(config, settings));
 }
 
 /** Opens a signer and signs with it. Throws if it cannot. */
