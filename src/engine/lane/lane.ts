@@ -21,11 +21,12 @@ import { type LaneContext, type LaneWork, noteSigned, signerAwayError } from './
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
-import { prepare, storedAtOnce } from './prepare.js';
+import { prepare } from './prepare.js';
 import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
+import { storedAtOnce } from './sign-drafts.js';
 
 /** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
 const maxWaiting = 10_000;

@@ -2,6 +2,7 @@ import { maxCost } from '../../core/fees/price.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, type Content, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import { createSlotIndex } from './slot-index.js';
 import { type AttemptState, forgetRefusals, type Tracked, type Waiting } from './tracked.js';
 
 /** The state of a lane, for metrics. */
@@ -78,12 +79,9 @@ export function createOpenTransactions(
 ): OpenTransactions {
   const records = new Map<string, Tracked>();
   const waiting = new Map<string, Tracked>();
-  const slots = new Map<bigint, Tracked>();
+  const slots = createSlotIndex<Tracked>();
   const unsequenced = new Map<string, Tracked>();
   const untaken = new Set<string>();
-  /** Nonces, lowest first. Those without a slot are skipped, and removed when they are many. */
-  let order: bigint[] = [];
-  let ordered = new Set<bigint>();
   let inFlightCount = 0;
   /** Each change of what is in flight makes the count below a nonce outdated. */
   let countsBelow = new Map<bigint, number>();
@@ -99,37 +97,18 @@ export function createOpenTransactions(
     reserved += BigInt(sign) * highestCost(open);
   }
 
-  function addToOrder(nonce: bigint): void {
-    // A transaction that changes leaves the index and comes back.
-    if (ordered.has(nonce)) return;
-    ordered.add(nonce);
-    const last = order.at(-1);
-    if (last === undefined || nonce > last) {
-      order.push(nonce);
-      return;
-    }
-    // Only a filled gap comes before others.
-    order = [...order, nonce].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  }
-
   /** Takes a record out of the index that holds it. */
   function remove(record: Tracked): void {
     if (waiting.delete(record.transaction.id) || record.open === null) return;
     const { id, nonce } = record.open.transaction;
     if (unsequenced.delete(id)) count(record.open, -1);
-    if (nonce === null || slots.get(nonce) !== record) return;
-    count(record.open, -1);
-    slots.delete(nonce);
-    if (order.length <= 2 * slots.size + 100) return;
-    order = order.filter((kept) => slots.has(kept));
-    ordered = new Set(order);
+    if (nonce !== null && slots.free(nonce, record)) count(record.open, -1);
   }
 
   function add(record: Tracked, open: OpenTransaction, hadNonce: boolean): void {
     const { id, nonce } = open.transaction;
     if (nonce !== null) {
-      addToOrder(nonce);
-      slots.set(nonce, record);
+      slots.put(nonce, record);
       count(open, 1);
     } else if (isSigned(open.transaction)) {
       unsequenced.set(id, record);
@@ -204,20 +183,14 @@ export function createOpenTransactions(
     return state;
   }
 
-  function* slotted(): Generator<OpenTransaction> {
-    // `order` may be replaced during this loop, which then continues with the earlier array. It skips nonces that are gone, and the next walk has new ones.
-    for (const nonce of order) {
-      const record = slots.get(nonce);
-      if (record?.open != null) yield record.open;
-    }
+  function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
+    for (const { open } of some) if (open !== null) yield open;
   }
+
+  const slotted = () => openOf(slots.walk());
 
   function* inFlight(): Generator<OpenTransaction> {
     for (const open of slotted()) if (open.transaction.mined === null) yield open;
-  }
-
-  function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
-    for (const { open } of some) if (open !== null) yield open;
   }
 
   return {
@@ -266,7 +239,7 @@ export function createOpenTransactions(
     drop,
     waiting: () => waiting.values(),
     waitingCount: () => waiting.size,
-    atNonce: (nonce) => slots.get(nonce)?.open ?? undefined,
+    atNonce: (nonce) => slots.at(nonce)?.open ?? undefined,
     slotted,
     slottedCount: () => slots.size,
     inFlight,

@@ -1,34 +1,26 @@
-import type { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
-import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
-import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { isActive } from '../../core/relayer/relayer.js';
-import { failed, signed } from '../../core/transaction/lifecycle.js';
-import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { type Attempt, isSigned } from '../../core/transaction/transaction.js';
-import { validUntilWith } from '../../core/transaction/valid-until.js';
-import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
-import { draftInTime, followsOthers } from './draft-in-time.js';
+import { isSigned } from '../../core/transaction/transaction.js';
+import { waitsFor } from './commit-moves.js';
+import { draftInTime } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { checkBalance, readFunds, reportLowBalance, splitByFunds } from './funds.js';
-import { type LaneContext, noteSigned, nullIfUnavailable, signerAwayError } from './lane-context.js';
+import { holdBack, type Obstacle } from './hold-back.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
-import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
+import { type Drafted, signAll, storedAtOnce } from './sign-drafts.js';
+import { forgetRefusals, type Tracked } from './tracked.js';
 
-/** The maximum number of transactions stored in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
-export const storedAtOnce = 50;
-/** A hosted key is asked for more signatures at once if it gives them within `quickMs`, and for fewer if it takes longer than `slowMs`. */
-const hosted = { least: 16, most: 200, quickMs: 1_000, slowMs: 2_000 };
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;
 /** Maximum number of drafts that are under way or wait for room. */
 const maxDrafting = 100;
 /** Maximum number of batches of forbidden transactions that are tried again at one head while all of them are forbidden again. */
 const maxForbiddenBatches = 2;
-/** A transaction that could not be prepared is tried again after this time. */
-const retryAfterMs = 500;
-/** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
+/** A transaction that no node answered about is tried again after this time: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
 /** A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long. */
@@ -36,23 +28,12 @@ const forbiddenForMs = 3_000;
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
 
-/** Why a transaction cannot be signed now. */
-type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
-
-/** The lane asks the signer again at the earliest after this time. */
-const minSignerPauseMs = 250;
-
 /** What waits for another transaction is looked at again after this time. */
 const excludedPauseMs = 1_000;
 
 const inUseReason = 'waiting: another transaction of its source account is in flight; will send when that one has finished';
 
 const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
-
-interface Drafted {
-  readonly open: OpenTransaction;
-  readonly draft: Draft;
-}
 
 /**
  * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the nonces they
@@ -224,25 +205,6 @@ function forbid(record: Tracked, { hash }: Head, elapsedMs: number): void {
   record.forbidden = { atHash: hash, untilMs: elapsedMs + forbiddenForMs };
 }
 
-async function holdBack(
-  lane: LaneContext,
-  { transaction: seen }: OpenTransaction,
-  obstacle: Obstacle,
-  pauseMs = retryAfterMs,
-): Promise<void> {
-  const record = lane.transactions.tracked(seen.id);
-  const nowMs = lane.deps.clock.elapsedMs();
-  // Many can wait for one earlier transaction, each with several calls per try.
-  const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
-  if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
-  else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
-  await lane.move(seen.id, ({ transaction }) => {
-    if (transaction.revision !== seen.revision) return null;
-    if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };
-    return waitsFor(transaction, waitingReason(obstacle.sentence));
-  });
-}
-
 /** Those that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   const funds = await readFunds(lane);
@@ -256,132 +218,4 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return payable;
-}
-
-/** A drafted transaction, and the nonce that it would take; null: it takes none. */
-interface Chosen extends Drafted {
-  readonly nonce: bigint | null;
-}
-
-/** Gives each drafted transaction that is unchanged the nonce that it would take, as far as there are slots. */
-function withNonces(lane: LaneContext, drafted: readonly Drafted[], from: bigint): readonly Chosen[] {
-  // Nodes may have lowered it since the drafts began.
-  const slots = BigInt(slotsLeft(lane));
-  let to = from;
-  const chosen: Chosen[] = [];
-  for (const { open, draft } of drafted) {
-    if (!isUnmoved(lane, open)) continue;
-    const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
-    if (nonce !== null && to - from >= slots) continue;
-    if (nonce !== null) to += 1n;
-    chosen.push({ open, draft, nonce });
-  }
-  return chosen;
-}
-
-function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransaction): boolean {
-  return transactions.tracked(transaction.id)?.transaction.revision === transaction.revision;
-}
-
-/**
- * Signs into consecutive nonces, all at once, and stores attempts, nonces and events, those of `storedAtOnce` transactions in one commit.
- *
- * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not signed, or that
- * changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
- */
-async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
-  if (!isActive(lane.relayer())) return;
-  const from = lane.nextNonce;
-  const chosen = withNonces(lane, drafted, from);
-  const startMs = lane.deps.clock.elapsedMs();
-  // Settled at once, since a part is looked at only when those before it are stored.
-  const signing = chosen.map(({ open, draft, nonce }) =>
-    Promise.allSettled([signAttempt(lane.deps, lane.relayer(), open, { draft, nonce, purpose: 'content' })]),
-  );
-  const failures: unknown[] = [];
-  let isComplete = true;
-  for (let at = 0; at < chosen.length; at += storedAtOnce) {
-    const part = chosen.slice(at, at + storedAtOnce);
-    const signatures = (await Promise.all(signing.slice(at, at + storedAtOnce))).flat();
-    failures.push(...signatures.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : [])));
-    const surprise = failures.find((error) => signerAwayError(error) === null);
-    if (surprise !== undefined) throw surprise;
-    const attempts = signatures.map((one) => (one.status === 'fulfilled' ? one.value : null));
-    // If an earlier part left a nonce free, the account's next nonce is not the first of this part, which then takes none.
-    const first = part.find(({ nonce }) => nonce !== null)?.nonce ?? from;
-    isComplete = (await storeAll(lane, part, attempts, first)) && isComplete;
-  }
-  adaptBatchSize(lane, chosen.length, lane.deps.clock.elapsedMs() - startMs, failures.length > 0);
-  if (failures.length > 0) noteSignerAway(lane, signerAwayError(failures[0]));
-  else {
-    lane.signerAway = null;
-    if (!isComplete) lane.wakePrepare();
-  }
-}
-
-/** A batch that takes long delays what its first transactions could already do, and its last ones miss the signer's deadline. */
-function adaptBatchSize(lane: LaneContext, count: number, tookMs: number, isFailed: boolean): void {
-  const { hostedBatchSize: size } = lane;
-  if (isFailed) lane.hostedBatchSize = Math.max(hosted.least, Math.floor(size / 2));
-  else if (count > hosted.least && tookMs > hosted.slowMs)
-    lane.hostedBatchSize = Math.max(hosted.least, Math.floor((count * hosted.quickMs) / tookMs));
-  else if (count >= size && tookMs < hosted.quickMs) lane.hostedBatchSize = Math.min(hosted.most, size * 2);
-}
-
-/** Asks for no signature for as long as the signer says. */
-function noteSignerAway(lane: LaneContext, error: DomainError | null): void {
-  if (error === null) return;
-  const pauseMs = Math.max(minSignerPauseMs, error.retryAfterMs ?? 0);
-  lane.signerAway = { sentence: error.message, untilMs: lane.deps.clock.elapsedMs() + pauseMs };
-  lane.wakePrepareIn(pauseMs);
-}
-
-/** Stores the attempts that may be stored. Returns false if some are left that can be signed again. */
-async function storeAll(
-  lane: LaneContext,
-  chosen: readonly Chosen[],
-  attempts: readonly (Attempt | null)[],
-  from: bigint,
-): Promise<boolean> {
-  const duplicates: { open: OpenTransaction; sentence: string }[] = [];
-  const ids = chosen.map(({ open }) => open.transaction.id);
-  let isComplete = true;
-  await lane.hold(ids, async () => {
-    if (!isActive(lane.relayer())) return;
-    const nowMs = lane.deps.clock.nowMs();
-    // While they were signed, the account's next nonce may have changed, and its room.
-    const end = lane.nextNonce === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
-    let to = from;
-    const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
-    for (const [index, { open, nonce }] of chosen.entries()) {
-      const newAttempt = attempts[index] ?? null;
-      const isNext = nonce === null || (nonce === to && nonce < end);
-      if (newAttempt === null || !isNext || !isUnmoved(lane, open) || isExpired(open, nowMs)) {
-        isComplete = false;
-        continue;
-      }
-      const others = planned.map((one) => one.newAttempt);
-      const sentence = await duplicateOf(lane, newAttempt, others);
-      if (sentence !== null) {
-        duplicates.push({ open, sentence });
-        continue;
-      }
-      if (nonce !== null) to += 1n;
-      const { transaction } = open;
-      const wanted = { content: transaction.content, validUntilMs: validUntilWith(transaction, newAttempt) };
-      planned.push({ before: open, newAttempt, move: { steps: [signed(transaction, newAttempt, wanted)], newAttempt } });
-    }
-    if (planned.length === 0) return;
-    try {
-      await commitMoves(lane, planned, to === from ? [] : takeNonces(lane, from, to));
-    } catch (error) {
-      // The index differs from the store: it is read again, and the next round prepares again.
-      if (error instanceof ConflictError) await lane.reload(ids);
-      throw error;
-    }
-    if (to !== from) lane.storedNonce = to;
-    noteSigned(lane, to === from ? 0n : to);
-  });
-  for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
-  return isComplete;
 }

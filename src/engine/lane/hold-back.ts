@@ -1,0 +1,33 @@
+import { failureOf, type Refusal } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { failed } from '../../core/transaction/lifecycle.js';
+import { waitingReason, waitsFor } from './commit-moves.js';
+import { followsOthers } from './draft-in-time.js';
+import type { LaneContext } from './lane-context.js';
+import { noteRefusal } from './tracked.js';
+
+/** A transaction that could not be prepared is tried again after this time. */
+const retryAfterMs = 500;
+
+/** Why a transaction cannot be signed now. */
+export type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
+
+/** Leaves a transaction unsigned: it fails if the obstacle lasts; if not, the lane tries it again later. */
+export async function holdBack(
+  lane: LaneContext,
+  { transaction: seen }: OpenTransaction,
+  obstacle: Obstacle,
+  pauseMs = retryAfterMs,
+): Promise<void> {
+  const record = lane.transactions.tracked(seen.id);
+  const nowMs = lane.deps.clock.elapsedMs();
+  // Many can wait for one earlier transaction, each with several calls per try.
+  const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
+  if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
+  else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
+  await lane.move(seen.id, ({ transaction }) => {
+    if (transaction.revision !== seen.revision) return null;
+    if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };
+    return waitsFor(transaction, waitingReason(obstacle.sentence));
+  });
+}

@@ -1,0 +1,51 @@
+/** What holds the slots of an account, by nonce, and walks over it from the lowest. */
+export interface SlotIndex<T> {
+  readonly size: number;
+  at(nonce: bigint): T | undefined;
+  put(nonce: bigint, holder: T): void;
+  /** Frees a slot. Returns false if `holder` does not hold it. */
+  free(nonce: bigint, holder: T): boolean;
+  /** A walk may go on while slots change: it skips those that were freed, and may miss new ones. */
+  walk(): Iterable<T>;
+}
+
+/** Makes an empty index. */
+export function createSlotIndex<T>(): SlotIndex<T> {
+  const slots = new Map<bigint, T>();
+  /** Nonces, lowest first. Free ones are skipped, and removed when they are many. */
+  let order: bigint[] = [];
+  let ordered = new Set<bigint>();
+
+  return {
+    get size() {
+      return slots.size;
+    },
+    at: (nonce) => slots.get(nonce),
+    put(nonce, holder) {
+      slots.set(nonce, holder);
+      // A transaction that changes leaves the index and comes back.
+      if (ordered.has(nonce)) return;
+      ordered.add(nonce);
+      const last = order.at(-1);
+      if (last === undefined || nonce > last) order.push(nonce);
+      // Only a filled gap comes before others.
+      else order = [...order, nonce].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    },
+    free(nonce, holder) {
+      if (slots.get(nonce) !== holder) return false;
+      slots.delete(nonce);
+      if (order.length > 2 * slots.size + 100) {
+        order = order.filter((kept) => slots.has(kept));
+        ordered = new Set(order);
+      }
+      return true;
+    },
+    *walk() {
+      // `order` may be replaced during this loop, which then continues with the earlier array.
+      for (const nonce of order) {
+        const holder = slots.get(nonce);
+        if (holder !== undefined) yield holder;
+      }
+    },
+  };
+}
