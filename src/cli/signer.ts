@@ -43,18 +43,12 @@ async function testSigners(id: string | undefined): Promise<void> {
     throw new CliError(`${id === undefined ? 'the file has no signer' : `no signer of the file has this id; known ids: ${known}`}`, 2);
   }
   const hostedKeys = await openerOf(settings, config);
-  // The threads that call an HSM's module do not keep the process.
-  const keepsProcess = setInterval(() => undefined, 60_000);
   let failed = 0;
-  try {
-    for (const entry of chosen) {
-      const type = 'hosted' in entry ? entry.hosted.type : 'local';
-      const outcome = await testOf(entry, hostedKeys).catch((error: unknown) => failureOf(error));
-      if ('reason' in outcome) failed += 1;
-      writeLine([entry.id, type, ...('reason' in outcome ? ['failed', outcome.reason] : outcome.shown)].join('\t'));
-    }
-  } finally {
-    clearInterval(keepsProcess);
+  for (const entry of chosen) {
+    const type = 'hosted' in entry ? entry.hosted.type : 'local';
+    const outcome = await testOf(entry, hostedKeys).catch((error: unknown) => failureOf(error));
+    if ('reason' in outcome) failed += 1;
+    writeLine([entry.id, type, ...('reason' in outcome ? ['failed', outcome.reason] : outcome.shown)].join('\t'));
   }
   if (failed > 0) throw new CliError(`${failed} of ${chosen.length} signers failed`);
 }

@@ -13,12 +13,14 @@ export interface IssuedToken {
 export interface AccessToken {
   /** Makes a call with the token, and again with a new one if the API answers 401: a token may be revoked before its end. Throws `ProviderError`. */
   use<T>(call: (token: string) => Promise<T>): Promise<T>;
-  /** The token in use and the one before, which errors must not contain: an API that refuses a token may quote it. */
+  /** The last tokens, which errors must not contain: an API that refuses a token may quote it. */
   secrets(): readonly string[];
 }
 
 /** A token is replaced after this part of its life. */
 const renewedAfter = 5 / 6;
+/** Calls that began before a token was replaced may still quote it. */
+const maxRecent = 8;
 
 /** Makes the access token that an issuer gives. `issue` throws `ProviderError`; it has no signal, since all callers share its answer. */
 export function createAccessToken(issue: () => Promise<IssuedToken>, clock: Pick<DurationClock, 'elapsedMs'>): AccessToken {
@@ -28,7 +30,7 @@ export function createAccessToken(issue: () => Promise<IssuedToken>, clock: Pick
 
   async function obtain(): Promise<string> {
     const { text, lifeMs } = await issue();
-    recent = [text, ...recent.slice(0, 1)];
+    recent = [text, ...recent.slice(0, maxRecent - 1)];
     token = { text, renewAtMs: clock.elapsedMs() + lifeMs * renewedAfter };
     return text;
   }

@@ -14,6 +14,9 @@ export interface ModuleThreads {
 /** Calls at once, each in a thread. Small HSMs do 10 to 100 signatures per second, and more threads would only wait in the module. */
 const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
 
+/** How long closing waits for calls that are under way. */
+const patienceMs = 500;
+
 const name = 'the HSM';
 const modules = new Map<string, { readonly threads: ModuleThreads; users: number }>();
 
@@ -99,8 +102,11 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
   /** A call that its caller gave up still keeps its thread until the module returns. */
   function send(thread: Thread, task: ThreadTask): Promise<ThreadAnswer> {
     return new Promise((resolve) => {
+      // What waits for an answer must not end with the process.
+      thread.worker.ref();
       thread.answered = (answer) => {
         thread.answered = null;
+        thread.worker.unref();
         release(thread);
         resolve(answer);
       };
@@ -187,14 +193,15 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
       const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
       process.once('exit', endAtOnce);
-      const ending = [...all].map(({ worker }) => {
-        const ended = worker.terminate();
-        // Which refs it.
-        worker.unref();
-        return ended;
+      const workers = [...all].map(({ worker }) => worker);
+      const ended = Promise.all(workers.map((worker) => worker.terminate())).then(() => process.removeListener('exit', endAtOnce));
+      let stopTimer = (): void => undefined;
+      const patience = new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, patienceMs);
+        stopTimer = () => clearTimeout(timer);
       });
-      const ended = Promise.all(ending).then(() => process.removeListener('exit', endAtOnce));
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 500).unref())]);
+      await Promise.race([ended, patience]).finally(stopTimer);
+      for (const worker of workers) worker.unref();
     },
   };
 }
