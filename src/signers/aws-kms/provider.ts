@@ -44,21 +44,24 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Part
   let client = connect(region, limits);
   let curve: Curve | null = null;
 
-  /** Makes a call. Throws `ProviderError`. */
+  /** Makes a call, and makes it again with the credentials that are there now if KMS rejects those of the client. Throws `ProviderError`. */
   async function call<T>(work: (client: KMSClient) => Promise<T>): Promise<T> {
-    const used = client;
-    try {
-      return await work(used);
-    } catch (error) {
-      // Without credentials there is nothing to mask, and another search for them takes time.
-      const credentials = nameOf(error) === 'CredentialsProviderError' ? null : await used.config.credentials().catch(() => null);
-      const problem = problemFrom(error, [credentials?.secretAccessKey, credentials?.sessionToken, credentials?.accessKeyId]);
-      if (credentialErrors.has(nameOf(error)) && client === used) {
-        client = connect(region, limits);
-        // Ends its calls, which have the same credentials.
-        used.destroy();
+    for (let isSecond = false; ; isSecond = true) {
+      const used = client;
+      try {
+        return await work(used);
+      } catch (error) {
+        // Without credentials there is nothing to mask, and another search for them takes time.
+        const credentials = nameOf(error) === 'CredentialsProviderError' ? null : await used.config.credentials().catch(() => null);
+        const problem = problemFrom(error, [credentials?.secretAccessKey, credentials?.sessionToken, credentials?.accessKeyId]);
+        if (!credentialErrors.has(nameOf(error))) throw problem;
+        if (client === used) {
+          client = connect(region, limits);
+          // Ends its calls, which have the same credentials.
+          used.destroy();
+        }
+        if (isSecond) throw problem;
       }
-      throw problem;
     }
   }
 

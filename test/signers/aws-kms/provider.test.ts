@@ -15,6 +15,7 @@ import {
   startFakeAwsKms,
   useAwsEnvironment,
 } from '../../support/fake-aws-kms.js';
+import { startHttpReceiver } from '../../support/http-receiver.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 interface Rig extends HostedRig {
@@ -94,7 +95,7 @@ describe('AWS KMS', () => {
     await provider.publicKey(soon());
   });
 
-  it('credentials: those of a shared file that is rewritten are used without a restart', async (test) => {
+  it('credentials: those of a shared file that is rewritten are used within the same signature', async (test) => {
     const { server } = await start('secp256k1', test);
     const file = join(await temporaryFolder({}), 'credentials');
     useAwsEnvironment(test, { AWS_ENDPOINT_URL_KMS: server.url, AWS_SHARED_CREDENTIALS_FILE: file });
@@ -104,7 +105,6 @@ describe('AWS KMS', () => {
     await provider.publicKey(soon());
     server.credentials = { accessKeyId: 'AKIAROTATED', secretAccessKey: 'rotated-secret', sessionToken: 'rotated-token' };
     await writeFile(file, credentialsFile(server.credentials));
-    await assert.rejects(provider.sign(randomBytes(32), soon()), { problem: 'refused' });
     await provider.sign(randomBytes(32), soon());
   });
 
@@ -127,6 +127,46 @@ describe('AWS KMS', () => {
       problem: 'unreachable',
       message: /^CredentialsProviderError: Could not load credentials from any providers/,
     });
+  });
+
+  it('credentials: a web identity (IRSA) whose token file and session are replaced is followed', async (test) => {
+    const kms = await startFakeAwsKms(test);
+    addAwsKey(kms, 'alias/relayer', 'secp256k1');
+    const folder = await temporaryFolder({ token: 'first-token' });
+    const tokens: string[] = [];
+    const sts = await startHttpReceiver(test, (response, { body }) => {
+      const form = new URLSearchParams(body.toString());
+      tokens.push(`${form.get('Action')} ${form.get('RoleArn')} ${form.get('WebIdentityToken')}`);
+      const { accessKeyId, secretAccessKey, sessionToken } = kms.credentials;
+      // The SDK replaces a session that ends within five minutes.
+      const end = new Date(Date.now() + 60_000).toISOString();
+      const session = `<AccessKeyId>${accessKeyId}</AccessKeyId><SecretAccessKey>${secretAccessKey}</SecretAccessKey><SessionToken>${sessionToken}</SessionToken><Expiration>${end}</Expiration>`;
+      const result = `<AssumeRoleWithWebIdentityResult><Credentials>${session}</Credentials></AssumeRoleWithWebIdentityResult>`;
+      response
+        .writeHead(200, { 'content-type': 'text/xml' })
+        .end(
+          `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</AssumeRoleWithWebIdentityResponse>`,
+        );
+    });
+    const role = 'arn:aws:iam::111122223333:role/relayer';
+    useAwsEnvironment(test, {
+      AWS_ENDPOINT_URL_KMS: kms.url,
+      AWS_ENDPOINT_URL_STS: sts.url(''),
+      AWS_REGION: kms.region,
+      AWS_ROLE_ARN: role,
+      AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'),
+    });
+    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+    test.after(() => provider.close());
+    const signer = await openSigner(provider, test);
+    await requireValid(signer, randomBytes(32));
+    await writeFile(join(folder, 'token'), 'second-token');
+    kms.credentials = { accessKeyId: 'AKIASECOND0123456789', secretAccessKey: 'second/secret', sessionToken: 'second-session' };
+    await requireValid(signer, randomBytes(32));
+    assert.deepEqual(
+      [tokens[0], tokens.at(-1)],
+      ['first-token', 'second-token'].map((token) => `AssumeRoleWithWebIdentity ${role} ${token}`),
+    );
   });
 });
 
