@@ -98,6 +98,12 @@ const sources: {
     const key = { apiBaseUrl: at.api_base_url ?? 'https://api.turnkey.com', privateKeyId: at.private_key_id, publicKey: at.public_key };
     return { provider: createTurnkeyProvider({ ...access, ...key }, limits) };
   },
+  async cdp({ at, secrets }, { limits }) {
+    const { createCdpProvider } = await import('./signers/cdp/provider.js');
+    const access = { apiKeyId: at.api_key_id, apiKeySecret: secrets.api_key_secret, walletSecret: secrets.wallet_secret };
+    const apiBaseUrl = at.api_base_url ?? 'https://api.cdp.coinbase.com/platform';
+    return { provider: createCdpProvider({ ...access, apiBaseUrl, address: at.account_address }, limits) };
+  },
 };
 
 function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: Extract<HostedKey, { type: 'vault' }>['secrets']) {

@@ -77,6 +77,12 @@ export const syntaxes = {
   azure_client_id: { pattern: /^[A-Za-z0-9-]{0,64}$/u, description: 'must be the id of an application or a managed identity' },
   azure_key_name: { pattern: /^[A-Za-z0-9-]{1,127}$/u, description: 'must be 1 to 127 characters from A-Z, a-z, 0-9 and -' },
   azure_key_version: { pattern: /^[A-Za-z0-9]{0,64}$/u, description: 'must be 1 to 64 characters from A-Z, a-z and 0-9' },
+  cdp_api_key_id: { pattern: /^[A-Za-z0-9/_-]{1,200}$/u, description: 'must be the id of an API key' },
+  cdp_account: {
+    pattern: /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/u,
+    accepts: (text) => text.startsWith('0x') || isSolanaAddress(text),
+    description: 'must be 0x and 40 hex digits, or 32 bytes in base58',
+  },
   // Sent as a header.
   vault_namespace: { pattern: /^[!-~]{0,255}$/u, description: 'must be 1 to 255 visible ASCII characters' },
   vault_path: {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
-import { hostedTypes } from '../../src/codec/signer-values.js';
 import type { Environment } from '../../src/config/environment.js';
 import { ConfigError } from '../../src/config/problem.js';
 import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.js';
@@ -10,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
  * The shapes of the configurations that OpenZeppelin Relayer publishes as its examples, by the names of the examples: each loads, at most with
- * notices, except for hosted signers, plugins and fees that users pay. Those are reported with a way forward.
+ * notices, except for plugins and fees that users pay. Those are reported with a way forward. `test/e2e/cloud-keys.test.ts` signs with each hosted signer.
  */
 
 interface Shape {
@@ -52,18 +51,10 @@ function plugin(id: string, parts: object = {}): object {
   return { id, path: `${id}/index.ts`, timeout: 30, emit_logs: true, emit_traces: true, ...parts };
 }
 
-/** The types of hosted signers that are supported. */
-const supported: readonly string[] = hostedTypes;
-
-/** A configuration with a hosted signer. If its type is not supported, only the type is a problem. */
+/** A configuration with a hosted signer. */
 function hosted(type: string, network_type: string, network: string, config: object): Shape {
   const signer = { id: 'hosted', type, config };
-  return {
-    config: file([relayer(network_type, network, { signer_id: 'hosted' })], { signers: [signer] }),
-    problems: supported.includes(type)
-      ? {}
-      : { 'signers[0].type': new RegExp(`^signers of type "${type}" are not supported; supported types: local, vault`) },
-  };
+  return { config: file([relayer(network_type, network, { signer_id: 'hosted' })], { signers: [signer] }) };
 }
 
 const aws = { region: 'us-west-2', key_id: 'alias/relayer' };
@@ -306,6 +297,8 @@ const commonEnv = {
   AZURE_TENANT_ID: '11111111-2222-3333-4444-555555555555',
   AZURE_CLIENT_ID: '66666666-7777-8888-9999-000000000000',
   AZURE_CLIENT_SECRET: 'client-secret',
+  CDP_API_KEY_SECRET: Buffer.alloc(64, 7).toString('base64'),
+  CDP_WALLET_SECRET: Buffer.alloc(138, 7).toString('base64'),
 };
 const unusedNetwork = { 'unused.json': { networks: [{ ...evmNetwork, network: 'unused' }] } };
 

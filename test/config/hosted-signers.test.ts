@@ -19,6 +19,7 @@ const transit = {
   key_name: 'key',
   pubkey: Buffer.alloc(32, 7).toString('base64'),
 };
+const cdp = { api_key_id: 'id', api_key_secret: plain('secret'), wallet_secret: plain('secret'), account_address: `0x${'12'.repeat(20)}` };
 const networks: Readonly<Record<string, string>> = { evm: 'sepolia', stellar: 'testnet', solana: 'devnet' };
 
 /** Returns the problems of a configuration whose only relayer uses this signer. */
@@ -47,6 +48,16 @@ describe('hosted signers of the file', () => {
         why('azure_key_vault', network, 'Azure Key Vault has no ed25519 keys'),
       );
     assert.deepEqual(await problemsOf('vault_transit', transit), why('vault_transit', 'evm', 'Vault Transit has no secp256k1 keys'));
+    assert.deepEqual(await problemsOf('cdp', cdp, 'stellar'), why('cdp', 'stellar', 'CDP has no Stellar accounts'));
+    const evmAccount = `account_address ${cdp.account_address} is an account of EVM networks`;
+    assert.deepEqual(await problemsOf('cdp', cdp, 'solana'), why('cdp', 'solana', evmAccount));
+    const onSolana = { ...cdp, account_address: '11111111111111111111111111111111' };
+    assert.deepEqual(
+      await problemsOf('cdp', onSolana),
+      why('cdp', 'evm', `account_address ${onSolana.account_address} is an account of Solana`),
+    );
+    assert.deepEqual(await problemsOf('cdp', onSolana, 'solana'), []);
+    assert.deepEqual(await problemsOf('cdp', cdp), []);
     assert.deepEqual(await problemsOf('azure_key_vault', azure), []);
     assert.deepEqual(await problemsOf('vault_transit', transit, 'stellar'), []);
   });

@@ -30,6 +30,8 @@ export interface HostedCase {
   readonly kind: string;
   readonly curves: readonly Curve[];
   start(curve: Curve, test: Test): Promise<HostedRig>;
+  /** See `SignerCase`. */
+  readonly messageOf?: (bytes: number) => Uint8Array;
   /** What the provider answers to a call beyond its limits. */
   readonly throttled: { readonly status: number; readonly body: object };
   /** What the provider answers if the credentials may not use the key. */
@@ -49,8 +51,8 @@ export async function openSigner(provider: KeyProvider, test: Test): Promise<Sig
 }
 
 /** The tests that every kind of key must pass whose provider answers over HTTP. */
-export function hostedKeyContract({ kind, curves, start, throttled, refused, secrets }: HostedCase): void {
-  signerContract({ kind, curves, open: async (curve, test) => openSigner((await start(curve, test)).provider, test) });
+export function hostedKeyContract({ kind, curves, start, messageOf, throttled, refused, secrets }: HostedCase): void {
+  signerContract({ kind, curves, messageOf, open: async (curve, test) => openSigner((await start(curve, test)).provider, test) });
 
   describe(`hosted keys: ${kind}`, () => {
     const [first = 'secp256k1'] = curves;
@@ -80,7 +82,7 @@ export function hostedKeyContract({ kind, curves, start, throttled, refused, sec
         const parts = { id: 's', provider, publicKey: key.publicKey, gate, time, log: silentLog };
         const { signer, close } = createHostedSigner(parts);
         test.after(close);
-        await requireValid(signer, randomBytes(32));
+        await requireValid(signer, curve === 'ed25519' && messageOf !== undefined ? messageOf(32) : randomBytes(32));
       });
 
     it(`${kind}: a throttled call is reported as such, and the signature is given when the provider allows it`, async (test) => {

@@ -63,6 +63,17 @@ const hostedKeys: readonly {
     field: 'vault_url',
     configOf: (url) => ({ tenant_id: 't', client_id: 'c', client_secret: 's', vault_url: url, key_name: 'k' }),
   },
+  {
+    type: 'cdp',
+    field: 'api_base_url',
+    configOf: (url) => ({
+      api_key_id: 'k',
+      api_key_secret: 's',
+      wallet_secret: 'w',
+      account_address: `0x${'12'.repeat(20)}`,
+      api_base_url: url,
+    }),
+  },
   { type: 'google_cloud_kms', field: 'endpoint', configOf: (url) => ({ ...googleKey({}), endpoint: url }) },
   { type: 'google_cloud_kms', field: 'service_account.token_uri', configOf: (url) => googleKey({ token_uri: url }) },
 ];

@@ -31,6 +31,13 @@ const aws = { region: 'eu-central-1', key_id: 'alias/relayer' };
 
 const azure = { tenant_id: 'tenant', client_id: 'client', client_secret: 'hunter2', vault_url: away, key_name: 'key' };
 const machine = { auth_type: 'managed_identity', vault_url: away, key_name: 'key' };
+const cdp = {
+  api_key_id: 'id',
+  api_key_secret: 'hunter2',
+  wallet_secret: 'hunter2',
+  account_address: `0x${'12'.repeat(20)}`,
+  api_base_url: away,
+};
 
 const wrong: readonly (readonly [type: string, config: Config, field: string, words: RegExp])[] = [
   ...['eu central', 'eu-central-1.evil.example', 'EU-CENTRAL-1', '@', 'x/..', 'ü', 'a'.repeat(64)].map(
@@ -100,6 +107,10 @@ const wrong: readonly (readonly [type: string, config: Config, field: string, wo
     'federated_token_file',
     /must be the file of AZURE_FEDERATED_TOKEN_F/,
   ],
+  ['cdp', { ...cdp, account_address: '0x1234' }, 'account_address', /must be 0x and 40 hex digits, or 32 bytes in base58/],
+  ['cdp', { ...cdp, account_address: '1'.repeat(33) }, 'account_address', /must be 0x and 40 hex digits, or 32 bytes in base58/],
+  ['cdp', { ...cdp, api_key_id: 'a b' }, 'api_key_id', /must be the id of an API key/],
+  ['cdp', { ...cdp, api_base_url: 'https://api.example/?x' }, 'api_base_url', /must have no user name, password, query/],
 ];
 
 describe('CreateSigner: values that cannot be right', () => {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxItQDCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAEisKB2F3c19rbXMYBSABKAsyGC5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckgAEjwKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyIC5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVySAASOgoPYXp1cmVfa2V5X3ZhdWx0GAcgASgLMh8ucmVsYXllci52MS5BenVyZUtleVZhdWx0U2lnbmVySAASLAoHdHVybmtleRgIIAEoCzIZLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIscBCgtWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJQg4KDF9ldm1fYWRkcmVzc0ISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLcAQoSVmF1bHRUcmFuc2l0U2lnbmVyEhcKCnB1YmxpY19rZXkYASABKAlIAIgBARIPCgdhZGRyZXNzGAIgASgJEi0KD3ZhdWx0X25hbWVzcGFjZRgDIAEoCUIP0vMYCzIJbmFtZXNwYWNlSAGIAQESGAoLbW91bnRfcG9pbnQYBCABKAlIAogBARIQCghrZXlfbmFtZRgFIAEoCRIOCgZwdWJrZXkYBiABKAlCDQoLX3B1YmxpY19rZXlCEgoQX3ZhdWx0X25hbWVzcGFjZUIOCgxfbW91bnRfcG9pbnQigQIKDFBrY3MxMVNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARITCgttb2R1bGVfcGF0aBgDIAEoCRIYCgt0b2tlbl9sYWJlbBgEIAEoCUgCiAEBEhEKBHNsb3QYBSABKA1IA4gBARIWCglrZXlfbGFiZWwYBiABKAlIBIgBARITCgZrZXlfaWQYByABKAlIBYgBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDgoMX3Rva2VuX2xhYmVsQgcKBV9zbG90QgwKCl9rZXlfbGFiZWxCCQoHX2tleV9pZCKAAQoMQXdzS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEg4KBnJlZ2lvbhgDIAEoCRIOCgZrZXlfaWQYBCABKAlCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5IsIBCg1UdXJua2V5U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESEgoKcHVibGljX2tleRgCIAEoCRIZCgxhcGlfYmFzZV91cmwYAyABKAlIAYgBARIWCg5hcGlfcHVibGljX2tleRgEIAEoCRIXCg9vcmdhbml6YXRpb25faWQYBSABKAkSFgoOcHJpdmF0ZV9rZXlfaWQYBiABKAlCDgoMX2V2bV9hZGRyZXNzQg8KDV9hcGlfYmFzZV91cmwi7wEKFEdvb2dsZUNsb3VkS21zU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEjkKD3NlcnZpY2VfYWNjb3VudBgDIAEoCzIgLnJlbGF5ZXIudjEuR29vZ2xlU2VydmljZUFjY291bnQSJgoDa2V5GAQgASgLMhkucmVsYXllci52MS5Hb29nbGVLZXlOYW1lEhUKCGVuZHBvaW50GAUgASgJSAKIAQFCDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5QgsKCV9lbmRwb2ludCLSAgoUR29vZ2xlU2VydmljZUFjY291bnQSEgoKcHJvamVjdF9pZBgBIAEoCRIWCgljbGllbnRfaWQYAiABKAlIAIgBARIVCghhdXRoX3VyaRgDIAEoCUgBiAEBEhYKCXRva2VuX3VyaRgEIAEoCUgCiAEBEigKG2F1dGhfcHJvdmlkZXJfeDUwOV9jZXJ0X3VybBgFIAEoCUgDiAEBEiEKFGNsaWVudF94NTA5X2NlcnRfdXJsGAYgASgJSASIAQESHAoPdW5pdmVyc2VfZG9tYWluGAcgASgJSAWIAQFCDAoKX2NsaWVudF9pZEILCglfYXV0aF91cmlCDAoKX3Rva2VuX3VyaUIeChxfYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsQhcKFV9jbGllbnRfeDUwOV9jZXJ0X3VybEISChBfdW5pdmVyc2VfZG9tYWluIogCChNBenVyZUtleVZhdWx0U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESLAoJYXV0aF90eXBlGAIgASgOMhkucmVsYXllci52MS5BenVyZUF1dGhUeXBlEhYKCXRlbmFudF9pZBgDIAEoCUgBiAEBEhYKCWNsaWVudF9pZBgEIAEoCUgCiAEBEhEKCXZhdWx0X3VybBgFIAEoCRIQCghrZXlfbmFtZRgGIAEoCRIYCgtrZXlfdmVyc2lvbhgHIAEoCUgDiAEBQg4KDF9ldm1fYWRkcmVzc0IMCgpfdGVuYW50X2lkQgwKCl9jbGllbnRfaWRCDgoMX2tleV92ZXJzaW9uIkEKC0xvY2FsU2lnbmVyEiIKC2V2bV9hZGRyZXNzGAEgASgJQgjS8xgEegIiIkgAiAEBQg4KDF9ldm1fYWRkcmVzcyLqBAoTQ3JlYXRlU2lnbmVyUmVxdWVzdBIgCgJpZBgBIAEoCUIP0vMYC6oBCGVudHJ5X2lkSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIuCgV2YXVsdBgDIAEoCzIdLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJDb25maWdIABI9Cg12YXVsdF90cmFuc2l0GAQgASgLMiQucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJDb25maWdIABIwCgZwa2NzMTEYCiABKAsyHi5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckNvbmZpZ0gAEjEKB2F3c19rbXMYBSABKAsyHi5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckNvbmZpZ0gAEkIKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyJi5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVyQ29uZmlnSAASQAoPYXp1cmVfa2V5X3ZhdWx0GAcgASgLMiUucmVsYXllci52MS5BenVyZUtleVZhdWx0U2lnbmVyQ29uZmlnSAASMgoHdHVybmtleRgIIAEoCzIfLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2UiqgIKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIlCghrZXlfbmFtZRgEIAEoCUIT0vMYD1ABqgEKdmF1bHRfcGF0aBI/Cg92YXVsdF9uYW1lc3BhY2UYBSABKAlCIdLzGB0yCW5hbWVzcGFjZaoBD3ZhdWx0X25hbWVzcGFjZUgAiAEBEisKC21vdW50X3BvaW50GAYgASgJQhHS8xgNqgEKdmF1bHRfcGF0aEgBiAEBQhIKEF92YXVsdF9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ItoCChhWYXVsdFRyYW5zaXRTaWduZXJDb25maWcSIgoHYWRkcmVzcxgBIAEoCUIR0vMYDVABqgEIaHR0cF91cmwSGgoHcm9sZV9pZBgCIAEoCUIJgAEB0vMYAlABEhwKCXNlY3JldF9pZBgDIAEoCUIJgAEB0vMYAlABEiUKCGtleV9uYW1lGAQgASgJQhPS8xgPUAGqAQp2YXVsdF9wYXRoEj8KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIh0vMYHTIJbmFtZXNwYWNlqgEPdmF1bHRfbmFtZXNwYWNlSACIAQESKwoLbW91bnRfcG9pbnQYBiABKAlCEdLzGA2qAQp2YXVsdF9wYXRoSAGIAQESJwoGcHVia2V5GAcgASgJQhfS8xgTUAGqAQ5lZDI1NTE5X2Jhc2U2NEISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLmAQoSUGtjczExU2lnbmVyQ29uZmlnEhsKC21vZHVsZV9wYXRoGAEgASgJQgbS8xgCUAESGAoLdG9rZW5fbGFiZWwYAiABKAlIAIgBARIRCgRzbG90GAMgASgNSAGIAQESFgoJa2V5X2xhYmVsGAQgASgJSAKIAQESJAoGa2V5X2lkGAUgASgJQg/S8xgLqgEIaGV4X2RhdGFIA4gBARIWCgNwaW4YBiABKAlCCYABAdLzGAJQAUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkImAKEkF3c0ttc1NpZ25lckNvbmZpZxIlCgZyZWdpb24YASABKAlCFdLzGBFQAaoBDGNsb3VkX3JlZ2lvbhIjCgZrZXlfaWQYAiABKAlCE9LzGA9QAaoBCmF3c19rZXlfaWQiqAIKE1R1cm5rZXlTaWduZXJDb25maWcSMAoOYXBpX3B1YmxpY19rZXkYASABKAlCGNLzGBRQAaoBD3AyNTZfcHVibGljX2tleRI0Cg9hcGlfcHJpdmF0ZV9rZXkYAiABKAlCG4ABAdLzGBRQAaoBD3ByaXZhdGVfa2V5X2hleBIfCg9vcmdhbml6YXRpb25faWQYAyABKAlCBtLzGAJQARIeCg5wcml2YXRlX2tleV9pZBgEIAEoCUIG0vMYAlABEisKCnB1YmxpY19rZXkYBSABKAlCF9LzGBNQAaoBDnB1YmxpY19rZXlfaGV4EioKDGFwaV9iYXNlX3VybBgGIAEoCUIP0vMYC6oBCGh0dHBfdXJsSACIAQFCDwoNX2FwaV9iYXNlX3VybCLHAQoaR29vZ2xlQ2xvdWRLbXNTaWduZXJDb25maWcSRAoPc2VydmljZV9hY2NvdW50GAEgASgLMiMucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudEtleUIG0vMYAlABEi4KA2tleRgCIAEoCzIZLnJlbGF5ZXIudjEuR29vZ2xlS2V5TmFtZUIG0vMYAlABEiYKCGVuZHBvaW50GAMgASgJQg/S8xgLqgEIaHR0cF91cmxIAIgBAUILCglfZW5kcG9pbnQi8gMKF0dvb2dsZVNlcnZpY2VBY2NvdW50S2V5EisKCnByb2plY3RfaWQYASABKAlCF9LzGBNQAaoBDmdvb2dsZV9wcm9qZWN0EiEKDnByaXZhdGVfa2V5X2lkGAIgASgJQgmAAQHS8xgCUAESHgoLcHJpdmF0ZV9rZXkYAyABKAlCCYABAdLzGAJQARIfCgxjbGllbnRfZW1haWwYBCABKAlCCYABAdLzGAJQARIWCgljbGllbnRfaWQYBSABKAlIAIgBARIVCghhdXRoX3VyaRgGIAEoCUgBiAEBEicKCXRva2VuX3VyaRgHIAEoCUIP0vMYC6oBCGh0dHBfdXJsSAKIAQESKAobYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsGAggASgJSAOIAQESIQoUY2xpZW50X3g1MDlfY2VydF91cmwYCSABKAlIBIgBARIrCg91bml2ZXJzZV9kb21haW4YCiABKAlCDdLzGAmqAQZkb21haW5IBYgBAUIMCgpfY2xpZW50X2lkQgsKCV9hdXRoX3VyaUIMCgpfdG9rZW5fdXJpQh4KHF9hdXRoX3Byb3ZpZGVyX3g1MDlfY2VydF91cmxCFwoVX2NsaWVudF94NTA5X2NlcnRfdXJsQhIKEF91bml2ZXJzZV9kb21haW4i0wEKDUdvb2dsZUtleU5hbWUSKgoIbG9jYXRpb24YASABKAlCE9LzGA+qAQxjbG91ZF9yZWdpb25IAIgBARItCgtrZXlfcmluZ19pZBgCIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEigKBmtleV9pZBgDIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEiAKC2tleV92ZXJzaW9uGAQgASgNQgbS8xgCOAFIAYgBAUILCglfbG9jYXRpb25CDgoMX2tleV92ZXJzaW9uIssDChlBenVyZUtleVZhdWx0U2lnbmVyQ29uZmlnEiwKCWF1dGhfdHlwZRgBIAEoDjIZLnJlbGF5ZXIudjEuQXp1cmVBdXRoVHlwZRIrCgl0ZW5hbnRfaWQYAiABKAlCE9LzGA+qAQxhenVyZV90ZW5hbnRIAIgBARIuCgljbGllbnRfaWQYAyABKAlCFtLzGBKqAQ9henVyZV9jbGllbnRfaWRIAYgBARIfCg1jbGllbnRfc2VjcmV0GAQgASgJQgOAAQFIAogBARImChRmZWRlcmF0ZWRfdG9rZW5fZmlsZRgFIAEoCUIDgAEBSAOIAQESJAoJdmF1bHRfdXJsGAYgASgJQhHS8xgNUAGqAQhodHRwX3VybBIpCghrZXlfbmFtZRgHIAEoCUIX0vMYE1ABqgEOYXp1cmVfa2V5X25hbWUSMgoLa2V5X3ZlcnNpb24YCCABKAlCGNLzGBSqARFhenVyZV9rZXlfdmVyc2lvbkgEiAEBQgwKCl90ZW5hbnRfaWRCDAoKX2NsaWVudF9pZEIQCg5fY2xpZW50X3NlY3JldEIXChVfZmVkZXJhdGVkX3Rva2VuX2ZpbGVCDgoMX2tleV92ZXJzaW9uImoKFENyZWF0ZVNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiUKEEdldFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImcKEUdldFNpZ25lclJlc3BvbnNlEiIKBnNpZ25lchgBIAEoCzISLnJlbGF5ZXIudjEuU2lnbmVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrABChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUirwEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIigKE0RlbGV0ZVNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJIkYKFERlbGV0ZVNpZ25lclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIiYKEVRlc3RTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJsChJUZXN0U2lnbmVyUmVzcG9uc2USJgoGcmVzdWx0GAEgASgLMhYucmVsYXllci52MS5TaWduZXJUZXN0Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhInQKClNpZ25lclRlc3QSGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIXCgpwdWJsaWNfa2V5GAIgASgJSAGIAQESFAoMbWlsbGlzZWNvbmRzGAMgASgNQg4KDF9ldm1fYWRkcmVzc0INCgtfcHVibGljX2tleSrgAQoNQXp1cmVBdXRoVHlwZRIfChtBWlVSRV9BVVRIX1RZUEVfVU5TUEVDSUZJRUQQABI0Ch1BWlVSRV9BVVRIX1RZUEVfQ0xJRU5UX1NFQ1JFVBABGhHi8xgNY2xpZW50X3NlY3JldBI6CiBBWlVSRV9BVVRIX1RZUEVfTUFOQUdFRF9JREVOVElUWRACGhTi8xgQbWFuYWdlZF9pZGVudGl0eRI8CiFBWlVSRV9BVVRIX1RZUEVfV09SS0xPQURfSURFTlRJVFkQAxoV4vMYEXdvcmtsb2FkX2lkZW50aXR5Ms0FCg1TaWduZXJTZXJ2aWNlEp8BCgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIkzK8xgmCAcYyQEwAUIJSURfRVhJU1RTQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAhw6ASpiBnNpZ25lciIPL2FwaS92MS9zaWduZXJzEn4KCUdldFNpZ25lchIcLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVzcG9uc2UiNJACAcrzGAIIB4LT5JMCJWIGc2lnbmVyEhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SeQoLTGlzdFNpZ25lcnMSHi5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVxdWVzdBofLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXNwb25zZSIpkAIByvMYAggHgtPkkwIaYgdzaWduZXJzEg8vYXBpL3YxL3NpZ25lcnMShAEKDERlbGV0ZVNpZ25lchIfLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVzcG9uc2UiMcrzGAoIB0IGSU5fVVNFgtPkkwIdKhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SlwEKClRlc3RTaWduZXISHS5yZWxheWVyLnYxLlRlc3RTaWduZXJSZXF1ZXN0Gh4ucmVsYXllci52MS5UZXN0U2lnbmVyUmVzcG9uc2UiSsrzGBYIB0ISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwIqYgZyZXN1bHQiIC9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfS90ZXN0QokBCg5jb20ucmVsYXllci52MUISU2lnbmVyU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxIvoDCgZTaWduZXISCgoCaWQYASABKAkSPAoFbG9jYWwYAiABKAsyFy5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQhLS8xgOIgVsb2NhbCIFcGxhaW5IABIoCgV2YXVsdBgDIAEoCzIXLnJlbGF5ZXIudjEuVmF1bHRTaWduZXJIABI3Cg12YXVsdF90cmFuc2l0GAQgASgLMh4ucmVsYXllci52MS5WYXVsdFRyYW5zaXRTaWduZXJIABIqCgZwa2NzMTEYCiABKAsyGC5yZWxheWVyLnYxLlBrY3MxMVNpZ25lckgAEisKB2F3c19rbXMYBSABKAsyGC5yZWxheWVyLnYxLkF3c0ttc1NpZ25lckgAEjwKEGdvb2dsZV9jbG91ZF9rbXMYBiABKAsyIC5yZWxheWVyLnYxLkdvb2dsZUNsb3VkS21zU2lnbmVySAASOgoPYXp1cmVfa2V5X3ZhdWx0GAcgASgLMh8ucmVsYXllci52MS5BenVyZUtleVZhdWx0U2lnbmVySAASLAoHdHVybmtleRgIIAEoCzIZLnJlbGF5ZXIudjEuVHVybmtleVNpZ25lckgAEiQKA2NkcBgJIAEoCzIVLnJlbGF5ZXIudjEuQ2RwU2lnbmVySABCHAoGY29uZmlnEhLa8xgOIgZjb25maWcaBHR5cGUixwEKC1ZhdWx0U2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESDwoHYWRkcmVzcxgCIAEoCRItCg92YXVsdF9uYW1lc3BhY2UYAyABKAlCD9LzGAsyCW5hbWVzcGFjZUgBiAEBEhgKC21vdW50X3BvaW50GAQgASgJSAKIAQESEAoIa2V5X25hbWUYBSABKAlCDgoMX2V2bV9hZGRyZXNzQhIKEF92YXVsdF9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ItwBChJWYXVsdFRyYW5zaXRTaWduZXISFwoKcHVibGljX2tleRgBIAEoCUgAiAEBEg8KB2FkZHJlc3MYAiABKAkSLQoPdmF1bHRfbmFtZXNwYWNlGAMgASgJQg/S8xgLMgluYW1lc3BhY2VIAYgBARIYCgttb3VudF9wb2ludBgEIAEoCUgCiAEBEhAKCGtleV9uYW1lGAUgASgJEg4KBnB1YmtleRgGIAEoCUINCgtfcHVibGljX2tleUISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCKBAgoMUGtjczExU2lnbmVyEhgKC2V2bV9hZGRyZXNzGAEgASgJSACIAQESFwoKcHVibGljX2tleRgCIAEoCUgBiAEBEhMKC21vZHVsZV9wYXRoGAMgASgJEhgKC3Rva2VuX2xhYmVsGAQgASgJSAKIAQESEQoEc2xvdBgFIAEoDUgDiAEBEhYKCWtleV9sYWJlbBgGIAEoCUgEiAEBEhMKBmtleV9pZBgHIAEoCUgFiAEBQg4KDF9ldm1fYWRkcmVzc0INCgtfcHVibGljX2tleUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkIoABCgxBd3NLbXNTaWduZXISGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIXCgpwdWJsaWNfa2V5GAIgASgJSAGIAQESDgoGcmVnaW9uGAMgASgJEg4KBmtleV9pZBgEIAEoCUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXkiwgEKDVR1cm5rZXlTaWduZXISGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARISCgpwdWJsaWNfa2V5GAIgASgJEhkKDGFwaV9iYXNlX3VybBgDIAEoCUgBiAEBEhYKDmFwaV9wdWJsaWNfa2V5GAQgASgJEhcKD29yZ2FuaXphdGlvbl9pZBgFIAEoCRIWCg5wcml2YXRlX2tleV9pZBgGIAEoCUIOCgxfZXZtX2FkZHJlc3NCDwoNX2FwaV9iYXNlX3VybCLvAQoUR29vZ2xlQ2xvdWRLbXNTaWduZXISGAoLZXZtX2FkZHJlc3MYASABKAlIAIgBARIXCgpwdWJsaWNfa2V5GAIgASgJSAGIAQESOQoPc2VydmljZV9hY2NvdW50GAMgASgLMiAucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudBImCgNrZXkYBCABKAsyGS5yZWxheWVyLnYxLkdvb2dsZUtleU5hbWUSFQoIZW5kcG9pbnQYBSABKAlIAogBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCCwoJX2VuZHBvaW50ItICChRHb29nbGVTZXJ2aWNlQWNjb3VudBISCgpwcm9qZWN0X2lkGAEgASgJEhYKCWNsaWVudF9pZBgCIAEoCUgAiAEBEhUKCGF1dGhfdXJpGAMgASgJSAGIAQESFgoJdG9rZW5fdXJpGAQgASgJSAKIAQESKAobYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsGAUgASgJSAOIAQESIQoUY2xpZW50X3g1MDlfY2VydF91cmwYBiABKAlIBIgBARIcCg91bml2ZXJzZV9kb21haW4YByABKAlIBYgBAUIMCgpfY2xpZW50X2lkQgsKCV9hdXRoX3VyaUIMCgpfdG9rZW5fdXJpQh4KHF9hdXRoX3Byb3ZpZGVyX3g1MDlfY2VydF91cmxCFwoVX2NsaWVudF94NTA5X2NlcnRfdXJsQhIKEF91bml2ZXJzZV9kb21haW4itgEKCUNkcFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARIXCg9hY2NvdW50X2FkZHJlc3MYAyABKAkSEgoKYXBpX2tleV9pZBgEIAEoCRIZCgxhcGlfYmFzZV91cmwYBSABKAlIAogBAUIOCgxfZXZtX2FkZHJlc3NCDQoLX3B1YmxpY19rZXlCDwoNX2FwaV9iYXNlX3VybCKIAgoTQXp1cmVLZXlWYXVsdFNpZ25lchIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEiwKCWF1dGhfdHlwZRgCIAEoDjIZLnJlbGF5ZXIudjEuQXp1cmVBdXRoVHlwZRIWCgl0ZW5hbnRfaWQYAyABKAlIAYgBARIWCgljbGllbnRfaWQYBCABKAlIAogBARIRCgl2YXVsdF91cmwYBSABKAkSEAoIa2V5X25hbWUYBiABKAkSGAoLa2V5X3ZlcnNpb24YByABKAlIA4gBAUIOCgxfZXZtX2FkZHJlc3NCDAoKX3RlbmFudF9pZEIMCgpfY2xpZW50X2lkQg4KDF9rZXlfdmVyc2lvbiJBCgtMb2NhbFNpZ25lchIiCgtldm1fYWRkcmVzcxgBIAEoCUII0vMYBHoCIiJIAIgBAUIOCgxfZXZtX2FkZHJlc3MilgUKE0NyZWF0ZVNpZ25lclJlcXVlc3QSIAoCaWQYASABKAlCD9LzGAuqAQhlbnRyeV9pZEgBiAEBEkIKBWxvY2FsGAIgASgLMh0ucmVsYXllci52MS5Mb2NhbFNpZ25lckNvbmZpZ0IS0vMYDiIFbG9jYWwiBXBsYWluSAASLgoFdmF1bHQYAyABKAsyHS5yZWxheWVyLnYxLlZhdWx0U2lnbmVyQ29uZmlnSAASPQoNdmF1bHRfdHJhbnNpdBgEIAEoCzIkLnJlbGF5ZXIudjEuVmF1bHRUcmFuc2l0U2lnbmVyQ29uZmlnSAASMAoGcGtjczExGAogASgLMh4ucmVsYXllci52MS5Qa2NzMTFTaWduZXJDb25maWdIABIxCgdhd3Nfa21zGAUgASgLMh4ucmVsYXllci52MS5Bd3NLbXNTaWduZXJDb25maWdIABJCChBnb29nbGVfY2xvdWRfa21zGAYgASgLMiYucmVsYXllci52MS5Hb29nbGVDbG91ZEttc1NpZ25lckNvbmZpZ0gAEkAKD2F6dXJlX2tleV92YXVsdBgHIAEoCzIlLnJlbGF5ZXIudjEuQXp1cmVLZXlWYXVsdFNpZ25lckNvbmZpZ0gAEjIKB3R1cm5rZXkYCCABKAsyHy5yZWxheWVyLnYxLlR1cm5rZXlTaWduZXJDb25maWdIABIqCgNjZHAYCSABKAsyGy5yZWxheWVyLnYxLkNkcFNpZ25lckNvbmZpZ0gAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCHgoGY29uZmlnEhTa8xgQIgZjb25maWcwARoEdHlwZUIFCgNfaWRCEgoQX2lkZW1wb3RlbmN5X2tleSKOAQoRTG9jYWxTaWduZXJDb25maWcSGwoDa2V5GAEgASgMQgyAAQHS8xgFKAGwASBIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2UiqgIKEVZhdWx0U2lnbmVyQ29uZmlnEiIKB2FkZHJlc3MYASABKAlCEdLzGA1QAaoBCGh0dHBfdXJsEhoKB3JvbGVfaWQYAiABKAlCCYABAdLzGAJQARIcCglzZWNyZXRfaWQYAyABKAlCCYABAdLzGAJQARIlCghrZXlfbmFtZRgEIAEoCUIT0vMYD1ABqgEKdmF1bHRfcGF0aBI/Cg92YXVsdF9uYW1lc3BhY2UYBSABKAlCIdLzGB0yCW5hbWVzcGFjZaoBD3ZhdWx0X25hbWVzcGFjZUgAiAEBEisKC21vdW50X3BvaW50GAYgASgJQhHS8xgNqgEKdmF1bHRfcGF0aEgBiAEBQhIKEF92YXVsdF9uYW1lc3BhY2VCDgoMX21vdW50X3BvaW50ItoCChhWYXVsdFRyYW5zaXRTaWduZXJDb25maWcSIgoHYWRkcmVzcxgBIAEoCUIR0vMYDVABqgEIaHR0cF91cmwSGgoHcm9sZV9pZBgCIAEoCUIJgAEB0vMYAlABEhwKCXNlY3JldF9pZBgDIAEoCUIJgAEB0vMYAlABEiUKCGtleV9uYW1lGAQgASgJQhPS8xgPUAGqAQp2YXVsdF9wYXRoEj8KD3ZhdWx0X25hbWVzcGFjZRgFIAEoCUIh0vMYHTIJbmFtZXNwYWNlqgEPdmF1bHRfbmFtZXNwYWNlSACIAQESKwoLbW91bnRfcG9pbnQYBiABKAlCEdLzGA2qAQp2YXVsdF9wYXRoSAGIAQESJwoGcHVia2V5GAcgASgJQhfS8xgTUAGqAQ5lZDI1NTE5X2Jhc2U2NEISChBfdmF1bHRfbmFtZXNwYWNlQg4KDF9tb3VudF9wb2ludCLmAQoSUGtjczExU2lnbmVyQ29uZmlnEhsKC21vZHVsZV9wYXRoGAEgASgJQgbS8xgCUAESGAoLdG9rZW5fbGFiZWwYAiABKAlIAIgBARIRCgRzbG90GAMgASgNSAGIAQESFgoJa2V5X2xhYmVsGAQgASgJSAKIAQESJAoGa2V5X2lkGAUgASgJQg/S8xgLqgEIaGV4X2RhdGFIA4gBARIWCgNwaW4YBiABKAlCCYABAdLzGAJQAUIOCgxfdG9rZW5fbGFiZWxCBwoFX3Nsb3RCDAoKX2tleV9sYWJlbEIJCgdfa2V5X2lkImAKEkF3c0ttc1NpZ25lckNvbmZpZxIlCgZyZWdpb24YASABKAlCFdLzGBFQAaoBDGNsb3VkX3JlZ2lvbhIjCgZrZXlfaWQYAiABKAlCE9LzGA9QAaoBCmF3c19rZXlfaWQiqAIKE1R1cm5rZXlTaWduZXJDb25maWcSMAoOYXBpX3B1YmxpY19rZXkYASABKAlCGNLzGBRQAaoBD3AyNTZfcHVibGljX2tleRI0Cg9hcGlfcHJpdmF0ZV9rZXkYAiABKAlCG4ABAdLzGBRQAaoBD3ByaXZhdGVfa2V5X2hleBIfCg9vcmdhbml6YXRpb25faWQYAyABKAlCBtLzGAJQARIeCg5wcml2YXRlX2tleV9pZBgEIAEoCUIG0vMYAlABEisKCnB1YmxpY19rZXkYBSABKAlCF9LzGBNQAaoBDnB1YmxpY19rZXlfaGV4EioKDGFwaV9iYXNlX3VybBgGIAEoCUIP0vMYC6oBCGh0dHBfdXJsSACIAQFCDwoNX2FwaV9iYXNlX3VybCLHAQoaR29vZ2xlQ2xvdWRLbXNTaWduZXJDb25maWcSRAoPc2VydmljZV9hY2NvdW50GAEgASgLMiMucmVsYXllci52MS5Hb29nbGVTZXJ2aWNlQWNjb3VudEtleUIG0vMYAlABEi4KA2tleRgCIAEoCzIZLnJlbGF5ZXIudjEuR29vZ2xlS2V5TmFtZUIG0vMYAlABEiYKCGVuZHBvaW50GAMgASgJQg/S8xgLqgEIaHR0cF91cmxIAIgBAUILCglfZW5kcG9pbnQi8gMKF0dvb2dsZVNlcnZpY2VBY2NvdW50S2V5EisKCnByb2plY3RfaWQYASABKAlCF9LzGBNQAaoBDmdvb2dsZV9wcm9qZWN0EiEKDnByaXZhdGVfa2V5X2lkGAIgASgJQgmAAQHS8xgCUAESHgoLcHJpdmF0ZV9rZXkYAyABKAlCCYABAdLzGAJQARIfCgxjbGllbnRfZW1haWwYBCABKAlCCYABAdLzGAJQARIWCgljbGllbnRfaWQYBSABKAlIAIgBARIVCghhdXRoX3VyaRgGIAEoCUgBiAEBEicKCXRva2VuX3VyaRgHIAEoCUIP0vMYC6oBCGh0dHBfdXJsSAKIAQESKAobYXV0aF9wcm92aWRlcl94NTA5X2NlcnRfdXJsGAggASgJSAOIAQESIQoUY2xpZW50X3g1MDlfY2VydF91cmwYCSABKAlIBIgBARIrCg91bml2ZXJzZV9kb21haW4YCiABKAlCDdLzGAmqAQZkb21haW5IBYgBAUIMCgpfY2xpZW50X2lkQgsKCV9hdXRoX3VyaUIMCgpfdG9rZW5fdXJpQh4KHF9hdXRoX3Byb3ZpZGVyX3g1MDlfY2VydF91cmxCFwoVX2NsaWVudF94NTA5X2NlcnRfdXJsQhIKEF91bml2ZXJzZV9kb21haW4i0wEKDUdvb2dsZUtleU5hbWUSKgoIbG9jYXRpb24YASABKAlCE9LzGA+qAQxjbG91ZF9yZWdpb25IAIgBARItCgtrZXlfcmluZ19pZBgCIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEigKBmtleV9pZBgDIAEoCUIY0vMYFFABqgEPZ29vZ2xlX2tleV9uYW1lEiAKC2tleV92ZXJzaW9uGAQgASgNQgbS8xgCOAFIAYgBAUILCglfbG9jYXRpb25CDgoMX2tleV92ZXJzaW9uIssDChlBenVyZUtleVZhdWx0U2lnbmVyQ29uZmlnEiwKCWF1dGhfdHlwZRgBIAEoDjIZLnJlbGF5ZXIudjEuQXp1cmVBdXRoVHlwZRIrCgl0ZW5hbnRfaWQYAiABKAlCE9LzGA+qAQxhenVyZV90ZW5hbnRIAIgBARIuCgljbGllbnRfaWQYAyABKAlCFtLzGBKqAQ9henVyZV9jbGllbnRfaWRIAYgBARIfCg1jbGllbnRfc2VjcmV0GAQgASgJQgOAAQFIAogBARImChRmZWRlcmF0ZWRfdG9rZW5fZmlsZRgFIAEoCUIDgAEBSAOIAQESJAoJdmF1bHRfdXJsGAYgASgJQhHS8xgNUAGqAQhodHRwX3VybBIpCghrZXlfbmFtZRgHIAEoCUIX0vMYE1ABqgEOYXp1cmVfa2V5X25hbWUSMgoLa2V5X3ZlcnNpb24YCCABKAlCGNLzGBSqARFhenVyZV9rZXlfdmVyc2lvbkgEiAEBQgwKCl90ZW5hbnRfaWRCDAoKX2NsaWVudF9pZEIQCg5fY2xpZW50X3NlY3JldEIXChVfZmVkZXJhdGVkX3Rva2VuX2ZpbGVCDgoMX2tleV92ZXJzaW9uIu8BCg9DZHBTaWduZXJDb25maWcSKwoKYXBpX2tleV9pZBgBIAEoCUIX0vMYE1ABqgEOY2RwX2FwaV9rZXlfaWQSIQoOYXBpX2tleV9zZWNyZXQYAiABKAlCCYABAdLzGAJQARIgCg13YWxsZXRfc2VjcmV0GAMgASgJQgmAAQHS8xgCUAESLQoPYWNjb3VudF9hZGRyZXNzGAQgASgJQhTS8xgQUAGqAQtjZHBfYWNjb3VudBIqCgxhcGlfYmFzZV91cmwYBSABKAlCD9LzGAuqAQhodHRwX3VybEgAiAEBQg8KDV9hcGlfYmFzZV91cmwiagoUQ3JlYXRlU2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiJQoQR2V0U2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiZwoRR2V0U2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEisAEKEkxpc3RTaWduZXJzUmVxdWVzdBIZCgRwYWdlGAEgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgCIAEoDUIG0vMYAjgBSAGIAQESIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgAUIHCgVfcGFnZUILCglfcGVyX3BhZ2VCDAoKX3BhZ2Vfc2l6ZSKvAQoTTGlzdFNpZ25lcnNSZXNwb25zZRIjCgdzaWduZXJzGAEgAygLMhIucmVsYXllci52MS5TaWduZXISKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiKAoTRGVsZXRlU2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiRgoURGVsZXRlU2lnbmVyUmVzcG9uc2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiJgoRVGVzdFNpZ25lclJlcXVlc3QSEQoJc2lnbmVyX2lkGAEgASgJImwKElRlc3RTaWduZXJSZXNwb25zZRImCgZyZXN1bHQYASABKAsyFi5yZWxheWVyLnYxLlNpZ25lclRlc3QSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEidAoKU2lnbmVyVGVzdBIYCgtldm1fYWRkcmVzcxgBIAEoCUgAiAEBEhcKCnB1YmxpY19rZXkYAiABKAlIAYgBARIUCgxtaWxsaXNlY29uZHMYAyABKA1CDgoMX2V2bV9hZGRyZXNzQg0KC19wdWJsaWNfa2V5KuABCg1BenVyZUF1dGhUeXBlEh8KG0FaVVJFX0FVVEhfVFlQRV9VTlNQRUNJRklFRBAAEjQKHUFaVVJFX0FVVEhfVFlQRV9DTElFTlRfU0VDUkVUEAEaEeLzGA1jbGllbnRfc2VjcmV0EjoKIEFaVVJFX0FVVEhfVFlQRV9NQU5BR0VEX0lERU5USVRZEAIaFOLzGBBtYW5hZ2VkX2lkZW50aXR5EjwKIUFaVVJFX0FVVEhfVFlQRV9XT1JLTE9BRF9JREVOVElUWRADGhXi8xgRd29ya2xvYWRfaWRlbnRpdHkyzQUKDVNpZ25lclNlcnZpY2USnwEKDENyZWF0ZVNpZ25lchIfLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVzcG9uc2UiTMrzGCYIBxjJATABQglJRF9FWElTVFNCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCHDoBKmIGc2lnbmVyIg8vYXBpL3YxL3NpZ25lcnMSfgoJR2V0U2lnbmVyEhwucmVsYXllci52MS5HZXRTaWduZXJSZXF1ZXN0Gh0ucmVsYXllci52MS5HZXRTaWduZXJSZXNwb25zZSI0kAIByvMYAggHgtPkkwIlYgZzaWduZXISGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRJ5CgtMaXN0U2lnbmVycxIeLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0U2lnbmVyc1Jlc3BvbnNlIimQAgHK8xgCCAeC0+STAhpiB3NpZ25lcnMSDy9hcGkvdjEvc2lnbmVycxKEAQoMRGVsZXRlU2lnbmVyEh8ucmVsYXllci52MS5EZWxldGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVTaWduZXJSZXNwb25zZSIxyvMYCggHQgZJTl9VU0WC0+STAh0qGy9hcGkvdjEvc2lnbmVycy97c2lnbmVyX2lkfRKXAQoKVGVzdFNpZ25lchIdLnJlbGF5ZXIudjEuVGVzdFNpZ25lclJlcXVlc3QaHi5yZWxheWVyLnYxLlRlc3RTaWduZXJSZXNwb25zZSJKyvMYFggHQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAipiBnJlc3VsdCIgL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9L3Rlc3RCiQEKDmNvbS5yZWxheWVyLnYxQhJTaWduZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -100,6 +100,14 @@ export type Signer = Message<"relayer.v1.Signer"> & {
      */
     value: TurnkeySigner;
     case: "turnkey";
+  } | {
+    /**
+     * An account of the Coinbase Developer Platform.
+     *
+     * @generated from field: relayer.v1.CdpSigner cdp = 9;
+     */
+    value: CdpSigner;
+    case: "cdp";
   } | { case: undefined; value?: undefined };
 };
 
@@ -489,6 +497,55 @@ export const GoogleServiceAccountSchema: GenMessage<GoogleServiceAccount> = /*@_
   messageDesc(file_relayer_v1_signer_service, 7);
 
 /**
+ * An account of the Coinbase Developer Platform.
+ *
+ * @generated from message relayer.v1.CdpSigner
+ */
+export type CdpSigner = Message<"relayer.v1.CdpSigner"> & {
+  /**
+   * The address of the key on EVM networks, EIP-55. Absent for a Solana account.
+   *
+   * @generated from field: optional string evm_address = 1;
+   */
+  evmAddress?: string | undefined;
+
+  /**
+   * The public key of a Solana account: 64 hex digits. Absent for an EVM account.
+   *
+   * @generated from field: optional string public_key = 2;
+   */
+  publicKey?: string | undefined;
+
+  /**
+   * The configured address of the account.
+   *
+   * @generated from field: string account_address = 3;
+   */
+  accountAddress: string;
+
+  /**
+   * The id of the API key.
+   *
+   * @generated from field: string api_key_id = 4;
+   */
+  apiKeyId: string;
+
+  /**
+   * The URL of the API. Absent: `https://api.cdp.coinbase.com/platform`.
+   *
+   * @generated from field: optional string api_base_url = 5;
+   */
+  apiBaseUrl?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.CdpSigner.
+ * Use `create(CdpSignerSchema)` to create a new message.
+ */
+export const CdpSignerSchema: GenMessage<CdpSigner> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 8);
+
+/**
  * A key of Azure Key Vault.
  *
  * @generated from message relayer.v1.AzureKeyVaultSigner
@@ -549,7 +606,7 @@ export type AzureKeyVaultSigner = Message<"relayer.v1.AzureKeyVaultSigner"> & {
  * Use `create(AzureKeyVaultSignerSchema)` to create a new message.
  */
 export const AzureKeyVaultSignerSchema: GenMessage<AzureKeyVaultSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 8);
+  messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
  * The public part of a key that the service itself stores.
@@ -571,7 +628,7 @@ export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
  * Use `create(LocalSignerSchema)` to create a new message.
  */
 export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 9);
+  messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
  * A signer to create. In REST: `type` names the case and `config` is its content.
@@ -655,6 +712,14 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
      */
     value: TurnkeySignerConfig;
     case: "turnkey";
+  } | {
+    /**
+     * An account of the Coinbase Developer Platform: EVM networks and Solana. CDP has no accounts of Stellar.
+     *
+     * @generated from field: relayer.v1.CdpSignerConfig cdp = 9;
+     */
+    value: CdpSignerConfig;
+    case: "cdp";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -672,7 +737,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
  * Use `create(CreateSignerRequestSchema)` to create a new message.
  */
 export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 10);
+  messageDesc(file_relayer_v1_signer_service, 11);
 
 /**
  * A key that the service itself stores.
@@ -716,7 +781,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
  * Use `create(LocalSignerConfigSchema)` to create a new message.
  */
 export const LocalSignerConfigSchema: GenMessage<LocalSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 11);
+  messageDesc(file_relayer_v1_signer_service, 12);
 
 /**
  * A key in the KV secrets engine (version 2) of HashiCorp Vault. The service reads the secret when it starts, and signs with the key itself.
@@ -772,7 +837,7 @@ export type VaultSignerConfig = Message<"relayer.v1.VaultSignerConfig"> & {
  * Use `create(VaultSignerConfigSchema)` to create a new message.
  */
 export const VaultSignerConfigSchema: GenMessage<VaultSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 12);
+  messageDesc(file_relayer_v1_signer_service, 13);
 
 /**
  * An ed25519 key of the Transit secrets engine of HashiCorp Vault, which signs.
@@ -835,7 +900,7 @@ export type VaultTransitSignerConfig = Message<"relayer.v1.VaultTransitSignerCon
  * Use `create(VaultTransitSignerConfigSchema)` to create a new message.
  */
 export const VaultTransitSignerConfigSchema: GenMessage<VaultTransitSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 13);
+  messageDesc(file_relayer_v1_signer_service, 14);
 
 /**
  * A key in an HSM, by PKCS #11. The token must show the public key, with the label or id of the private key.
@@ -891,7 +956,7 @@ export type Pkcs11SignerConfig = Message<"relayer.v1.Pkcs11SignerConfig"> & {
  * Use `create(Pkcs11SignerConfigSchema)` to create a new message.
  */
 export const Pkcs11SignerConfigSchema: GenMessage<Pkcs11SignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 14);
+  messageDesc(file_relayer_v1_signer_service, 15);
 
 /**
  * A key of AWS KMS. The service finds its AWS credentials as every AWS tool does: in the environment, a shared file, a web identity, a container or an instance.
@@ -919,7 +984,7 @@ export type AwsKmsSignerConfig = Message<"relayer.v1.AwsKmsSignerConfig"> & {
  * Use `create(AwsKmsSignerConfigSchema)` to create a new message.
  */
 export const AwsKmsSignerConfigSchema: GenMessage<AwsKmsSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 15);
+  messageDesc(file_relayer_v1_signer_service, 16);
 
 /**
  * A key of Turnkey. The service proves by one signature when it opens the key that `public_key` is right.
@@ -975,7 +1040,7 @@ export type TurnkeySignerConfig = Message<"relayer.v1.TurnkeySignerConfig"> & {
  * Use `create(TurnkeySignerConfigSchema)` to create a new message.
  */
 export const TurnkeySignerConfigSchema: GenMessage<TurnkeySignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 16);
+  messageDesc(file_relayer_v1_signer_service, 17);
 
 /**
  * A key of Google Cloud KMS.
@@ -1010,7 +1075,7 @@ export type GoogleCloudKmsSignerConfig = Message<"relayer.v1.GoogleCloudKmsSigne
  * Use `create(GoogleCloudKmsSignerConfigSchema)` to create a new message.
  */
 export const GoogleCloudKmsSignerConfigSchema: GenMessage<GoogleCloudKmsSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 17);
+  messageDesc(file_relayer_v1_signer_service, 18);
 
 /**
  * The content of the key file of a service account.
@@ -1094,7 +1159,7 @@ export type GoogleServiceAccountKey = Message<"relayer.v1.GoogleServiceAccountKe
  * Use `create(GoogleServiceAccountKeySchema)` to create a new message.
  */
 export const GoogleServiceAccountKeySchema: GenMessage<GoogleServiceAccountKey> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 18);
+  messageDesc(file_relayer_v1_signer_service, 19);
 
 /**
  * The name of a key of Google Cloud KMS.
@@ -1136,7 +1201,7 @@ export type GoogleKeyName = Message<"relayer.v1.GoogleKeyName"> & {
  * Use `create(GoogleKeyNameSchema)` to create a new message.
  */
 export const GoogleKeyNameSchema: GenMessage<GoogleKeyName> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 19);
+  messageDesc(file_relayer_v1_signer_service, 20);
 
 /**
  * A secp256k1 key of Azure Key Vault (curve P-256K).
@@ -1206,7 +1271,56 @@ export type AzureKeyVaultSignerConfig = Message<"relayer.v1.AzureKeyVaultSignerC
  * Use `create(AzureKeyVaultSignerConfigSchema)` to create a new message.
  */
 export const AzureKeyVaultSignerConfigSchema: GenMessage<AzureKeyVaultSignerConfig> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 20);
+  messageDesc(file_relayer_v1_signer_service, 21);
+
+/**
+ * An account of the Coinbase Developer Platform. The service proves by one signature when it opens an EVM account that the address is right.
+ *
+ * @generated from message relayer.v1.CdpSignerConfig
+ */
+export type CdpSignerConfig = Message<"relayer.v1.CdpSignerConfig"> & {
+  /**
+   * The id of the API key. Required.
+   *
+   * @generated from field: string api_key_id = 1;
+   */
+  apiKeyId: string;
+
+  /**
+   * The secret of the API key: base64 of an Ed25519 key (64 bytes), or the PEM text of a P-256 key, whose line breaks may be written as `\n`. Required.
+   *
+   * @generated from field: string api_key_secret = 2;
+   */
+  apiKeySecret: string;
+
+  /**
+   * The wallet secret: base64 of a P-256 key. Required.
+   *
+   * @generated from field: string wallet_secret = 3;
+   */
+  walletSecret: string;
+
+  /**
+   * The address of the account on EVM networks or on Solana. Required.
+   *
+   * @generated from field: string account_address = 4;
+   */
+  accountAddress: string;
+
+  /**
+   * The URL of the API. Absent: `https://api.cdp.coinbase.com/platform`.
+   *
+   * @generated from field: optional string api_base_url = 5;
+   */
+  apiBaseUrl?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.CdpSignerConfig.
+ * Use `create(CdpSignerConfigSchema)` to create a new message.
+ */
+export const CdpSignerConfigSchema: GenMessage<CdpSignerConfig> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_signer_service, 22);
 
 /**
  * The created signer.
@@ -1234,7 +1348,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
  * Use `create(CreateSignerResponseSchema)` to create a new message.
  */
 export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 21);
+  messageDesc(file_relayer_v1_signer_service, 23);
 
 /**
  * Identifies a signer.
@@ -1255,7 +1369,7 @@ export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
  * Use `create(GetSignerRequestSchema)` to create a new message.
  */
 export const GetSignerRequestSchema: GenMessage<GetSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 22);
+  messageDesc(file_relayer_v1_signer_service, 24);
 
 /**
  * The signer.
@@ -1283,7 +1397,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
  * Use `create(GetSignerResponseSchema)` to create a new message.
  */
 export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 23);
+  messageDesc(file_relayer_v1_signer_service, 25);
 
 /**
  * Request for a page of signers.
@@ -1325,7 +1439,7 @@ export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
  * Use `create(ListSignersRequestSchema)` to create a new message.
  */
 export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 24);
+  messageDesc(file_relayer_v1_signer_service, 26);
 
 /**
  * A page of signers.
@@ -1367,7 +1481,7 @@ export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
  * Use `create(ListSignersResponseSchema)` to create a new message.
  */
 export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 25);
+  messageDesc(file_relayer_v1_signer_service, 27);
 
 /**
  * The signer to delete.
@@ -1388,7 +1502,7 @@ export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
  * Use `create(DeleteSignerRequestSchema)` to create a new message.
  */
 export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 26);
+  messageDesc(file_relayer_v1_signer_service, 28);
 
 /**
  * The signer is deleted.
@@ -1409,7 +1523,7 @@ export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & 
  * Use `create(DeleteSignerResponseSchema)` to create a new message.
  */
 export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 27);
+  messageDesc(file_relayer_v1_signer_service, 29);
 
 /**
  * The signer to test.
@@ -1430,7 +1544,7 @@ export type TestSignerRequest = Message<"relayer.v1.TestSignerRequest"> & {
  * Use `create(TestSignerRequestSchema)` to create a new message.
  */
 export const TestSignerRequestSchema: GenMessage<TestSignerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 28);
+  messageDesc(file_relayer_v1_signer_service, 30);
 
 /**
  * The signer has signed.
@@ -1458,7 +1572,7 @@ export type TestSignerResponse = Message<"relayer.v1.TestSignerResponse"> & {
  * Use `create(TestSignerResponseSchema)` to create a new message.
  */
 export const TestSignerResponseSchema: GenMessage<TestSignerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 29);
+  messageDesc(file_relayer_v1_signer_service, 31);
 
 /**
  * A signature that was made as a test.
@@ -1493,7 +1607,7 @@ export type SignerTest = Message<"relayer.v1.SignerTest"> & {
  * Use `create(SignerTestSchema)` to create a new message.
  */
 export const SignerTestSchema: GenMessage<SignerTest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_signer_service, 30);
+  messageDesc(file_relayer_v1_signer_service, 32);
 
 /**
  * How the service signs in to Azure.

@@ -76,6 +76,12 @@ interface AzureKeyVaultKey {
   readonly secrets: { readonly client_secret?: string; readonly federated_token_file?: string };
 }
 
+/** An account of the Coinbase Developer Platform, and the secrets that may sign with it. */
+interface CdpKey {
+  readonly at: { readonly api_key_id: string; readonly account_address: string; readonly api_base_url?: string };
+  readonly secrets: { readonly api_key_secret: string; readonly wallet_secret: string };
+}
+
 /**
  * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
  */
@@ -87,6 +93,7 @@ interface HostedKeys {
   readonly google_cloud_kms: GoogleCloudKmsKey;
   readonly azure_key_vault: AzureKeyVaultKey;
   readonly turnkey: TurnkeyKey;
+  readonly cdp: CdpKey;
 }
 
 /** The kinds of keys outside of the service. */
@@ -200,12 +207,23 @@ function urlsOf({ at }: HostedKey): readonly (readonly [string, string])[] {
 const unserved: Readonly<Partial<Record<HostedType, Readonly<Partial<Record<NetworkType, string>>>>>> = {
   vault_transit: { evm: 'Vault Transit has no secp256k1 keys' },
   azure_key_vault: { stellar: 'Azure Key Vault has no ed25519 keys', solana: 'Azure Key Vault has no ed25519 keys' },
+  cdp: { stellar: 'CDP has no Stellar accounts' },
 };
 
-/** Returns why a kind of key cannot sign for networks of this type; undefined: it can, if its key is on the right curve. */
-export function unservedReason({ type }: HostedKeyPlace, network: NetworkType): string | undefined {
-  const why = unserved[type]?.[network];
-  return why && `a key of type ${type} cannot sign for ${network} networks, because ${why}; use another type of signer`;
+/** Returns why a key cannot sign for networks of this type; undefined: it can, if it is on the right curve, which may show only when it is opened. */
+export function unservedReason(place: HostedKeyPlace, network: NetworkType): string | undefined {
+  const why =
+    unserved[place.type]?.[network] ??
+    (place.type === 'cdp' ? otherAccountReason((place.at as CdpKey['at']).account_address, network) : undefined);
+  return why && `a key of type ${place.type} cannot sign for ${network} networks, because ${why}; use another type of signer`;
+}
+
+/** Whether an account of CDP is for EVM networks or for Solana follows from its address. */
+function otherAccountReason(address: string, network: NetworkType): string | undefined {
+  const accountOf = address.startsWith('0x') ? 'evm' : 'solana';
+  return network === accountOf
+    ? undefined
+    : `account_address ${address} is an account of ${accountOf === 'evm' ? 'EVM networks' : 'Solana'}`;
 }
 
 /** The public key that a signer had when it was first opened. */
@@ -241,6 +259,7 @@ const routeFields: ReadonlySet<string> = new Set([
   'tenant_id',
   'client_id',
   'api_public_key',
+  'api_key_id',
   'api_base_url',
   'endpoint',
   'service_account.token_uri',

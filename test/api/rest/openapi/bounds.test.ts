@@ -108,6 +108,15 @@ function azure(): Trial {
   }));
 }
 
+/** Nothing listens at this address, and the secrets are no keys. */
+function cdp(): Trial {
+  const others = { api_key_id: 'k', api_key_secret: 's', wallet_secret: 'w', account_address: evmAddress };
+  return trial('CreateSignerRequest', 'config.api_base_url', (size) => ({
+    type: 'cdp',
+    config: { api_base_url: 'http://127.0.0.1:9/'.padEnd(size, 'x'), ...others },
+  }));
+}
+
 /** Nothing listens at the address of this Vault. */
 function vault(type: string): Trial {
   const others = {
@@ -231,6 +240,7 @@ const trials: Readonly<Record<string, Trial>> = {
     relayer_ids: listOf('r1')(size),
   })),
   'AzureKeyVaultSignerConfig.vault_url maxLength': azure(),
+  'CdpSignerConfig.api_base_url maxLength': cdp(),
   'VaultSignerConfig.address maxLength': vault('vault'),
   'GoogleCloudKmsSignerConfig.endpoint maxLength': google('endpoint'),
   'GoogleServiceAccountKey.token_uri maxLength': google('token_uri'),
