@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
  * The shapes of the configurations that OpenZeppelin Relayer publishes as its examples, by the names of the examples: each loads, at most with
- * notices, except for plugins and fees that users pay. Those are reported with a way forward. `test/e2e/cloud-keys.test.ts` signs with each hosted signer.
+ * notices, except for plugins and fees that users pay. Those are reported with a way forward. `test/e2e/cloud-sends.test.ts` sends with each hosted signer.
  */
 
 interface Shape {
