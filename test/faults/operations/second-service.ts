@@ -28,7 +28,7 @@ export const secondService: FaultSuite = async (run) => {
 async function tryOn(run: FaultRun, rig: FaultRig, traffic: Traffic, way: (typeof ways)[number]): Promise<number> {
   const file = join(rig.home.dir, 'relayer.db');
   const link = join(rig.home.dir, 'other.db');
-  const { service: first, client } = await rig.start();
+  const { service: first, client, exited } = await rig.start();
   const stopFirst = traffic.start(client);
   await traffic.untilAccepted(3);
   if (way === 'symbolic link') symlinkSync(file, link);
@@ -43,6 +43,8 @@ async function tryOn(run: FaultRun, rig: FaultRig, traffic: Traffic, way: (typeo
     // Both get payments now; only one of them may accept any.
     const stopSecond = traffic.start(createRelayerClient(listening.baseUrl));
     await traffic.untilAccepted(3);
+    const code = await Promise.race([exited, after(longMs)]);
+    if (code !== 1) run.violation('a service whose database another one took over did not end with exit code 1', { code });
     await second.kill();
     await stopSecond();
   } else await traffic.aWhile();
