@@ -13,7 +13,7 @@ const openOnes = 100;
 const perCommit = 500;
 
 /**
- * Measures the built service with a number of stored transactions of one relayer, a hundred of them open and too expensive for its account: the time from
+ * Measures the built service with this number of stored transactions of one relayer, a hundred of them open and too expensive for its account: the time from
  * start to ready, reads by id, list pages, and the memory after them. One caller sends one read after the other. A transaction is two rows.
  */
 export async function benchMillion(main: string, stored: number): Promise<readonly Figure[]> {
