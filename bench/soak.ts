@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,11 +12,14 @@ import { readMetrics, sumOf } from '../test/support/metrics-text.js';
 import { createServiceHome, type ServiceHome } from '../test/support/service.js';
 import { waitFor } from '../test/support/wait-for.js';
 import { authorization, type MeasuredServer, startServiceIn } from './servers.js';
+import { trendOf } from './trend.js';
 
 /*
  * Runs the service under a constant load for a long time, prints its resources each minute, and ends with exit code 1 if one of them grows:
  *
  *     npm run soak -- --minutes 60 --rate 50
+ *
+ * Ctrl-C ends it earlier, with the result so far and exit code 130.
  */
 
 /** The resources of the service at one moment. */
@@ -29,9 +32,11 @@ interface Reading {
   readonly lagMs: number;
   readonly open: number;
   readonly backlog: number;
+  /** The part of the time since the last reading in which the service could run but others had the processors. */
+  readonly starvedPercent: number;
 }
 
-/** How much a resource may grow from the first third to the last third of the readings after the warm-up: a factor, and a number on top. */
+/** How much a resource may grow over the readings after the warm-up, by their trend: a factor, and a number on top. */
 const allowed: { readonly [name in keyof Reading]: readonly [factor: number, more: number] } = {
   heapMb: [1.1, 5],
   rssMb: [1.1, 0],
@@ -40,6 +45,7 @@ const allowed: { readonly [name in keyof Reading]: readonly [factor: number, mor
   lagMs: [2, 50],
   open: [1.5, 500],
   backlog: [1.5, 500],
+  starvedPercent: [1, 100],
 };
 const names = Object.keys(allowed) as (keyof Reading)[];
 
@@ -47,7 +53,12 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const minutes = Number(values.minutes);
 const rate = Number(values.rate);
 if (!Number.isInteger(minutes) || minutes < 3 || !(rate > 0)) throw new Error('--minutes must be an integer from 3 on, and --rate above 0');
-const warmUpMinutes = Math.min(10, Math.floor(minutes / 6));
+/** Compiled code and caches grow until then. */
+const warmUpMinutes = 10;
+/** Fewer readings show no trend. */
+const minReadings = 10;
+/** Above this, the figures say little about the service. */
+const busyPercent = 20;
 const minuteMs = 60_000;
 const tickMs = 100;
 /** An account has at most 16 transactions in flight, so that this allows 80 a second. */
@@ -72,16 +83,22 @@ const base = `http://127.0.0.1:${service.ports[0]}`;
 const failures = new Map<string, number>();
 let sent = 0;
 const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+for (const [signal, exitCode] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.once(signal, () => {
+    process.exitCode = exitCode;
+    interrupted.abort();
+  });
+let waitedMs = waitedForProcessorMs();
+let waitedSinceMs = performance.now();
 const mining = mine();
 
 try {
   const readings = await soak();
-  const growing = readings.length === 0 ? [] : names.filter((name) => grows(name, readings));
-  for (const [what, count] of failures) print(`failed: ${what}, ${count} times`);
-  for (const name of growing) print(`grows: ${name}`);
-  print(`${sent} sends in ${minutes} minutes; the trend is over the minutes after ${warmUpMinutes}`);
-  if (growing.length > 0 || failures.size > 0) process.exitCode = 1;
+  const isOk = report(readings);
+  if (!isOk) process.exitCode ??= 1;
 } finally {
   interrupted.abort();
   await mining;
@@ -92,21 +109,43 @@ try {
   await home.remove();
 }
 
-/** Loads the service, and returns the readings after the warm-up. */
+/** Loads the service, and returns the readings, also if it is interrupted. */
 async function soak(): Promise<readonly Reading[]> {
   const readings: Reading[] = [];
   const stopping = new AbortController();
   const loading = load(AbortSignal.any([stopping.signal, interrupted.signal]));
-  print(['minute', ...names].map((name) => name.padStart(12)).join(''));
-  for (let minute = 1; minute <= minutes; minute += 1) {
-    await elapsed(minuteMs, undefined, { signal: interrupted.signal });
-    const reading = await read(home, service);
-    if (minute > warmUpMinutes) readings.push(reading);
-    print([minute, ...names.map((name) => reading[name].toFixed(1))].map((text) => String(text).padStart(12)).join(''));
+  print(['minute', ...names].map((name) => name.padStart(15)).join(''));
+  while (readings.length < minutes) {
+    await elapsed(minuteMs, undefined, { signal: interrupted.signal }).catch(() => undefined);
+    if (interrupted.signal.aborted) break;
+    const reading = await read(home, service).catch((error: unknown) => {
+      if (!interrupted.signal.aborted) throw error;
+      return null;
+    });
+    if (reading === null || interrupted.signal.aborted) break;
+    readings.push(reading);
+    print([readings.length, ...names.map((name) => reading[name].toFixed(1))].map((text) => String(text).padStart(15)).join(''));
   }
   stopping.abort();
   await loading;
   return readings;
+}
+
+/** Prints the result. False if a resource grows or a call failed. */
+function report(readings: readonly Reading[]): boolean {
+  print(`${sent} sends in ${readings.length} ${interrupted.signal.aborted ? 'minutes, then interrupted' : 'minutes'}`);
+  for (const [what, count] of failures) print(`failed: ${what}, ${count} times`);
+  const starved = readings.reduce((sum, { starvedPercent }) => sum + starvedPercent, 0) / readings.length;
+  if (starved > busyPercent)
+    print(`the machine was busy: the service waited for a processor for ${starved.toFixed(0)} % of the time, so its figures say little`);
+  const judged = readings.slice(warmUpMinutes);
+  if (judged.length < minReadings) {
+    print(`no trend: that needs ${warmUpMinutes + minReadings} minutes, of which the first ${warmUpMinutes} are the warm-up`);
+    return failures.size === 0;
+  }
+  const growing = names.filter((name) => grows(name, judged));
+  print(growing.length === 0 ? 'nothing grows' : `grows: ${growing.join(', ')}`);
+  return growing.length === 0 && failures.size === 0;
 }
 
 async function mine(): Promise<void> {
@@ -158,16 +197,18 @@ async function ask(method: 'GET' | 'POST', path: string, headers: Record<string,
 }
 
 function fail(what: string): void {
+  // Ctrl-C in a terminal stops the service too.
+  if (interrupted.signal.aborted) return;
   failures.set(what, (failures.get(what) ?? 0) + 1);
 }
 
 /** Collects the service's garbage, and reads its resources after that. */
 async function read({ dir }: ServiceHome, { pid }: MeasuredServer): Promise<Reading> {
   const log = join(dir, 'service.log');
-  const collections = () => readFileSync(log, 'utf8').split('"msg":"collected"').length;
-  const before = collections();
+  const { size } = statSync(log);
   process.kill(pid, 'SIGUSR2');
-  await waitFor('the garbage collection', () => (collections() > before ? true : undefined));
+  const isCollected = () => interrupted.signal.aborted || textFrom(log, size).includes('"msg":"collected"');
+  await waitFor('the garbage collection', () => (isCollected() ? true : undefined));
   const metrics = readMetrics((await ask('GET', '/metrics')) ?? '');
   const of = (name: string) => sumOf(metrics, name);
   return {
@@ -178,14 +219,41 @@ async function read({ dir }: ServiceHome, { pid }: MeasuredServer): Promise<Read
     lagMs: of('nodejs_eventloop_lag_p99_seconds') * 1000,
     open: of('relayer_open_transactions'),
     backlog: of('relayer_webhook_backlog'),
+    starvedPercent: takeStarvedPercent(),
   };
 }
 
+/** Reads the end of a file: the log of an hour is larger than any text may be. */
+function textFrom(file: string, position: number): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(Math.max(0, statSync(file).size - position));
+    const count = readSync(descriptor, bytes, 0, bytes.length, position);
+    return bytes.toString('utf8', 0, count);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The time that the service's main thread has waited for a processor. */
+function waitedForProcessorMs(): number {
+  return Number(readFileSync(`/proc/${service.pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6;
+}
+
+function takeStarvedPercent(): number {
+  const [waitedNowMs, nowMs] = [waitedForProcessorMs(), performance.now()];
+  const percent = (100 * (waitedNowMs - waitedMs)) / (nowMs - waitedSinceMs);
+  waitedMs = waitedNowMs;
+  waitedSinceMs = nowMs;
+  return percent;
+}
+
 function grows(name: keyof Reading, readings: readonly Reading[]): boolean {
-  const part = Math.max(1, Math.floor(readings.length / 3));
-  const mean = (some: readonly Reading[]) => some.reduce((sum, reading) => sum + reading[name], 0) / some.length;
+  const { first, last, isRising } = trendOf(readings.map((reading) => reading[name]));
   const [factor, more] = allowed[name];
-  return mean(readings.slice(-part)) > mean(readings.slice(0, part)) * factor + more;
+  const isGrowing = isRising && last > first * factor + more;
+  print(`trend of ${name}: ${first.toFixed(1)} to ${last.toFixed(1)}${isRising ? '' : ', within the noise'}`);
+  return isGrowing;
 }
 
 function print(line: string): void {
