@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { StoreAwayError } from '../../src/core/ports/store.js';
 import { postgres } from '../../src/storage/dialect.js';
@@ -11,6 +13,7 @@ import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
 import { watchContract } from '../contracts/watch.contract.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { programFile } from '../support/program-file.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -51,6 +54,15 @@ async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Recor
 }
 
 describe('postgres only', () => {
+  test('a command prints no warning of the driver', async () => {
+    const databaseUrl = await server.newDatabase();
+    await (await openStore(databaseUrl, { log: silentLog })).store.close();
+    const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [programFile, 'restore', '--yes'], { env });
+    assert.equal(stderr, '');
+    assert.match(stdout, /^waiting transactions, now failed: 0;/);
+  });
+
   test('a failed commit rejects every list of its batch, and the next batch is written', async () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });

@@ -98,20 +98,17 @@ export function openReaders(connectionString: string, log: Log): Readers {
 }
 
 function openPool(connectionString: string, log: Log): pg.Pool {
-  const pool = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
+  const pool = new pg.Pool({
+    ...connectionOptions(connectionString),
+    max: maxReaders,
+    // The first read of a connection waits for this.
+    onConnect: (reader) => prepareSession(reader, 'reader'),
+  });
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', (error: Error & { client?: unknown }) => {
     // It holds the secret with which the server accepts a cancel request.
     delete error.client;
     log.warn({ err: error }, 'an idle database connection broke; the pool replaces it');
   });
-  // The first query of the connection waits for this one.
-  pool.on(
-    'connect',
-    (reader) =>
-      void prepareSession(reader, 'reader').catch((error: unknown) =>
-        log.warn({ err: error }, 'a database connection could not be prepared'),
-      ),
-  );
   return pool;
 }

@@ -25,7 +25,7 @@ const sessionSettings = {
 const statementTimeout = { reader: '8s', writer: '0' } as const;
 
 /** Sets those settings that the server's version has. */
-export async function prepareSession(client: pg.Client | pg.PoolClient, role: keyof typeof statementTimeout): Promise<void> {
+export async function prepareSession(client: pg.ClientBase, role: keyof typeof statementTimeout): Promise<void> {
   const settings = { ...sessionSettings, statement_timeout: statementTimeout[role] };
   const names = Object.keys(settings);
   const values = Object.values(settings);
