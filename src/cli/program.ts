@@ -77,10 +77,11 @@ function reportError(error: unknown): 0 | 1 | 2 {
   return error instanceof CliError ? error.exitCode : 1;
 }
 
-/** Joins the messages of an error and its causes into one line. */
+/** Joins the messages of an error and its causes into one line. A message that ends with its cause already is not repeated. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unexpected failure';
   const own = error.message === '' && 'code' in error ? String(error.code) : error.message;
-  const cause = error.cause instanceof Error ? `: ${messageOf(error.cause)}` : '';
-  return `${own}${cause}`.replace(/\s*\n\s*/g, ' ');
+  const cause = error.cause instanceof Error ? messageOf(error.cause) : '';
+  const text = own.endsWith(cause) ? own : `${own}: ${cause}`;
+  return text.replace(/\s*\n\s*/g, ' ');
 }

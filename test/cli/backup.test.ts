@@ -165,7 +165,7 @@ describe('backup and restore of a database in use', () => {
     assert.match(nowhere.stderr, /^error: .*ENOENT/);
     const missing = await runCli(['backup', join(home.dir, 'new.db')], { DATABASE_URL: `sqlite:${join(home.dir, 'missing.db')}` });
     assert.equal(missing.exitCode, 1);
-    assert.match(missing.stderr, /^error: cannot open the database file .*missing\.db/);
+    assert.match(missing.stderr, /^error: cannot open the database file .*missing\.db: unable to open database file\n$/);
     const postgres = await runCli(['backup', join(home.dir, 'new.db')], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/relayer' });
     assert.equal(postgres.exitCode, 1);
     assert.match(postgres.stderr, /pg_dump/);
