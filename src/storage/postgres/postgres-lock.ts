@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
@@ -10,14 +10,18 @@ const lockNumber = 1_919_249_012;
 /** How often the holder sends something, so that a standby sees that it works. */
 const beatEveryMs = 1_000;
 
-/** Returns the process that owned the database last. Undefined if the row cannot be read, for example while the holder runs its first migration. */
-export async function recordedInstance(client: pg.Client): Promise<Instance | undefined> {
+/** The table does not exist. */
+const undefinedTable = '42P01';
+
+/** Returns the process that owned the database last; undefined: the database is new. */
+export async function readInstance(client: pg.Client): Promise<Instance | undefined> {
   const { sql, bind } = instanceStatements(postgres.builder).holder;
   try {
     const { rows } = await client.query<Instance>(sql, bind({ number: 1 }));
     return rows[0];
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === undefinedTable) return undefined;
+    throw error;
   }
 }
 
@@ -119,7 +123,7 @@ export async function takePostgresLock(connectionString: string, options: LockOp
     if (options.replaces !== undefined) await endHolder(writer, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
-    if (rows[0]?.taken !== true) throw new DatabaseLockedError(await recordedInstance(writer));
+    if (rows[0]?.taken !== true) throw new DatabaseLockedError(await readInstance(writer).catch(() => undefined));
     const backend = await backendOf(writer);
     beat(writer);
     return { writer, lost, schema, backend };

@@ -5,7 +5,7 @@ import { DatabaseLockedError } from '../database-locked-error.js';
 import { StandbyEndedError } from '../standby-ended-error.js';
 import type { Instance } from '../statements/instances.js';
 import { createHolderWatch } from './holder-watch.js';
-import { type Backend, endBackend, findHolder, type LockedWriter, recordedInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
+import { type Backend, endBackend, findHolder, type LockedWriter, readInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 const lookEveryMs = 100;
@@ -28,14 +28,14 @@ export async function waitForPostgresLock(
   { signal, onWait, log }: StandbyOptions & { readonly log: Log },
 ): Promise<LockedWriter> {
   const watch = createHolderWatch();
-  let observer: pg.Client | null = null;
+  let observer: Observer | null = null;
   let hasWaited = false;
   let logged = '';
 
   /** Returns the lock if it is ours now. */
-  async function look(client: pg.Client): Promise<LockedWriter | null> {
-    const holder = await findHolder(client, await schemaOf(client));
-    const instance = await recordedInstance(client);
+  async function look({ client, schema }: Observer): Promise<LockedWriter | null> {
+    const holder = await findHolder(client, schema);
+    const instance = await readInstance(client);
     const verdict = watch.look({ holder, isReleased: instance === undefined || instance.token === '' });
     if (verdict === 'take') return takePostgresLock(connectionString, { connectTimeoutMs });
     if (!hasWaited) onWait(instance);
@@ -62,7 +62,7 @@ export async function waitForPostgresLock(
           const message = error instanceof Error ? error.message : String(error);
           if (message !== logged) log.warn({ err: error }, 'the standby cannot look at the database; trying again');
           logged = message;
-          await endObserver(observer);
+          if (observer !== null) await endQuietly(observer.client);
           observer = null;
         }
         watch.forget();
@@ -70,24 +70,30 @@ export async function waitForPostgresLock(
       await pause(lookEveryMs, signal);
     }
   } finally {
-    await endObserver(observer);
+    if (observer !== null) await endQuietly(observer.client);
   }
   throw new StandbyEndedError();
 }
 
-async function connectObserver(connectionString: string): Promise<pg.Client> {
+/** A connection that looks at the holder of the lock of a schema. */
+interface Observer {
+  readonly client: pg.Client;
+  readonly schema: string;
+}
+
+async function connectObserver(connectionString: string): Promise<Observer> {
   const client = new pg.Client({ ...connectionOptions(connectionString), connectionTimeoutMillis: connectTimeoutMs });
   // The next look reports a broken connection. Without a listener, its error would end the process.
   client.on('error', () => undefined);
   try {
     await connect(client);
+    return { client, schema: await schemaOf(client) };
   } catch (error) {
-    await endObserver(client);
+    await endQuietly(client);
     throw error;
   }
-  return client;
 }
 
-async function endObserver(client: pg.Client | null): Promise<void> {
-  if (client !== null) await endConnection(client).catch(() => undefined);
+async function endQuietly(client: pg.Client): Promise<void> {
+  await endConnection(client).catch(() => undefined);
 }
