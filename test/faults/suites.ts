@@ -6,6 +6,7 @@ import { funds } from './healing/funds.js';
 import { nonceTooHigh } from './healing/nonce-too-high.js';
 import { otherGenesis } from './healing/other-genesis.js';
 import { rewound } from './healing/rewound.js';
+import { instances } from './instances.js';
 import { kill } from './kill.js';
 import { lostFile } from './operations/lost-file.js';
 import { restore } from './operations/restore.js';
@@ -23,6 +24,7 @@ import type { FaultSuite } from './suite.js';
 /** Every suite by the name it is run by; a part of a name, up to a slash, runs all that begin so. */
 export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['kill', kill],
+  ['instances', instances],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

@@ -13,17 +13,26 @@ export interface StatusReceiver {
   readonly url: string;
   /** By the transaction's id. */
   readonly told: ReadonlyMap<string, readonly ToldStatus[]>;
+  /** The revisions of the records that it got, in order and once each, by the transaction's id. */
+  readonly revisions: ReadonlyMap<string, readonly number[]>;
   stop(): Promise<void>;
 }
 
 interface Delivery {
   readonly id: string;
-  readonly payload: { readonly payload_type: string; readonly id: string; readonly status: string; readonly hash: string | null };
+  readonly payload: {
+    readonly payload_type: string;
+    readonly id: string;
+    readonly status: string;
+    readonly hash: string | null;
+    readonly revision: number;
+  };
 }
 
 /** Starts the receiver on a free loopback port. */
 export async function startStatusReceiver(): Promise<StatusReceiver> {
   const told = new Map<string, ToldStatus[]>();
+  const revisions = new Map<string, number[]>();
   const seen = new Set<string>();
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
@@ -33,6 +42,7 @@ export async function startStatusReceiver(): Promise<StatusReceiver> {
     if (!seen.has(id) && payload.payload_type === 'transaction') {
       const earlier = told.get(payload.id) ?? [];
       told.set(payload.id, [...earlier, { status: payload.status, hash: payload.hash }]);
+      revisions.set(payload.id, [...(revisions.get(payload.id) ?? []), payload.revision]);
     }
     seen.add(id);
     response.writeHead(204).end();
@@ -42,6 +52,7 @@ export async function startStatusReceiver(): Promise<StatusReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     told,
+    revisions,
     async stop() {
       server.closeAllConnections();
       server.close();
