@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Transaction } from 'ethers';
 import { startAnvil } from '../support/anvil.js';
 import { setBalance, startEvmRig } from '../support/engine-rig.js';
+import { evmFieldsOf } from '../support/evm.js';
+import { startRpcProxy } from '../support/rpc-proxy.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -35,5 +38,38 @@ describe('L1 fee of an OP stack network', () => {
         : undefined,
     );
     assert.equal((await views()).filter(({ transaction }) => transaction.liveVersion !== null).length, 4);
+  });
+});
+
+describe('a network that charges for publishing as gas', () => {
+  it('fee bump: raises a gas limit that the price for publishing has outgrown, and the transaction is confirmed', async (test) => {
+    // Gas that the node demands more than anvil. It rises when the transaction arrives, after its estimate.
+    let publishingGas = 5_000n;
+    const anvil = await startAnvil({ noMining: true });
+    const proxy = await startRpcProxy({
+      target: anvil.url,
+      async answer(call, ask) {
+        if (call.method === 'eth_sendRawTransaction') {
+          publishingGas = 50_000n;
+          const { gasLimit } = Transaction.from(String(call.params[0]));
+          const message = `intrinsic gas too low: have ${gasLimit}, want ${21_000n + publishingGas}`;
+          return gasLimit < 21_000n + publishingGas ? { error: { code: -32000, message } } : ask(call);
+        }
+        const answered = await ask(call);
+        if (call.method !== 'eth_estimateGas' || !('result' in answered) || answered.result !== '0x5208') return answered;
+        return { result: `0x${(21_000n + publishingGas).toString(16)}` };
+      },
+    });
+    const network = { averageBlockTimeMs: 100, tags: ['arbitrum-based'] };
+    const rig = await startEvmRig({ url: proxy.url, rpc: anvil.rpc }, { folder: await temporaryFolder(), network });
+    test.after(async () => {
+      await rig.stop();
+      await proxy.stop();
+      await anvil.stop();
+    });
+    const { transaction } = await rig.send({ to: receiver, valueWei: 1n });
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    const limits = (await rig.attempts(transaction.id)).map((attempt) => evmFieldsOf(attempt).gasLimit);
+    assert.deepEqual(limits, [28_600n, 78_100n]);
   });
 });

@@ -1,9 +1,11 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom } from './answer.js';
 import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
+import { paysPublishingByGas } from './publishing-fee.js';
 
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {
@@ -18,7 +20,7 @@ export interface Broadcaster {
 const maxRemembered = 500;
 
 /** Creates a broadcaster. Logs an error that no rule matches once per text. */
-export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
+export function createBroadcaster(rpc: Rpc, log: Log, network: EvmNetwork): Broadcaster {
   const logged = new Set<string>();
 
   function logUnknown(error: NodeError): void {
@@ -27,7 +29,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
     if (logged.has(words)) return;
     if (logged.size >= maxRemembered) logged.clear();
     logged.add(words);
-    log.warn({ network: networkName, code: error.code, answer: error.message }, 'RPC node rejected a transaction with an unknown error');
+    log.warn({ network: network.name, code: error.code, answer: error.message }, 'RPC node rejected a transaction with an unknown error');
   }
 
   return {
@@ -43,7 +45,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
         const outcome = outcomeFromNodeText(answer.error.message);
         if (outcome.kind === 'unknown') logUnknown(answer.error);
-        return outcome;
+        return paysPublishingByGas(network) && isGasShort(outcome) ? { kind: 'underpriced', sentence: outcome.sentence } : outcome;
       });
     },
   };
@@ -58,6 +60,11 @@ export function outcomeFromNodeText(text: string): BroadcastOutcome {
   if (kind === 'known' || kind === 'nonce_used') return { kind };
   if (kind === 'underpriced') return { kind, sentence };
   return { kind, sentence, ...(because === undefined ? {} : { because }), ...(lacks === undefined ? {} : { lacks }) };
+}
+
+/** True if the gas limit does not cover what is charged before execution, which a fee bump can mend if the network charges for publishing as gas. */
+function isGasShort(outcome: BroadcastOutcome): outcome is BroadcastOutcome & { readonly kind: 'wait' } {
+  return outcome.kind === 'wait' && outcome.because === 'content' && /intrinsic ?gas/i.test(outcome.sentence);
 }
 
 /** True if a node requires a higher bid of every transaction, not only to replace another one. */

@@ -8,22 +8,23 @@ import type { PublishingFee } from './publishing-fee.js';
 /**
  * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
  * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that may cost so much, the price goes
- * down instead. Estimates nothing. Throws `NODE_UNAVAILABLE`.
+ * down instead. Estimates nothing, unless the network charges for publishing as gas. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
-  deps: PricingDeps & { readonly publishingFee: PublishingFee },
-  { relayer, content, live, outbids, reason }: FeeBumpRequest,
+  deps: PricingDeps & { readonly publishingFee: PublishingFee; readonly gasLimitNow: (request: FeeBumpRequest) => Promise<bigint> },
+  request: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
+  const { relayer, content, live, outbids, reason } = request;
   const policies = onNetwork('evm', relayer.policies);
   const bid =
     live.purpose === 'content'
       ? ({ pricing: onNetwork('evm', content).pricing, bidder: 'service' } as const)
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
-  const { to, valueWei, data, gasLimit, price: livePrice, publishingFeeWei } = onNetwork('evm', live.fields);
+  const { to, valueWei, data, price: livePrice, publishingFeeWei } = onNetwork('evm', live.fields);
   const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
   const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, reason } });
   if ('refused' in price) return price;
-  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price } as const;
+  const unpublished = { network: 'evm', to, valueWei, data, gasLimit: await deps.gasLimitNow(request), price } as const;
   // An L1 fee that no node reports now is not 0.
   return { ...unpublished, publishingFeeWei: max(publishingFeeWei, await deps.publishingFee.of(unpublished)) };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
-import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
+import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
@@ -13,7 +13,7 @@ import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, ma
 import type { Market } from './market.js';
 import type { OwnBids } from './own-bids.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
-import type { PublishingFee } from './publishing-fee.js';
+import { type PublishingFee, paysPublishingByGas } from './publishing-fee.js';
 
 /** The dependencies of `draftAttempt`. */
 export interface DraftDeps {
@@ -114,6 +114,26 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
       limits(estimate, blockGasLimit),
     );
   return withMargin(deps, account, estimate, blockGasLimit);
+}
+
+/**
+ * Returns the gas limit of a fee bump: that of the live attempt, or a new estimate if that is higher and the network charges for publishing as gas. A limit that the
+ * caller gave stays.
+ */
+export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, outbids }: FeeBumpRequest): Promise<bigint> {
+  const { gasLimit } = onNetwork('evm', live.fields);
+  const isContent = live.purpose === 'content';
+  const wanted = isContent ? onNetwork('evm', content) : fillerOf(relayer.address);
+  if (!paysPublishingByGas(deps.network) || wanted.gasLimit !== null) return gasLimit;
+  const request = { relayer, content: isContent ? content : ('filler' as const), outbids, validUntilMs: null };
+  const estimated = await gasLimitFor(deps, request, wanted).catch(refusedIfUnavailable);
+  return typeof estimated === 'bigint' && estimated > gasLimit ? estimated : gasLimit;
+}
+
+/** A missing estimate keeps no fee bump waiting. */
+function refusedIfUnavailable(error: unknown): null {
+  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
+  throw error;
 }
 
 /** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */

@@ -13,7 +13,7 @@ import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
-import { draftAttempt, fillerOf } from './draft.js';
+import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
@@ -36,19 +36,21 @@ export interface EvmChain extends Chain {
 /** Opens an EVM network; sends nothing yet. `initKeccak` must have resolved. */
 export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { network, log, clock = systemClock } = options;
-  const { chainId, name: networkName } = network;
+  const { chainId } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();
   const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids });
   const publishingFee = createPublishingFee(network, rpc, memory, log);
   const receipts = createReceipts(rpc, clock.elapsedMs);
-  const broadcaster = createBroadcaster(rpc, log, networkName);
+  const broadcaster = createBroadcaster(rpc, log, network);
   const branch = createBranch(rpc);
   const hasOthers = options.rpcUrls.filter(({ weight }) => weight > 0).length > 1;
   const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
   const atHead = { first: 'head' } as const;
   let newest: Head | null = null;
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
+
+  const drafting: DraftDeps = { network, rpc, market, ownBids, publishingFee, memory, headBlock };
 
   /** Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time. */
   async function hasDelegatedCode(account: string): Promise<boolean> {
@@ -79,7 +81,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
     lockedOf: async () => 0n,
-    draft: (request) => draftAttempt({ network, rpc, market, ownBids, publishingFee, memory, headBlock }, request),
+    draft: (request) => draftAttempt(drafting, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
       if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction needs a secp256k1 signer');
@@ -115,7 +117,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
       bumpFee(request) {
         if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);
-        return bumpFee({ network, market, ownBids, publishingFee }, request);
+        return bumpFee({ network, market, ownBids, publishingFee, gasLimitNow: (bump) => gasLimitNow(drafting, bump) }, request);
       },
       fillerOf,
     },

@@ -16,6 +16,13 @@ export interface PublishingFee {
 }
 
 const taggedNetworks: readonly string[] = ['optimism', 'optimism-based', 'optimism_based'];
+const taggedByGas: readonly string[] = ['arbitrum', 'arbitrum-based', 'arbitrum_based'];
+
+/** True if the network charges for publishing as gas: a gas limit that was enough may no longer be when the parent chain's fee rises. */
+export function paysPublishingByGas({ tags }: EvmNetwork): boolean {
+  return tags.some((tag) => taggedByGas.includes(tag));
+}
+
 /** The GasPriceOracle contract, at the same address on all OP stack networks. */
 const oracle = '0x420000000000000000000000000000000000000F';
 const getL1Fee = '49948e0e';
