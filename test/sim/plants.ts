@@ -43,7 +43,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'a reorg of a mined transaction is not noticed',
     module: 'engine/lane/settle-slots',
-    changes: [["...inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),", '']],
+    changes: [
+      ["certain: inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),", 'certain: [],'],
+    ],
   },
   {
     name: 'a block that no node shows counts as another block',
@@ -132,11 +134,13 @@ export const plants: readonly Plant[] = [
     name: 'gaps are not filled',
     module: 'engine/lane/fill-gaps',
     changes: [['await fill(gaps);', '']],
+    faults: ['reorg', 'foreign use'],
   },
   {
     name: 'a gap is filled at the first look',
     module: 'engine/lane/fill-gaps',
     changes: [['if (firstSeenAt === undefined || firstSeenAt === head.hash)\n            return false;', '']],
+    faults: ['reorg', 'foreign use'],
   },
   {
     name: 'a bid is raised at every block',
