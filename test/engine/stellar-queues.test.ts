@@ -92,6 +92,22 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
     await rig.untilWithBlocks(transaction.id, 'canceled');
   });
 
+  it('cancel: of a contract call that waits in a queue ends without another bid, when the call has left it', async (test) => {
+    const rig = await start(test);
+    rig.node.ledger.setSurge(10_000_000n);
+    const args = [{ kind: 'u32', value: 1 } as const];
+    const contractAddress = rig.node.ledger.testContract;
+    const call = { kind: 'invoke_contract', contractAddress, functionName: 'increment', args, auth: undefined } as const;
+    const { transaction } = await rig.send({ operations: [call], validUntilMs: laterMs() });
+    await rig.untilWaiting(transaction.id);
+    await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+    await untilReason(rig, transaction.id, isBusy);
+    await closeLedgers(rig, 5);
+    rig.node.ledger.setSurge(100n);
+    await rig.untilWithBlocks(transaction.id, 'canceled');
+    assert.equal((await rig.attempts(transaction.id)).length, 2);
+  });
+
   it('release slot: attempts that every node refuses as invalid delay the next one by seconds', async (test) => {
     const rig = await start(test);
     // The local ledger does not know this operation, and the service finds nothing wrong with it.
