@@ -1,35 +1,25 @@
-import type { ConnectRouter } from '@connectrpc/connect';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
-import { createAudit, createRefusalAudit } from './api/contract/audit.js';
-import { createErrorInterceptor } from './api/contract/errors.js';
-import { createGate } from './api/contract/gate.js';
 import { compileMethodPlans } from './api/contract/method-plan.js';
-import { createReadiness, type Readiness } from './api/contract/readiness.js';
-import { createServeOnce } from './api/contract/stored-response.js';
-import { createWarnings } from './api/contract/warnings.js';
+import { createReadiness } from './api/contract/readiness.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
-import { createHandler } from './api/handler.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from './api/http/certificate-files.js';
 import { createCors } from './api/http/cors.js';
 import { createMetricsPage, createReadyPage, healthPage } from './api/http/operator-pages.js';
 import { createServer } from './api/http/server.js';
-import { createRestGateway } from './api/rest/gateway.js';
-import { createContractPages, createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
 import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
-import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
-import { contractServices, createServices, isBuilt, requestCheckOf } from './api/services/services.js';
+import { contractServices } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import { createStandbyHandler, standbyReadiness } from './api/standby-handler.js';
 import type { LoadedConfig } from './config/config-file.js';
-import { packageFile, packageVersion } from './config/package-version.js';
-import { ConfigError, type Problem } from './config/problem.js';
+import { packageVersion } from './config/package-version.js';
+import { ConfigError } from './config/problem.js';
 import type { Settings } from './config/settings.js';
 import { configInForce, nodeUrlPolicyOf } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
-import { createFingerprint, openDatabaseSecret, storedResponseSealKey } from './core/access/database-secret.js';
-import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
+import { openDatabaseSecret } from './core/access/database-secret.js';
+import { startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { openAgeClock } from './core/age-clock.js';
 import { createDefinitionWriter } from './core/definition-writer.js';
@@ -43,8 +33,7 @@ import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Telemetry } from './core/ports/telemetry.js';
 import { systemTimers } from './core/ports/timers.js';
-import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
-import { isActive, type Relayer } from './core/relayer/relayer.js';
+import type { Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { repeat } from './core/repeat.js';
 import { createShutdown } from './core/shutdown.js';
@@ -57,9 +46,11 @@ import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
+import { openApi, publishedServices } from './open-api.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
-import { accountOf, closeSigners, openKeystores, openRelayers } from './open-relayers.js';
+import { accountOf, closeSigners, openKeystores, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
+import { engineFigures, measureReadiness } from './shown-state.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
 import type { StandbyOptions } from './storage/postgres/postgres-standby.js';
@@ -145,8 +136,7 @@ export async function startApp(
     let readinessNow = async () => standbyReadiness;
     const readyPage = createReadyPage(() => readinessNow(), { clock, system: createSystemState(clock) });
     const metricsPage = createMetricsPage(metrics);
-    const published = [...contractServices, Health, ...reflectionServices];
-    const health = createHealthService({ services: published, readiness: () => readinessNow(), shutdownSignal });
+    const health = createHealthService({ services: publishedServices, readiness: () => readinessNow(), shutdownSignal });
     let handle = createStandbyHandler({
       services: (router) => void router.service(Health, health),
       pages: [healthPage, readyPage, metricsPage],
@@ -229,8 +219,7 @@ export async function startApp(
     const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys, keystores);
     onStop('work', () => closeSigners(signers));
     if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
-    const moved = await findMovedAccounts(store, directory.relayers());
-    if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
+    await requireUnmovedAccounts(store, directory.relayers());
 
     // The engine.
     const eventDeps = {
@@ -254,18 +243,7 @@ export async function startApp(
     const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
     await engine.start();
     metrics.show({
-      relayers: () =>
-        engine.lanes().map((lane) => {
-          const relayer = directory.relayer(lane.relayerId);
-          return { ...lane, isActive: relayer !== undefined && isActive(relayer) };
-        }),
-      networks: () =>
-        engine.networks().map(({ network, head, problem, forkedHosts }) => ({
-          network,
-          head,
-          isReachable: head !== null && problem === null,
-          forkedEndpoints: forkedHosts.length,
-        })),
+      ...engineFigures(engine, directory),
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });
@@ -302,94 +280,52 @@ export async function startApp(
     // While it fails, the database is away, which the store logs.
     const settling = repeat(() => exclusively(() => Promise.resolve()), settleIntervalMs, { onError: () => undefined });
     onStop('work', () => settling.stop());
-    const served = createServices({
-      store,
-      directory,
-      networks: inForce.networks,
-      signers,
-      fileSigners: idsOf(config.signers),
-      fileRelayers: idsOf(config.relayers),
-      localKeys,
-      hostedKeys,
-      accountOf,
-      registry: createRelayerRegistry({ directory, chains, engine }),
-      exclusively,
-      writer,
-      lanes: engine,
-      recordEvent,
-      feed,
-      watchHeartbeatMs,
-      journal,
-      clock,
-      ids,
-      keccak256,
-      secretBox,
-      allowPrivateTargets,
-      relayersUsing,
-      limitTests: createTestLimit(clock),
-      keys,
-      nodeUrls,
-    });
-    const serveOnce = createServeOnce({
-      idempotency: createIdempotency({ store, clock: ageClock }),
-      fingerprint: createFingerprint(databaseSecret),
-      secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
-    });
-    const auditRefusal = createRefusalAudit(log, clock);
-    const interceptors = [
-      createErrorInterceptor({ log }),
-      createAudit({ plans, log, auditRefusal }),
-      createWarnings(),
-      createGate({ plans, directory, serveOnce, checkOf: (method) => requestCheckOf(served, method) }),
-    ];
-    const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
-    const readiness = createReadiness(measure, { clock, shutdownSignal, isStoreAway: opened.isAway });
-    handle = createHandler({
+    handle = openApi({
       plans,
-      rest,
-      services: (router: ConnectRouter) => {
-        for (const { service, implementation } of served) router.service(service, implementation);
-        router.service(Health, health);
-        serveReflection(router, published);
+      services: {
+        store,
+        directory,
+        networks: inForce.networks,
+        signers,
+        fileSigners: idsOf(config.signers),
+        fileRelayers: idsOf(config.relayers),
+        localKeys,
+        hostedKeys,
+        accountOf,
+        registry: createRelayerRegistry({ directory, chains, engine }),
+        exclusively,
+        writer,
+        lanes: engine,
+        recordEvent,
+        feed,
+        watchHeartbeatMs,
+        journal,
+        clock,
+        ids,
+        keccak256,
+        secretBox,
+        allowPrivateTargets,
+        relayersUsing,
+        limitTests: createTestLimit(clock),
+        keys,
+        nodeUrls,
       },
-      interceptors,
-      pages: [
-        healthPage,
-        readyPage,
-        metricsPage,
-        createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
-        ...createDocsPages(),
-        ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
-      ],
+      ageClock,
+      databaseSecret,
+      health,
+      pages: [healthPage, readyPage, metricsPage],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors,
-      newRequestId: ids.timeOrdered,
       shutdownSignal,
       log,
       telemetry,
-      auditRefusal,
     });
+    const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
     readinessNow = readiness;
     const address = standbyAddress ?? (await listen());
     const renewCertificate = async () => renewal?.renew();
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
-
-    async function measure(): Promise<Readiness> {
-      const isWorking = await store.checkWorking().then(
-        () => true,
-        () => false,
-      );
-      const networks = engine.networks().map(({ network, head, problem, forkedHosts }): [string, string] => {
-        if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
-        return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
-      });
-      return {
-        ready: isWorking,
-        components: { store: isWorking ? 'ok' : 'not working', lanes: 'ok' },
-        networks: Object.fromEntries(networks),
-      };
-    }
   } catch (error) {
     await stop();
     throw error;
@@ -402,12 +338,4 @@ function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string>
 
 function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {
   return tlsCertFile === null || tlsKeyFile === null ? null : { certFile: tlsCertFile, keyFile: tlsKeyFile };
-}
-
-function movedProblem({ relayerId, account, openTransactions }: MovedAccount): Problem {
-  const count = openTransactions === 1 ? '1 open transaction' : `${openTransactions} open transactions`;
-  return {
-    path: `relayer ${relayerId}`,
-    problem: `the account of its signer has changed, but ${account} still has ${count}; restore the signer or the network until they are final, or cancel them`,
-  };
 }

@@ -8,7 +8,9 @@ import type { ConfigInForce } from './config-in-force.js';
 import { DomainError } from './core/errors.js';
 import type { Signer } from './core/ports/signer.js';
 import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
+import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import type { NetworkType } from './core/relayer/network.js';
+import type { Relayer } from './core/relayer/relayer.js';
 import { type Chains, nodesOf } from './core/relayer/relayer-registry.js';
 import type { PinnedKey } from './core/signer/hosted-key.js';
 import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from './core/signer/signers.js';
@@ -154,4 +156,18 @@ async function openFileSigner({ id, path, passphrase }: LocalSignerEntry, at: st
     problems.push({ path: error.problem === 'wrong_passphrase' ? `${at}.passphrase` : `${at}.path`, problem: error.message });
     return null;
   }
+}
+
+/** Throws ConfigError if the key of a relayer has changed while transactions of its earlier account are open: nothing would settle them. */
+export async function requireUnmovedAccounts(store: Parameters<typeof findMovedAccounts>[0], relayers: readonly Relayer[]): Promise<void> {
+  const moved = await findMovedAccounts(store, relayers);
+  if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
+}
+
+function movedProblem({ relayerId, account, openTransactions }: MovedAccount): Problem {
+  const count = openTransactions === 1 ? '1 open transaction' : `${openTransactions} open transactions`;
+  return {
+    path: `relayer ${relayerId}`,
+    problem: `the account of its signer has changed, but ${account} still has ${count}; restore the signer or the network until they are final, or cancel them`,
+  };
 }

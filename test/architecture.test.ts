@@ -138,9 +138,11 @@ describe('dependencies point one way', () => {
       'app.ts',
       'config-in-force.ts',
       'main.ts',
+      'open-api.ts',
       'open-chains.ts',
       'open-hosted-keys.ts',
       'open-relayers.ts',
+      'shown-state.ts',
     ]);
   });
 

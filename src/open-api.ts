@@ -1,0 +1,71 @@
+import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect';
+import { Health } from '../gen/grpc/health/v1/health_pb.js';
+import { createAudit, createRefusalAudit } from './api/contract/audit.js';
+import { createErrorInterceptor } from './api/contract/errors.js';
+import { createGate } from './api/contract/gate.js';
+import { createServeOnce } from './api/contract/stored-response.js';
+import { createWarnings } from './api/contract/warnings.js';
+import { createHandler, type HandlerOptions } from './api/handler.js';
+import type { Page } from './api/http/page.js';
+import { createRestGateway } from './api/rest/gateway.js';
+import { createContractPages, createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
+import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
+import { contractServices, createServices, isBuilt, requestCheckOf, type ServicesDeps } from './api/services/services.js';
+import { packageFile, packageVersion } from './config/package-version.js';
+import { createFingerprint, storedResponseSealKey } from './core/access/database-secret.js';
+import { createIdempotency } from './core/access/idempotency.js';
+import type { AgeClock } from './core/age-clock.js';
+import type { AuditLog, Log } from './core/ports/log.js';
+import { createSecretBox } from './storage/secret-box.js';
+
+/** Every RPC service, the standard ones included. */
+export const publishedServices = [...contractServices, Health, ...reflectionServices];
+
+/** What the API is made of, besides what it makes itself. */
+export interface ApiParts extends Pick<HandlerOptions, 'plans' | 'authenticate' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry'> {
+  readonly services: ServicesDeps;
+  /** Tells how old stored responses are. */
+  readonly ageClock: AgeClock;
+  readonly databaseSecret: Buffer;
+  readonly health: ServiceImpl<typeof Health>;
+  /** The operators' pages. */
+  readonly pages: readonly Page[];
+  readonly log: Log & AuditLog;
+}
+
+/** Makes the handler of all requests: the same services, plans and interceptors behind RPC and REST. */
+export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
+  const { plans, databaseSecret, health, log } = parts;
+  const { store, directory, ids, clock } = parts.services;
+  const served = createServices(parts.services);
+  const serveOnce = createServeOnce({
+    idempotency: createIdempotency({ store, clock: parts.ageClock }),
+    fingerprint: createFingerprint(databaseSecret),
+    secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
+  });
+  const auditRefusal = createRefusalAudit(log, clock);
+  const interceptors = [
+    createErrorInterceptor({ log }),
+    createAudit({ plans, log, auditRefusal }),
+    createWarnings(),
+    createGate({ plans, directory, serveOnce, checkOf: (method) => requestCheckOf(served, method) }),
+  ];
+  return createHandler({
+    ...parts,
+    rest: createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log }),
+    services: (router: ConnectRouter) => {
+      for (const { service, implementation } of served) router.service(service, implementation);
+      router.service(Health, health);
+      serveReflection(router, publishedServices);
+    },
+    interceptors,
+    pages: [
+      ...parts.pages,
+      createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
+      ...createDocsPages(),
+      ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
+    ],
+    newRequestId: ids.timeOrdered,
+    auditRefusal,
+  });
+}

@@ -1,0 +1,45 @@
+import type { Readiness } from './api/contract/readiness.js';
+import type { Directory } from './core/ports/directory.js';
+import type { Store } from './core/ports/store.js';
+import { isActive } from './core/relayer/relayer.js';
+import type { createEngine } from './engine/engine.js';
+import type { FigureSources } from './observability/metrics/gauges.js';
+
+/* The state of the running service as operators see it. */
+
+type Engine = Pick<ReturnType<typeof createEngine>, 'lanes' | 'networks'>;
+
+/** Returns the sources of the gauges of lanes and networks. */
+export function engineFigures(engine: Engine, directory: Pick<Directory, 'relayer'>): Pick<FigureSources, 'relayers' | 'networks'> {
+  return {
+    relayers: () =>
+      engine.lanes().map((lane) => {
+        const relayer = directory.relayer(lane.relayerId);
+        return { ...lane, isActive: relayer !== undefined && isActive(relayer) };
+      }),
+    networks: () =>
+      engine.networks().map(({ network, head, problem, forkedHosts }) => ({
+        network,
+        head,
+        isReachable: head !== null && problem === null,
+        forkedEndpoints: forkedHosts.length,
+      })),
+  };
+}
+
+/** Measures whether the service is ready: the store works. Networks are shown, but unreachable ones do not make it unready. */
+export async function measureReadiness(engine: Engine, store: Pick<Store, 'checkWorking'>): Promise<Readiness> {
+  const isWorking = await store.checkWorking().then(
+    () => true,
+    () => false,
+  );
+  const networks = engine.networks().map(({ network, head, problem, forkedHosts }): [string, string] => {
+    if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
+    return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
+  });
+  return {
+    ready: isWorking,
+    components: { store: isWorking ? 'ok' : 'not working', lanes: 'ok' },
+    networks: Object.fromEntries(networks),
+  };
+}
