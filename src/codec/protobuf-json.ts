@@ -23,8 +23,11 @@ export const maxLongCharacters = 40;
 /** A string so long that it cannot be a 64-bit integer, though it may be hexadecimal data. */
 const longDigits = /"(?:[\s+\-0-9]|\\u00[23][0-9a-fA-F]){41}/;
 
-/** A number token of more digits than a double holds, which protobuf's reader rounds. */
-const longToken = /[[:,]\s*-?[0-9]{16}/;
+/** A number token that is not a plain integer of at most 15 digits: protobuf's reader rounds it to a double before it sees the value. */
+const inexactToken = /[[:,]\s*-?(?:[0-9]{16}|[0-9]{1,15}[.eE])/;
+
+/** An ASCII character of a key may be escaped, which hides the name. */
+const hiddenName = /\\u00[2-7][0-9a-fA-F]/;
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
@@ -48,7 +51,7 @@ const scalars: ReadonlyMap<ScalarType, string> = new Map([
 /**
  * Reads protobuf JSON if protobuf's own reader is not good enough. That reader stops at the first mistake, and names it in a sentence only. It
  * takes a list with the option `non_empty` that is `[]` for one that is not set, which allows everything. It converts a 64-bit integer of more
- * digits than any has before it refuses it, in up to a third of a second. It rounds a number token above 2^53, and accepts half of a surrogate pair.
+ * digits than any has before it refuses it, in up to a third of a second. It rounds number tokens to doubles, and accepts half of a surrogate pair.
  */
 export class ProtobufJson {
   readonly #desc: DescMessage;
@@ -66,7 +69,10 @@ export class ProtobufJson {
   /** True if protobuf's reader may accept what must be refused, or take long to refuse it. */
   needsReading(text: string): boolean {
     return (
-      longDigits.test(text) || longToken.test(text) || surrogateEscape.test(text) || [...this.#lists].some((name) => text.includes(name))
+      longDigits.test(text) ||
+      inexactToken.test(text) ||
+      surrogateEscape.test(text) ||
+      (this.#lists.size > 0 && (hiddenName.test(text) || [...this.#lists].some((name) => text.includes(name))))
     );
   }
 

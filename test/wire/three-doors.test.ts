@@ -359,6 +359,9 @@ describe('the configuration file, REST and RPC say the same to a relayer: they',
     const change = JSON.stringify({ policies: { whitelist_receivers: [] } });
     const refused = await rig.ask('PATCH', '/api/v1/relayers/r2', { body: change });
     assert.equal(JSON.parse(refused.text).error, `policies.whitelist_receivers ${noLimit}`);
+    const hidden = '{"relayer_id":"r2","update_mask":"evm","evm":{"whitelist\\u005freceivers":[]}}';
+    const overRpc = await rig.ask('POST', '/relayer.v1.RelayerService/UpdateRelayer', { body: hidden });
+    assert.equal(JSON.parse(overRpc.text).message, `evm.whitelist_receivers ${noLimit}`);
     const relayer = JSON.parse((await rig.ask('GET', '/api/v1/relayers/r2')).text).data;
     assert.ok(!('whitelist_receivers' in relayer.policies));
     const again = await rig.ask('PATCH', '/api/v1/relayers/r2', { body: JSON.stringify({ policies: relayer.policies }) });

@@ -62,10 +62,10 @@ export function createStrictJson(desc: DescMessage, registry: Registry | undefin
 
   function decode(bytes: Uint8Array): string {
     try {
-      const body = bufferOf(bytes);
-      const { problem } = sift(objectOf(jsonFromBody(body)), []);
+      const { fitting, problem } = sift(objectOf(jsonFromBody(bufferOf(bytes))), []);
       if (problem !== null) throw problem;
-      return withMaskInCamelCase(body.toString('utf8'));
+      // Not the text that was sent: protobuf's reader would round its number tokens.
+      return withMaskInCamelCase(jsonTextOf(fitting));
     } catch (error) {
       throw error instanceof DomainError ? connectErrorFromDomainError(error, null) : error;
     }
