@@ -41,6 +41,8 @@ export class HttpError extends ProviderError {
 const maxAnswerBytes = 256 * 1024;
 /** The part of an error's body that the log gets. */
 const shownCharacters = 300;
+/** The part that is searched for credentials, far more than is shown: the rest would only cost time. */
+const searchedCharacters = 16_384;
 const connectMs = 3_000;
 const answerMs = 10_000;
 
@@ -63,7 +65,7 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
   });
 
   function shown(text: string): string {
-    return outsideText(withoutSecrets(text, secrets()).slice(0, shownCharacters));
+    return outsideText(withoutSecrets(text.slice(0, searchedCharacters), secrets()).slice(0, shownCharacters));
   }
 
   return {

@@ -1,16 +1,83 @@
 /** A shorter text is part of too many words: masking it would hide the error, and show what it is. */
 const minLength = 6;
 
+/** One character as JSON, URLs and forms write it. */
+const escaped = /%[0-9a-fA-F]{2}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|./gsu;
+const plain = /./gsu;
+
+/** A text as bytes, each a character, and where in the text each of them begins. */
+interface Reading {
+  readonly bytes: string;
+  readonly starts: readonly number[];
+}
+
+/** Bytes from one position to before another. */
+type Range = readonly [from: number, to: number];
+
 /**
- * Replaces credentials in the text of a provider by `[secret]`: as they are, and as JSON, URLs and Basic authentication write them. Texts of fewer than 6
- * characters stay, so callers must keep credentials out of fields that they build themselves.
+ * Replaces credentials in the text of a provider by `[secret]`: as they are, and as JSON, URLs, forms and base64 write them. Escapes are optional for most
+ * characters, so the text is read without them instead of listing the forms of a credential. Texts of fewer than 6 characters stay, so callers must keep
+ * credentials out of fields that they build themselves.
  */
 export function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
-  const forms = secrets.flatMap((secret) => {
-    if (secret === undefined || secret.length < minLength) return [];
-    const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '');
-    return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64];
+  const known = new Set(secrets.filter((secret) => secret !== undefined && secret.length >= minLength) as string[]);
+  const found: Range[] = [];
+  for (const characters of [plain, escaped]) {
+    const { bytes, starts } = readingOf(text, characters);
+    const at = (position: number): number => starts[position] ?? text.length;
+    const inStandardBase64 = bytes.replaceAll('-', '+').replaceAll('_', '/');
+    for (const secret of known) {
+      const ranges = [secret, secret.replaceAll(' ', '+')].flatMap((form) => rangesOf(bytes, latin1Of(form)));
+      for (const [from, to] of [...ranges, ...base64RangesOf(inStandardBase64, secret)]) found.push([at(from), at(to)]);
+    }
+  }
+  return masked(text, found);
+}
+
+function readingOf(text: string, characters: RegExp): Reading {
+  const starts: number[] = [];
+  const parts: string[] = [];
+  for (const { 0: character, index } of text.matchAll(characters)) {
+    const bytes = bytesOf(character);
+    parts.push(bytes);
+    for (let byte = 0; byte < bytes.length; byte += 1) starts.push(index);
+  }
+  return { bytes: parts.join(''), starts };
+}
+
+function bytesOf(character: string): string {
+  if (character.length === 1) return latin1Of(character);
+  if (character.startsWith('%')) return String.fromCharCode(Number.parseInt(character.slice(1), 16));
+  return latin1Of(character.startsWith('\\') ? JSON.parse(`"${character}"`) : character);
+}
+
+function latin1Of(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+function rangesOf(bytes: string, part: string): Range[] {
+  const ranges: Range[] = [];
+  for (let from = bytes.indexOf(part); from !== -1; from = bytes.indexOf(part, from + 1)) ranges.push([from, from + part.length]);
+  return ranges;
+}
+
+/** Base64 writes three bytes as four characters, so a credential has three forms: by the number of bytes before it, as in Basic authentication. */
+function base64RangesOf(bytes: string, secret: string): Range[] {
+  return [0, 1, 2].flatMap((before) => {
+    const all = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
+    const bits = all.length * 8;
+    // The characters at the ends may also hold bits of something else.
+    const own = all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6));
+    return rangesOf(bytes, own).map(([from, to]): Range => [before === 0 ? from : from - 1, bits % 6 === 0 ? to : to + 1]);
   });
-  // The longest first, so that masking a short one leaves no rest of a longer one.
-  return [...new Set(forms)].sort((a, b) => b.length - a.length).reduce((rest, form) => rest.replaceAll(form, '[secret]'), text);
+}
+
+function masked(text: string, found: readonly Range[]): string {
+  let result = '';
+  let end = 0;
+  for (const [from, to] of found.toSorted(([a], [b]) => a - b)) {
+    if (from >= end) result += `${text.slice(end, from)}[secret]`;
+    end = Math.max(end, to);
+  }
+  return result + text.slice(end);
 }
