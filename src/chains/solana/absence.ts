@@ -51,6 +51,8 @@ interface Search {
   isFound: boolean;
   /** Consecutive searches in which nodes did not show its next block. */
   failures: number;
+  /** The height at the last failure. */
+  failedHeight: bigint;
   /** The height at which it is searched again. */
   nextHeight: bigint;
 }
@@ -63,6 +65,11 @@ const maxMore = 64n;
 
 const maxSearches = 10_000;
 
+/** A height below that of the last failure proves that the one then was wrong, and what was planned by it, too. */
+function isDue({ failedHeight, nextHeight }: Search, { height }: SearchRound): boolean {
+  return height >= nextHeight || height < failedHeight;
+}
+
 /** Creates a search that remembers how far it is. */
 export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence {
   const contents = createBlockContents(rpc);
@@ -74,7 +81,7 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     if (known !== undefined) return known;
     const [oldest] = searches.keys();
     if (searches.size >= maxSearches && oldest !== undefined) searches.delete(oldest);
-    const search = { blocks: 0, more: 0, isFound: false, failures: 0, nextHeight: 0n };
+    const search = { blocks: 0, more: 0, isFound: false, failures: 0, failedHeight: 0n, nextHeight: 0n };
     searches.set(hash, search);
     return search;
   }
@@ -105,6 +112,7 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     const search = searchOf(attempt.hash);
     const rest = () => windowOf(attempt, search.more).slice(search.blocks);
     const fail = (): void => {
+      search.failedHeight = height;
       search.nextHeight = height + 2n ** BigInt(Math.min(search.failures, maxDoublings));
       search.failures += 1;
     };
@@ -130,7 +138,7 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
     async among(attempts, now) {
       const unfound = attempts.filter(({ hash }) => searches.get(hash)?.isFound !== true);
       const read = new Map<bigint, BlockContent>();
-      for (const attempt of unfound) if (searchOf(attempt.hash).nextHeight <= now.height) await searchFor(attempt, now, read);
+      for (const attempt of unfound) if (isDue(searchOf(attempt.hash), now)) await searchFor(attempt, now, read);
       return unfound.flatMap((attempt) => {
         const { blocks, more, isFound } = searchOf(attempt.hash);
         return !isFound && blocks >= blocksOf(attempt.fields) + more ? [{ attempt, more }] : [];

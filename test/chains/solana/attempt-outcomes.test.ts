@@ -253,6 +253,37 @@ describe('outcome of an attempt', () => {
     assert.deepEqual(await kinds(), ['dead', 'dead', 'dead', 'dead', 'dead']);
   });
 
+  it('outcome of an attempt: one height that is far too high does not put off its proof', async (test) => {
+    const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 1n)] });
+    await advance(600);
+    let isLying = true;
+    const gateway = await startFakeNode(test, async (request) => {
+      const [call] = request.calls;
+      if (!isLying || request.isBatch || call === undefined) return relayed(solana.url, request);
+      if (call.method === 'getBlock')
+        return { body: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: -32004, message: 'Block not available' } }) };
+      const { body } = await relayed(solana.url, request);
+      return { body: body.replace(/"blockHeight":(\d+)/, (_, height: string) => `"blockHeight":${Number(height) + 100_000}`) };
+    });
+    const { network } = relayer;
+    assert.ok(network.type === 'solana');
+    const rpcUrls = [{ url: gateway.url, weight: 100 }];
+    const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+    test.after(() => chain.close());
+    async function kind(): Promise<unknown> {
+      await chain.head();
+      const outcomes = await chain.unsequenced?.outcomes([attempt]);
+      await advance(4);
+      return outcomes?.get(attempt.hash)?.kind;
+    }
+    assert.equal(await kind(), 'open');
+    isLying = false;
+    await kind();
+    assert.equal(await kind(), 'dead');
+  });
+
   it('outcome of an attempt: is dead if a gateway splits batches and every node behind it has the history', async (test) => {
     const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
