@@ -8,7 +8,7 @@ import { type Authenticate, checkScope, principalOf } from './guards/access.js';
 import type { RateLimit } from './guards/rate-limit.js';
 import { checkBodySize, checkHost, requestIdOf } from './guards/request-head.js';
 import { createStreamLimit, streamLimits } from './guards/stream-limit.js';
-import { breakOff, closeWithConnection, drainAfterAnswer, writeAnswer } from './http/answer.js';
+import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
 import type { Cors } from './http/cors.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './http/header.js';
 import type { Page } from './http/page.js';
@@ -62,7 +62,6 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
-    closeWithConnection(request, response);
 
     try {
       checkHost(request);

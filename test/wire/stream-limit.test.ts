@@ -84,6 +84,25 @@ describe('open streams', () => {
       });
     });
   }
+
+  it('streams over HTTP/1.1: a hundred calls pipelined behind a watch cause no warning of Node', async (test) => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => void (message.includes('[Socket]') && warnings.push(message));
+    process.on('warning', note);
+    test.after(() => process.off('warning', note));
+    const socket = await openSocket(rig.port);
+    const answered = once(socket, 'data');
+    socket.write(watchRequest);
+    await answered;
+    socket.write('GET /api/v1/health HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(100));
+    // An answer on another connection comes after the service has read them.
+    await rig.ask('GET', '/api/v1/health');
+    await rig.ask('GET', '/api/v1/health');
+    socket.destroy();
+    await once(socket, 'close');
+    await new Promise(setImmediate);
+    assert.deepEqual(warnings, []);
+  });
 });
 
 /** Resolves when the first message or an error has arrived. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { ApiRequest, ApiResponse, Header } from './header.js';
 
 /** How long a caller may go on sending a body that nothing reads, after its answer. */
@@ -50,18 +51,12 @@ export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): vo
 }
 
 /**
- * Closes the response to a pipelined request if the connection ends before its turn comes. Node reports the end of a connection only to the
+ * Closes the response to a pipelined request whose connection has ended before its turn came. Node reports the end of a connection only to the
  * response that is being written, so the others would wait for ever, with everything that is freed when a response closes.
  */
-export function closeWithConnection(request: ApiRequest, response: ApiResponse): void {
-  // Node gives the response its socket before the request is handled, unless others are before it.
-  if ('stream' in request || response.socket !== null) return;
-  const { socket } = request;
-  const onEnd = (): void => {
-    if (response.socket !== null) return;
-    response.destroy();
-    response.emit('close');
-  };
-  socket.once('close', onEnd);
-  response.once('close', () => socket.off('close', onEnd));
+export function closeIfWaiting(response: ServerResponse): void {
+  // Node gives a response its socket when its turn comes.
+  if (response.socket !== null) return;
+  response.destroy();
+  response.emit('close');
 }

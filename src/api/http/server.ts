@@ -3,7 +3,7 @@ import { createServer as createHttp2Server, type ServerHttp2Session } from 'node
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Log } from '../../core/ports/log.js';
-import { breakOff } from './answer.js';
+import { breakOff, closeIfWaiting } from './answer.js';
 import type { Certificate } from './certificate-files.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
@@ -172,8 +172,13 @@ export function createServer({
       return;
     }
     if (version === 1) {
-      http1Responses.set(socket, new Set());
-      socket.once('close', () => http1Responses.delete(socket));
+      const responses = new Set<ServerResponse>();
+      http1Responses.set(socket, responses);
+      // One listener, however many requests are pipelined: Node warns about more than ten on one connection.
+      socket.once('close', () => {
+        http1Responses.delete(socket);
+        for (const response of [...responses]) closeIfWaiting(response);
+      });
     }
     // A closed session has sent everything and waits for the caller to close the connection, which some never do.
     else socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref());
