@@ -175,7 +175,10 @@ export async function startApp(
     const standby: StandbyOptions = {
       signal: stopSignal,
       onWait: (holder) =>
-        log.info({ ...standbyAddress, pid: holder?.pid, of: holder?.host }, 'standing by: another instance uses the database'),
+        log.info(
+          { ...standbyAddress, usedByPid: holder?.pid, usedByHost: holder?.host },
+          'standing by: another instance uses the database',
+        ),
     };
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter, standby: settings.standby ? standby : null });
     metrics.showStandby(false);

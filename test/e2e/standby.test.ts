@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
@@ -108,6 +109,20 @@ describe('two instances on one PostgreSQL, of which one stands by', () => {
     assert.equal((await fetch(`${baseUrl}/metrics`)).status, 401);
     const metrics = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
     assert.match(await metrics.text(), /^relayer_standby 1$/m);
+  });
+
+  it('a standby logs the host and the process that it waits for, apart from its own address', async () => {
+    const active = await instances.active();
+    const standby = otherThan(active);
+    const line = await waitFor('it to log that it stands by', () =>
+      standby
+        .process()
+        .output()
+        .split('\n')
+        .find((text) => text.includes('standing by')),
+    );
+    const { port, usedByHost, usedByPid } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    assert.deepEqual({ port, usedByHost, usedByPid }, { port: standby.port, usedByHost: hostname(), usedByPid: active.process().pid });
   });
 
   it('a standby that is told to stop ends with exit code 0', async (test) => {
