@@ -53,7 +53,7 @@ async function advance(): Promise<string> {
 }
 
 async function expire(): Promise<string> {
-  if (!(await isSoon(greatestSendingMs, () => chain.pool.waiting().length > 0))) return 'nothing waits';
+  if (!(await isSoon(greatestSendingMs, () => chain.pool.waiting().length > 0))) return 'no transaction is pending';
   chain.pool.losesPackets = true;
   chain.advance(blocksUntilDead);
   chain.pool.drop();
@@ -70,7 +70,7 @@ async function expire(): Promise<string> {
     chain.advance();
     return false;
   });
-  return hasLanded ? 'what was sent has died, and something else has landed' : 'what was sent has died';
+  return hasLanded ? 'the pending transactions have expired, and another one has landed' : 'the pending transactions have expired';
 }
 
 async function isSoon(withinMs: number, look: () => boolean): Promise<boolean> {
