@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
-import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
+import { endHolder, takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
 import { StandbyEndedError } from '../../src/storage/standby-ended-error.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
@@ -116,6 +116,20 @@ describe('a standby on PostgreSQL', () => {
     assert.equal(standby.isOpen(), false);
     await busy.writer.end();
     await standby.opened;
+  });
+
+  it('ends no connection that holds the lock of another schema, which a pooler may have given to another client', async () => {
+    const databaseUrl = await server.newDatabase();
+    const earlier = await takePostgresLock(databaseUrl);
+    await earlier.writer.query('select pg_advisory_unlock_all()');
+    await earlier.writer.query(`select pg_advisory_lock(1919249012, hashtext('another'))`);
+    const next = await takePostgresLock(databaseUrl, { replaces: earlier.backend });
+    await earlier.writer.query('select 1');
+    await endHolder(next.writer, next.schema, earlier.backend);
+    await earlier.writer.query('select 1');
+    await endHolder(next.writer, 'another', earlier.backend);
+    await assert.rejects(earlier.writer.query('select 1'));
+    await next.writer.end();
   });
 
   it('survives a restart of the server', async (test) => {

@@ -68,22 +68,30 @@ export interface LockHolder extends Backend {
   readonly isBusy: boolean;
 }
 
+/** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */
+const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid = hashtext($2)::oid and objsubid = 2 and granted
+  and database = (select oid from pg_database where datname = current_database())`;
+
 /** Returns the connection that holds the instance lock of a schema; null: none does. */
 export async function findHolder(client: pg.Client, schema: string): Promise<LockHolder | null> {
   const { rows } = await client.query<LockHolder>(
     `select activity.pid, ${started} as started, state_change::text as beat,
        coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
      from pg_locks join pg_stat_activity activity on activity.pid = pg_locks.pid
-     where locktype = 'advisory' and classid = $1 and objid = hashtext($2)::oid and objsubid = 2 and granted
-       and database = (select oid from pg_database where datname = current_database())`,
+     where ${isInstanceLock}`,
     [lockNumber, schema],
   );
   return rows[0] ?? null;
 }
 
-/** Ends a connection on the server. Throws if the user may not do that. */
-export async function endBackend(client: pg.Client, { pid, started: since }: Backend): Promise<void> {
-  await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and ${started} = $2`, [pid, since]);
+/**
+ * Ends a connection on the server if it holds the instance lock of a schema. Without that lock, it may serve another client by now: a pooler gives the
+ * connections of the server away again. Throws if the user may not do that.
+ */
+export async function endHolder(client: pg.Client, schema: string, { pid, started: since }: Backend): Promise<void> {
+  const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and ${isInstanceLock})`;
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $3 and ${started} = $4 and ${isHolder}`;
+  await client.query(end, [lockNumber, schema, pid, since]);
 }
 
 /** Sends something regularly until the connection ends, so that a standby sees that this process works. */
@@ -91,16 +99,6 @@ function beat(writer: pg.Client): void {
   // If it fails, the connection is lost, which its owner notices.
   const beating = setInterval(() => void writer.query('select 1').catch(() => undefined), beatEveryMs).unref();
   writer.once('end', () => clearInterval(beating));
-}
-
-/**
- * Ends an earlier connection of this process on the server if it still holds the lock. Without the lock, it may serve another client now: a pooler gives
- * the connections of the server away again.
- */
-async function endHolder(client: pg.Client, earlier: Backend): Promise<void> {
-  const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and locktype = 'advisory' and classid = $3 and granted)`;
-  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and ${started} = $2 and ${isHolder}`;
-  await client.query(end, [earlier.pid, earlier.started, lockNumber]);
 }
 
 /** How to take the lock. */
@@ -120,7 +118,7 @@ export async function takePostgresLock(connectionString: string, options: LockOp
   const { writer, lost } = connected;
   try {
     const schema = await schemaOf(writer);
-    if (options.replaces !== undefined) await endHolder(writer, options.replaces);
+    if (options.replaces !== undefined) await endHolder(writer, schema, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await readInstance(writer).catch(() => undefined));

@@ -5,7 +5,7 @@ import { DatabaseLockedError } from '../database-locked-error.js';
 import { StandbyEndedError } from '../standby-ended-error.js';
 import type { Instance } from '../statements/instances.js';
 import { createHolderWatch } from './holder-watch.js';
-import { type Backend, endBackend, findHolder, type LockedWriter, readInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
+import { type Backend, endHolder, findHolder, type LockedWriter, readInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 const lookEveryMs = 100;
@@ -40,13 +40,13 @@ export async function waitForPostgresLock(
     if (verdict === 'take') return takePostgresLock(connectionString, { connectTimeoutMs });
     if (!hasWaited) onWait(instance);
     hasWaited = true;
-    if (verdict === 'end' && holder !== null) await endSilent(client, holder);
+    if (verdict === 'end' && holder !== null) await endSilent(client, schema, holder);
     return null;
   }
 
-  async function endSilent(client: pg.Client, holder: Backend): Promise<void> {
+  async function endSilent(client: pg.Client, schema: string, holder: Backend): Promise<void> {
     log.warn({ backend: holder.pid }, 'the instance that uses the database is silent; ending its connection');
-    await endBackend(client, holder);
+    await endHolder(client, schema, holder);
   }
 
   try {
