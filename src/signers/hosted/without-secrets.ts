@@ -68,7 +68,7 @@ function base64RangesOf(bytes: string, secret: string): Range[] {
     const bits = all.length * 8;
     // The characters at the ends may also hold bits of something else.
     const own = all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6));
-    return rangesOf(bytes, own).map(([from, to]): Range => [before === 0 ? from : from - 1, bits % 6 === 0 ? to : to + 1]);
+    return rangesOf(bytes, own).map(([from, to]): Range => [before === 0 ? from : Math.max(0, from - 1), bits % 6 === 0 ? to : to + 1]);
   });
 }
 

@@ -35,6 +35,12 @@ it('secrets in the text of a provider: are masked in a form body, with optional 
     }
 });
 
+it('secrets in the text of a provider: base64 is masked where the text begins with it', () => {
+  const secret = 'a secret of some length';
+  const quoted = Buffer.from(`a:${secret}`).toString('base64');
+  assert.equal(withoutSecrets(quoted.slice(3), [secret]), '[secret]==');
+});
+
 it('secrets in the text of a provider: one that looks escaped, and one within another, are masked as a whole', () => {
   assert.equal(withoutSecrets('it is 100%41\\u0041!', ['100%41\\u0041']), 'it is [secret]!');
   assert.equal(withoutSecrets('abc123xyz789, abc123', ['abc123', '123xyz789']), '[secret], [secret]');
