@@ -148,17 +148,20 @@ export function operatorChoices({ signers }: Pick<LoadedConfig, 'signers'>, sett
 /** Throws `FIELD_INVALID` if a key of the API uses what only the operator may choose. */
 async function requireChosen(key: HostedKey, { modules, azureVaults, azureTokenFiles }: OperatorChoices): Promise<void> {
   if (key.type === 'pkcs11' && !modules.has(key.at.module_path))
-    throw invalidField('config.module_path', 'must be a module that a signer of the configuration file uses');
+    throw invalidField('config.module_path', 'must be a module that a signer in the configuration file uses');
   if (key.type !== 'azure_key_vault') return;
   const { isAzureUrl } = await import('./signers/azure-key-vault/clouds.js');
   const { auth_type: type = 'client_secret', vault_url: url } = key.at;
   if (type !== 'client_secret' && !azureVaults.has(url) && !isAzureUrl(url))
-    throw invalidField('config.vault_url', `must be a vault of Azure, or of a signer of the configuration file, if auth_type is ${type}`);
+    throw invalidField(
+      'config.vault_url',
+      `must be a vault of Azure, or the vault of a signer in the configuration file, if auth_type is ${type}`,
+    );
   const file = key.secrets.federated_token_file;
   if (file !== undefined && !azureTokenFiles.has(file))
     throw invalidField(
       'config.federated_token_file',
-      'must be the file of AZURE_FEDERATED_TOKEN_FILE or of a signer of the configuration file',
+      'must be the file that AZURE_FEDERATED_TOKEN_FILE or a signer in the configuration file names',
     );
 }
 

@@ -56,7 +56,7 @@ async function serve(): Promise<void> {
     throw error;
   });
   if (app === null) {
-    log.info({}, 'stopped before the database belonged to this instance');
+    log.info({}, 'stopped while standing by');
     return;
   }
   log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');

@@ -14,19 +14,19 @@ import { writeLine, writeNote } from './output.js';
 export function registerSigner(program: Command): void {
   const signer = program
     .command('signer')
-    .description('try the signers of the configuration file')
+    .description('test the signers in the configuration file')
     .helpCommand('help [command]', 'print the help for a command')
     .addHelpText('after', '\nExample:\n  relayer signer test treasury');
   signer
     .command('test')
-    .argument('[id]', 'the id of a signer; default: every signer of the file')
+    .argument('[id]', 'the id of a signer; default: every signer in the file')
     .description(
-      'sign a fixed text, and print for each signer: id, type, address or public key, and the milliseconds of the signature, separated by tabs',
+      'sign a fixed text with each signer, and print its id, type, address or public key, and the time in milliseconds, separated by tabs',
     )
     .addHelpText(
       'after',
-      '\nReads the configuration as serve does. Does not open the database, so that it can run beside the service, and knows no signer that the API' +
-        '\ncreated (POST /signers/{id}/test tests those). A signer that cannot sign has "failed" and the reason instead. Exit code 1 if one fails.' +
+      '\nReads the configuration as serve does. Does not open the database, so it can run beside the service, but does not test signers that the API' +
+        '\ncreated: use POST /signers/{id}/test for those. If a signer cannot sign, its line has "failed" and the reason, and the exit code is 1.' +
         '\n\nExamples:\n  relayer signer test\n  relayer signer test treasury',
     )
     .addHelpText('after', settingsHelp())
@@ -40,7 +40,10 @@ async function testSigners(id: string | undefined): Promise<void> {
   const chosen = config.signers.filter((entry) => id === undefined || entry.id === id);
   if (chosen.length === 0) {
     const known = config.signers.map((entry) => entry.id).join(', ');
-    throw new CliError(`${id === undefined ? 'the file has no signer' : `no signer of the file has this id; known ids: ${known}`}`, 2);
+    throw new CliError(
+      id === undefined ? 'the configuration file has no signer' : `unknown signer id; ids in the configuration file: ${known}`,
+      2,
+    );
   }
   const hostedKeys = await openerOf(settings, config);
   let failed = 0;

@@ -37,7 +37,7 @@ const loneSurrogate = /\p{Surrogate}/u;
 const wellKnown: ReadonlyMap<string, string> = new Map([
   [TimestampSchema.typeName, 'must be an RFC 3339 time, such as 2030-01-31T12:00:00Z'],
   [DurationSchema.typeName, 'must be seconds, such as 1.5s'],
-  [FieldMaskSchema.typeName, 'must be paths of fields, separated by commas'],
+  [FieldMaskSchema.typeName, 'must be field paths, separated by commas'],
 ]);
 
 const scalars: ReadonlyMap<ScalarType, string> = new Map([

@@ -102,8 +102,8 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
     const [, name, parallel, perSecond] = /^([a-z0-9_]+)=(\d{1,6})(?:\/(\d{1,6}))?$/.exec(part) ?? [];
     if (name === undefined) return { problem: `must be like aws_kms=64/1000,turnkey=8/10; ${JSON.stringify(part)} is not` };
     const type = limitedTypes.find((one) => one === name);
-    if (type === undefined) return { problem: `names the type ${JSON.stringify(name)}; must be one of ${limitedTypes.join(', ')}` };
-    if (limits.has(type)) return { problem: `names the type ${JSON.stringify(type)} twice` };
+    if (type === undefined) return { problem: `has the unknown type ${JSON.stringify(name)}; must be one of ${limitedTypes.join(', ')}` };
+    if (limits.has(type)) return { problem: `has the type ${JSON.stringify(type)} twice` };
     const given = { parallel: Number(parallel), perSecond: Number(perSecond ?? 1) };
     for (const key of ['parallel', 'perSecond'] as const) {
       const what = key === 'parallel' ? 'calls at once' : 'calls per second';

@@ -60,7 +60,7 @@ const table = {
   standby: setting({
     name: 'STANDBY',
     default: 'false',
-    doc: 'true waits while another instance uses the PostgreSQL database, and takes over when that one stops or fails.',
+    doc: 'true: the service waits while another instance uses the PostgreSQL database, and takes over when that instance stops or fails.',
     parse: trueOrFalse,
   }),
   storageEncryptionKey: setting({
@@ -159,7 +159,7 @@ const table = {
   azureAuthorityHost: setting({
     name: 'AZURE_AUTHORITY_HOST',
     default: '',
-    doc: 'Only for signers of type azure_key_vault: URL that issues tokens; empty: that of the cloud of the vault.',
+    doc: 'Only for signers of type azure_key_vault: URL that issues tokens; empty: the URL for the cloud of the vault.',
     parse: optionalHttpUrl,
   }),
   azureFederatedTokenFile: setting({
@@ -171,7 +171,7 @@ const table = {
   azureImdsTokenUrl: setting({
     name: 'AZURE_IMDS_TOKEN_URL',
     default: '',
-    doc: 'Only for azure_key_vault with managed_identity: URL of the metadata service; empty: that of Azure machines.',
+    doc: 'Only for azure_key_vault with managed_identity: URL of the metadata service; empty: the URL on Azure machines.',
     parse: optionalHttpUrl,
   }),
   azureIdentityEndpoint: setting({
@@ -247,7 +247,7 @@ export function loadSettings(env: Environment): Settings {
   if (values.standby === true && typeof values.databaseUrl === 'string' && values.databaseUrl.startsWith('sqlite:'))
     problems.push({
       path: 'STANDBY',
-      problem: 'is true, but DATABASE_URL is SQLite, which one process uses; must be false, or set a PostgreSQL database',
+      problem: 'is true, but DATABASE_URL is SQLite, which only one process can use; must be false, unless DATABASE_URL is PostgreSQL',
     });
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);

@@ -66,7 +66,7 @@ test('signer test: exits with 2 for an id that no signer of the file has', async
   const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
   test.after(() => home.remove());
   const { exitCode, stderr } = await runCli(['signer', 'test', 'nothing'], home.env);
-  assert.deepEqual([exitCode, stderr], [2, 'error: no signer of the file has this id; known ids: s1\n']);
+  assert.deepEqual([exitCode, stderr], [2, 'error: unknown signer id; ids in the configuration file: s1\n']);
 });
 
 test('signer test: an HSM whose module never returns fails within its time limit, and the command ends', {

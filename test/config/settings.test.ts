@@ -99,13 +99,13 @@ test('settings: SIGNER_LIMITS refuses unknown types, repeated types and limits o
     ['aws_kms=1/2/3', 'must be like aws_kms=64/1000,turnkey=8/10; "aws_kms=1/2/3" is not'],
     ['aws_kms=0', 'calls at once of aws_kms must be from 1 to 1000'],
     ['aws_kms=1/0', 'calls per second of aws_kms must be from 1 to 100000'],
-    ['aws_kms=1,aws_kms=2', 'names the type "aws_kms" twice'],
+    ['aws_kms=1,aws_kms=2', 'has the type "aws_kms" twice'],
   ] as const)
     assert.equal(problemsOf({ ...needed, SIGNER_LIMITS: input }).SIGNER_LIMITS, `${problem} (value: ${JSON.stringify(input)})`);
   for (const type of ['local', 'vault', 'awskms'])
     assert.match(
       problemsOf({ ...needed, SIGNER_LIMITS: `${type}=1` }).SIGNER_LIMITS ?? '',
-      /^names the type "\w+"; must be one of vault_transit, /,
+      /^has the unknown type "\w+"; must be one of vault_transit, /,
     );
 });
 

@@ -278,7 +278,7 @@ describe('hosted keys in the service', () => {
     const refused = await rest(service.baseUrl, 'POST', '/signers', { type: 'pkcs11', config });
     assert.deepEqual(
       [refused.status, refused.body.error],
-      [400, 'config.module_path must be a module that a signer of the configuration file uses'],
+      [400, 'config.module_path must be a module that a signer in the configuration file uses'],
     );
     const both = await rest(service.baseUrl, 'POST', '/signers', { type: 'pkcs11', config: { ...config, slot: 1 } });
     assert.deepEqual([both.status, both.body.error], [400, 'config.token_label or slot is required, and not both']);

@@ -95,6 +95,6 @@ function publicKeyFrom(answer: unknown): PublicKey {
   const [x, y] = ['x', 'y'].map((part) => Buffer.from(textAt(answer, 'key', part) ?? '', 'base64url'));
   const bytes = Buffer.concat([Buffer.of(4), x ?? Buffer.of(), y ?? Buffer.of()]);
   if (x?.length !== 32 || bytes.length !== 65 || !secp256k1.publicKeyVerify(bytes))
-    throw new ProviderError('unreachable', 'the answer has no public key that can be read');
+    throw new ProviderError('unreachable', 'the answer has no valid public key');
   return { curve: 'secp256k1', bytes };
 }

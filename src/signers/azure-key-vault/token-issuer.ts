@@ -59,9 +59,9 @@ async function assertionFrom({ federatedTokenFile, surroundings }: AzureIdentity
   const file = federatedTokenFile ?? surroundings.federatedTokenFile;
   if (file === null) throw new ProviderError('refused', 'federated_token_file is required, because AZURE_FEDERATED_TOKEN_FILE is not set');
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new ProviderError('unreachable', `the file of federated_token_file cannot be read: ${error.code}`);
+    throw new ProviderError('unreachable', `the federated token file cannot be read: ${error.code}`);
   });
-  if (text.trim() === '') throw new ProviderError('unreachable', 'the file of federated_token_file is empty');
+  if (text.trim() === '') throw new ProviderError('unreachable', 'the federated token file is empty');
   return text.trim();
 }
 
@@ -96,7 +96,7 @@ function machineRequest({ clientId, surroundings }: AzureIdentity, vaultUrl: str
 
 function tokenFrom(json: unknown): IssuedToken {
   const text = textAt(json, 'access_token');
-  if (text === undefined || text === '') throw new ProviderError('unreachable', 'the answer of the token service has no access token');
+  if (text === undefined || text === '') throw new ProviderError('unreachable', 'the token service returned no access token');
   const seconds = Number(valueAt(json, 'expires_in') ?? Number.NaN);
   const endsAt = Number(valueAt(json, 'expires_on') ?? Number.NaN);
   const lifeMs = Number.isFinite(seconds) ? seconds * 1_000 : Number.isFinite(endsAt) ? endsAt * 1_000 - Date.now() : unknownLifeMs;

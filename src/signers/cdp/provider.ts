@@ -64,7 +64,7 @@ export function createCdpProvider(account: CdpAccount, configured: Partial<Provi
       signature = signatureAt(Buffer.from(textAt(answer, 'signedTransaction') ?? '', 'base64'), envelope.index);
     } else if (Buffer.from(text).equals(message)) {
       signature = fromBase58(textAt(await send('/sign/message', { message: text }, signal), 'signature') ?? '', 64);
-    } else throw new ProviderError('refused', 'CDP signs transactions of Solana and texts, and these bytes are neither');
+    } else throw new ProviderError('refused', 'CDP signs only Solana transactions and texts; these bytes are neither');
     if (signature === null) throw new ProviderError('unreachable', 'the answer has no signature');
     return signature;
   }
@@ -80,7 +80,7 @@ export function createCdpProvider(account: CdpAccount, configured: Partial<Provi
       const found = textAt(await send('', null, signal), 'address');
       if (found === undefined) throw new ProviderError('unreachable', 'the answer has no account');
       const bytes = fromBase58(address, 32);
-      if (found !== address || bytes === null) throw new ProviderError('refused', `CDP has another account than ${address}`);
+      if (found !== address || bytes === null) throw new ProviderError('refused', `CDP returned an account other than ${address}`);
       return { curve: 'ed25519', bytes };
     },
     close: () => http.close(),

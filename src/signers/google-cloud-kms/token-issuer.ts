@@ -34,7 +34,7 @@ export function createTokenIssuer(
       const { json } = await http.send({ method: 'POST', url: account.tokenUri, headers, body }, AbortSignal.timeout(obtainMs));
       const text = textAt(json, 'access_token');
       const seconds = valueAt(json, 'expires_in');
-      if (text === undefined || text === '') throw new ProviderError('unreachable', 'the answer to the assertion has no access token');
+      if (text === undefined || text === '') throw new ProviderError('unreachable', 'the token service returned no access token');
       return { text, lifeMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : 0 };
     },
     secret: () => assertion,

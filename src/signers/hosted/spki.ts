@@ -21,6 +21,6 @@ function keyFrom(spki: Uint8Array | string): KeyObject {
   try {
     return typeof spki === 'string' ? createPublicKey(spki) : createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
   } catch {
-    throw new ProviderError('unreachable', 'the answer has no public key that can be read');
+    throw new ProviderError('unreachable', 'the answer has no valid public key');
   }
 }

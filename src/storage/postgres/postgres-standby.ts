@@ -60,7 +60,7 @@ export async function waitForPostgresLock(
         // Another process was faster.
         if (!(error instanceof DatabaseLockedError)) {
           const message = error instanceof Error ? error.message : String(error);
-          if (message !== logged) log.warn({ err: error }, 'the standby cannot look at the database; trying again');
+          if (message !== logged) log.warn({ err: error }, 'the standby cannot query the database; retrying');
           logged = message;
           if (observer !== null) await endQuietly(observer.client);
           observer = null;
