@@ -13,6 +13,7 @@ import { integerDigitsOf, JsonNumber, type JsonObject, type JsonValue, jsonTextO
 import { allowedRangeOf, rangeDescription } from './field-bounds.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
 import type { Reading } from './reading.js';
+import { pathsInCamelCase } from './update-mask.js';
 
 /** Describes a valid list with the option `non_empty`, for errors. */
 export const nonEmptyDescription = 'must not be empty; leave it out to allow all';
@@ -161,18 +162,20 @@ export class ProtobufJson {
       case ScalarType.BYTES:
         return typeof value === 'string' && isBase64(value) ? value : undefined;
       default:
-        return this.#isRead(field, value) ? value : undefined;
+        return this.#asRead(field, value);
     }
   }
 
-  /** True if protobuf's own reader takes the value for that of the field, or of one of its items. */
-  #isRead(field: DescField, value: JsonValue): boolean {
-    const text = jsonTextOf(value);
+  /** Returns the value of a field, or of one of its items, in a form that protobuf's own reader takes; undefined if there is none. */
+  #asRead(field: DescField, value: JsonValue): JsonValue | undefined {
+    const isMask = field.message?.typeName === FieldMaskSchema.typeName && typeof value === 'string';
+    const spelt = isMask ? pathsInCamelCase(value) : value;
+    const text = jsonTextOf(spelt);
     try {
       fromJsonString(field.parent, `{"${field.name}":${field.fieldKind === 'list' ? `[${text}]` : text}}`, { registry: this.#registry });
-      return true;
+      return spelt;
     } catch {
-      return false;
+      return undefined;
     }
   }
 

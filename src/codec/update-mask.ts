@@ -33,7 +33,10 @@ const maskInJson = /("update_?[mM]ask"\s*:\s*")([^"\\]*)"/g;
  * naming the path.
  */
 export function withMaskInCamelCase(json: string): string {
-  return json.replace(maskInJson, (_, start: string, paths: string) => {
-    return `${start}${paths.replace(/_+(.?)/g, (_underscores, next: string) => next.toUpperCase())}"`;
-  });
+  return json.replace(maskInJson, (_, start: string, paths: string) => `${start}${pathsInCamelCase(paths)}"`);
+}
+
+/** Returns the paths of an update mask in lowerCamelCase, as protobuf JSON has them. */
+export function pathsInCamelCase(paths: string): string {
+  return paths.replace(/_+(.?)/g, (_underscores, next: string) => next.toUpperCase());
 }

@@ -12,12 +12,23 @@ export type JsonObject = Map<string, JsonValue>;
 /** A JSON value as it was written. A `number` is a plain integer of at most 15 digits. */
 export type JsonValue = null | boolean | number | string | JsonNumber | JsonValue[] | JsonObject;
 
+/** What JSON.parse returns. */
+export type PlainJson = null | boolean | number | string | PlainJson[] | { [key: string]: PlainJson };
+
 /** Returns the value as JSON text without white space; number tokens keep every digit. */
 export function jsonTextOf(value: JsonValue): string {
   if (value instanceof JsonNumber) return value.text;
   if (value instanceof Map) return `{${[...value].map(([key, item]) => `${JSON.stringify(key)}:${jsonTextOf(item)}`).join(',')}}`;
   if (Array.isArray(value)) return `[${value.map(jsonTextOf).join(',')}]`;
   return JSON.stringify(value);
+}
+
+/** Returns the value as JSON.parse would. Number tokens become doubles, which may round them. */
+export function plainJsonOf(value: JsonValue): PlainJson {
+  if (value instanceof JsonNumber) return Number(value.text);
+  // Defines every key, `__proto__` too.
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, item]) => [key, plainJsonOf(item)]));
+  return Array.isArray(value) ? value.map(plainJsonOf) : value;
 }
 
 /** More digits than any integer of the API has (2^256-1 has 78). A longer one is refused before it is written out. */

@@ -51,9 +51,12 @@ const pages: Readonly<Record<string, string>> = {
 
 /** Sends every load to a service of its own, and 20 deep pages at a time, and reads the longest stall of the service. */
 export async function attackByCost({
+  isShort,
   say,
   violation,
 }: {
+  /** True: stalls are measured, but not judged, since the machine may be busy. */
+  readonly isShort: boolean;
   readonly say: (line: string) => void;
   readonly violation: (sentence: string) => void;
 }): Promise<void> {
@@ -82,9 +85,10 @@ export async function attackByCost({
     const after = await target.settle();
     const least = Math.min(...stalls);
     const growth = Math.round(after.rss - before.rss);
-    const isFine = least <= allowedMs && growth <= allowedGrowth;
+    const isSlow = !isShort && least > allowedMs;
+    const isFine = !isSlow && growth <= allowedGrowth;
     say(`${isFine ? 'ok  ' : 'FAIL'} ${name}: ${least} ms, ${growth} MiB more resident`);
-    if (least > allowedMs) violation(`${name} stopped the service for ${stalls.join(', ')} ms`);
+    if (isSlow) violation(`${name} stopped the service for ${stalls.join(', ')} ms`);
     if (growth > allowedGrowth) violation(`${name} left ${growth} MiB more resident`);
     return least;
   };

@@ -3,7 +3,7 @@ import type { Target } from './target.js';
 import { envelope, getRelayer, http1, http2Headers } from './valid-requests.js';
 
 /** How long an answer may take during an attack. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 /** Reads a relayer on a new connection; returns the problem with the answer, or undefined. */
 type Probe = (target: Target) => Promise<string | undefined>;

@@ -63,7 +63,7 @@ try {
 await service.kill();
 if (positionals.length === 0) await attackTls({ home, isShort, say, violation: (sentence) => violation('TLS', sentence) });
 if (positionals.length === 0 || positionals.includes('cost'))
-  await attackByCost({ say, violation: (sentence) => violation('cost', sentence) });
+  await attackByCost({ isShort, say, violation: (sentence) => violation('cost', sentence) });
 await anvil.stop();
 await home.remove();
 if (violations > 0) {

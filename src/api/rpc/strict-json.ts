@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type DescMessage, fromJsonString, type Message, type Registry } from '@bufbuild/protobuf';
+import { type DescMessage, fromJson, fromJsonString, type Message, type Registry } from '@bufbuild/protobuf';
 import type { ConnectRouterOptions } from '@connectrpc/connect';
 import { ProtobufJson } from '../../codec/protobuf-json.js';
 import { Reading } from '../../codec/reading.js';
@@ -7,7 +7,7 @@ import { withMaskInCamelCase } from '../../codec/update-mask.js';
 import { maxValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors.js';
 import { hasMoreValues } from '../../json/json-reader.js';
-import { type JsonObject, jsonTextOf } from '../../json/json-value.js';
+import { type JsonObject, jsonTextOf, plainJsonOf } from '../../json/json-value.js';
 import type { Call } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { jsonFromBody, objectOf } from '../contract/json-body.js';
@@ -57,7 +57,7 @@ export function createStrictJson(desc: DescMessage, registry: Registry | undefin
     if (message !== null) return message;
     const { fitting, problem } = sift(objectOf(jsonFromBody(body)), call.warnings);
     call.bodyProblem = problem;
-    return fromJsonString(desc, withMaskInCamelCase(jsonTextOf(fitting)), readOptions);
+    return fromJson(desc, plainJsonOf(fitting), readOptions);
   }
 
   function decode(bytes: Uint8Array): string {
@@ -65,7 +65,7 @@ export function createStrictJson(desc: DescMessage, registry: Registry | undefin
       const { fitting, problem } = sift(objectOf(jsonFromBody(bufferOf(bytes))), []);
       if (problem !== null) throw problem;
       // Not the text that was sent: protobuf's reader would round its number tokens.
-      return withMaskInCamelCase(jsonTextOf(fitting));
+      return jsonTextOf(fitting);
     } catch (error) {
       throw error instanceof DomainError ? connectErrorFromDomainError(error, null) : error;
     }

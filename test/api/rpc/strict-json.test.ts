@@ -60,4 +60,13 @@ for (const [way, read] of Object.entries(ways)) {
     ])
       assert.throws(() => read(UpdateRelayerRequestSchema, `{"relayer_id":"r","evm":{"${name}":[]}}`), /must not be empty/, name);
   });
+
+  it(`JSON over RPC, ${way}: an update mask may have the names of proto or of JSON`, () => {
+    for (const mask of ['custom_rpc_urls,name', 'customRpcUrls,name']) {
+      // The list that must not be empty makes the plain way read the message against its definition, too.
+      const text = `{"relayer_id":"r","updateMask":"${mask}","evm":{"whitelist_receivers":["0x"]}}`;
+      const { updateMask } = read(UpdateRelayerRequestSchema, text);
+      assert.deepEqual(updateMask?.paths, ['custom_rpc_urls', 'name']);
+    }
+  });
 }
