@@ -255,7 +255,7 @@ describe('REST body', () => {
     );
     assert.equal(
       await refusal('POST', transactions('stellar'), '{"operations":[{"type":"payment","x":1}]}'),
-      '400 FIELD_UNKNOWN operations[0].x is not a known field',
+      '400 FIELD_UNKNOWN operations[0].x is not a known field; operations[0].amount must be an integer from 1 to 9223372036854775807',
     );
     assert.equal(await refusal('POST', typedData, `{"${'x'.repeat(100)}":1}`), `400 FIELD_UNKNOWN ${'x'.repeat(64)} is not a known field`);
   });
