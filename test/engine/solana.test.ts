@@ -136,8 +136,11 @@ describe('transactions on Solana', () => {
     const [first = '', ...others] = ids;
     await rig.untilWithBlocks(first, 'confirmed');
     for (const id of others) {
+      await waitFor(`${id} to wait for funds`, async () => {
+        chain.advance();
+        return /^waiting: insufficient balance/.test((await rig.view(id)).transaction.statusReason ?? '') || undefined;
+      });
       assert.equal((await rig.attempts(id)).length, 1, 'it was signed again although the balance does not pay for it');
-      assert.match((await rig.view(id)).transaction.statusReason ?? '', /^waiting: insufficient balance/);
     }
     chain.putAccount(rig.key.address, systemAccount(10n * sol));
     for (const id of others) await rig.untilWithBlocks(id, 'confirmed');
