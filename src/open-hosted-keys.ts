@@ -8,6 +8,7 @@ import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type 
 import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
 import type { AzureSurroundings } from './signers/azure-key-vault/token-issuer.js';
 import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
+import type { LiveSecrets } from './signers/hosted/live-secrets.js';
 import type { ProviderGates } from './signers/hosted/provider-gate.js';
 
 /** How long reading a public key may take. */
@@ -24,10 +25,13 @@ interface Choice {
   readonly azure: AzureSurroundings;
 }
 
+/** A key's configuration, with the secrets as they are now. */
+type Wanted<T extends HostedKey['type']> = Pick<Extract<HostedKey, { type: T }>, 'at'> & {
+  readonly secrets: LiveSecrets<Extract<HostedKey, { type: T }>['secrets']>;
+};
+
 /** How each kind of key is opened. A kind's code and libraries are loaded when the first key of the kind is opened. */
-const sources: {
-  readonly [T in HostedKey['type']]: (key: Extract<HostedKey, { type: T }>, choice: Choice) => Promise<Source>;
-} = {
+const sources: { readonly [T in HostedKey['type']]: (key: Wanted<T>, choice: Choice) => Promise<Source> } = {
   async vault({ at, secrets }) {
     const [{ createVaultClient }, { readKey }] = await Promise.all([
       import('./signers/vault/vault-client.js'),
@@ -36,7 +40,7 @@ const sources: {
     return {
       name: 'Vault',
       async privateKey(signal) {
-        const client = createVaultClient(vaultAccess(at, secrets), systemClock);
+        const client = createVaultClient(vaultAccess({ at, secrets }), systemClock);
         return readKey(client, at.mount_point ?? 'secret', at.key_name, signal).finally(() => client.close());
       },
     };
@@ -46,7 +50,7 @@ const sources: {
       import('./signers/vault/vault-client.js'),
       import('./signers/vault-transit/provider.js'),
     ]);
-    const client = createVaultClient(vaultAccess(at, secrets), systemClock, limits);
+    const client = createVaultClient(vaultAccess({ at, secrets }), systemClock, limits);
     const place = { account: `vault ${at.address}`, mountPoint: at.mount_point ?? 'transit', keyName: at.key_name, pubkey: at.pubkey };
     return { provider: createTransitProvider(client, place) };
   },
@@ -54,7 +58,7 @@ const sources: {
     const { createPkcs11Provider } = await import('./signers/pkcs11/provider.js');
     const token = { tokenLabel: at.token_label ?? null, slot: at.slot ?? null };
     const key = { keyLabel: at.key_label ?? null, keyId: at.key_id?.replace(/^0x/, '') ?? null };
-    return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, pin: secrets.pin }, limits) };
+    return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, secrets }, limits) };
   },
   async aws_kms({ at }, { limits }) {
     const { createAwsKmsProvider } = await import('./signers/aws-kms/provider.js');
@@ -64,9 +68,7 @@ const sources: {
     const { createGoogleKmsProvider } = await import('./signers/google-cloud-kms/provider.js');
     const account = {
       tokenUri: at['service_account.token_uri'] ?? 'https://oauth2.googleapis.com/token',
-      clientEmail: secrets['service_account.client_email'],
-      privateKeyId: secrets['service_account.private_key_id'],
-      privateKey: secrets['service_account.private_key'],
+      secrets,
     };
     const domain = at['service_account.universe_domain'] ?? 'googleapis.com';
     const name = {
@@ -85,8 +87,7 @@ const sources: {
       authType: at.auth_type ?? 'client_secret',
       tenantId: at.tenant_id ?? null,
       clientId: at.client_id ?? null,
-      clientSecret: secrets.client_secret ?? null,
-      federatedTokenFile: secrets.federated_token_file ?? null,
+      secrets,
       surroundings: azure,
     };
     const key = { vaultUrl: at.vault_url, keyName: at.key_name, keyVersion: at.key_version ?? null };
@@ -94,20 +95,19 @@ const sources: {
   },
   async turnkey({ at, secrets }, { limits }) {
     const { createTurnkeyProvider } = await import('./signers/turnkey/provider.js');
-    const access = { apiPublicKey: at.api_public_key, apiPrivateKey: secrets.api_private_key, organizationId: at.organization_id };
+    const access = { apiPublicKey: at.api_public_key, secrets, organizationId: at.organization_id };
     const key = { apiBaseUrl: at.api_base_url ?? 'https://api.turnkey.com', privateKeyId: at.private_key_id, publicKey: at.public_key };
     return { provider: createTurnkeyProvider({ ...access, ...key }, limits) };
   },
   async cdp({ at, secrets }, { limits }) {
     const { createCdpProvider } = await import('./signers/cdp/provider.js');
-    const access = { apiKeyId: at.api_key_id, apiKeySecret: secrets.api_key_secret, walletSecret: secrets.wallet_secret };
     const apiBaseUrl = at.api_base_url ?? 'https://api.cdp.coinbase.com/platform';
-    return { provider: createCdpProvider({ ...access, apiBaseUrl, address: at.account_address }, limits) };
+    return { provider: createCdpProvider({ apiKeyId: at.api_key_id, secrets, apiBaseUrl, address: at.account_address }, limits) };
   },
 };
 
-function vaultAccess(at: Extract<HostedKey, { type: 'vault' }>['at'], secrets: Extract<HostedKey, { type: 'vault' }>['secrets']) {
-  return { address: at.address, namespace: at.namespace ?? null, roleId: secrets.role_id, secretId: secrets.secret_id };
+function vaultAccess({ at, secrets }: Wanted<'vault'>) {
+  return { address: at.address, namespace: at.namespace ?? null, secrets };
 }
 
 /** What only the operator may choose, in the configuration file or the environment. Callers of the API could otherwise abuse the service's own rights. */
@@ -191,12 +191,17 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
   }
 
   return {
-    async open(id, key, pinned) {
+    async open(id, key, pinned, secretsInFiles = () => ({})) {
       await requireChosen(key, choices);
       const pin = pinned !== null && isSameKey(pinned.place, key) ? pinned : null;
-      const open = sources[key.type] as (key: HostedKey, choice: Choice) => Promise<Source>;
-      const source = await open(key, { limits: choices.limits.get(key.type) ?? {}, azure: choices.azure });
-      const opened = 'provider' in source ? await openProvider(id, key, source.provider, pin) : await openPrivateKey(id, key, source);
+      const { createLiveSecrets } = await import('./signers/hosted/live-secrets.js');
+      const secrets = createLiveSecrets(key.secrets, secretsInFiles);
+      const open = sources[key.type] as (wanted: object, choice: Choice) => Promise<Source>;
+      const source = await open({ at: key.at, secrets }, { limits: choices.limits.get(key.type) ?? {}, azure: choices.azure });
+      const opened =
+        'provider' in source
+          ? await openProvider(id, key, following(source.provider, secrets), pin)
+          : await openPrivateKey(id, key, source);
       try {
         await requirePinned(pin, opened.pin);
       } catch (error) {
@@ -205,6 +210,15 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
       }
       return opened;
     },
+  };
+}
+
+/** A provider whose calls follow changed credentials. */
+function following(provider: KeyProvider, secrets: LiveSecrets<object>): KeyProvider {
+  return {
+    ...provider,
+    publicKey: (signal) => secrets.following(() => provider.publicKey(signal)),
+    sign: (bytes, signal) => secrets.following(() => provider.sign(bytes, signal)),
   };
 }
 

@@ -82,6 +82,9 @@ interface OpenedAccounts {
   readonly pins: readonly PinnedKey[];
 }
 
+/** A hosted key of the file or of the API; only the file's secrets can change. */
+type OpenableKey = Pick<HostedSignerEntry, 'id' | 'hosted'> & Partial<HostedSignerEntry>;
+
 /** Opens the keystores and the hosted keys, and finds each relayer's account. Needs no node. `initKeccak` must have resolved. */
 export async function openAccounts(
   config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'pinnedKeys' | 'relayers'>,
@@ -110,9 +113,10 @@ export async function openAccounts(
   );
   return { signers, accounts, problems: [...problems, ...accountProblems(accounts)], pins };
 
-  async function openHosted({ id, hosted }: HostedSignerEntry, origin: string): Promise<HeldSigner | null> {
+  async function openHosted({ id, hosted, secretsInFiles }: OpenableKey, origin: string): Promise<HeldSigner | null> {
     try {
-      const { signer, pin } = await hostedKeys.open(id, hosted, config.pinnedKeys.find(({ signerId }) => signerId === id) ?? null);
+      const pinned = config.pinnedKeys.find(({ signerId }) => signerId === id) ?? null;
+      const { signer, pin } = await hostedKeys.open(id, hosted, pinned, secretsInFiles);
       pins.push(pin);
       return signer;
     } catch (error) {

@@ -1,8 +1,11 @@
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { type Environment, shownVariable } from './environment.js';
 import type { Problems } from './problem.js';
+import { readSecretFile } from './secret-file.js';
 
-const form = '{"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the secret>"}';
+const forms = ['env', 'file', 'plain'] as const;
+const form =
+  '{"type": "env", "value": "<name of an environment variable>"}, {"type": "file", "value": "<path>"} or {"type": "plain", "value": "<the secret>"}';
 
 /** Takes the place of a URL that cannot be resolved, so that its list keeps its order and has no second problem. */
 const unresolved = 'http://unresolved.invalid';
@@ -13,9 +16,14 @@ export function resolveSecret(value: JsonValue, path: string, env: Environment, 
   for (const key of value.keys()) if (key !== 'type' && key !== 'value') problems.add(`${path}.${key}`, 'is not a known field');
   const type = value.get('type');
   const text = value.get('value');
-  if (type !== 'env' && type !== 'plain') return refuse(`${path}.type`, 'must be "env" or "plain"');
+  if (!forms.some((one) => one === type)) return refuse(`${path}.type`, 'must be "env", "file" or "plain"');
   if (typeof text !== 'string' || text === '') return refuse(`${path}.value`, 'must be a non-empty string');
   if (type === 'plain') return text;
+  if (type === 'file') {
+    const read = readSecretFile(text);
+    // Without the path, since it might be a secret that was given instead of one.
+    return 'text' in read ? read.text : refuse(`${path}.value`, `names a file that ${read.problem}`);
+  }
   const found = env[text];
   if (found !== undefined && found !== '') return found;
   return refuse(`${path}.value`, `names the environment variable${shownVariable(text)}, which is not set`);
@@ -24,6 +32,12 @@ export function resolveSecret(value: JsonValue, path: string, env: Environment, 
     problems.add(at, problem);
     return undefined;
   }
+}
+
+/** Returns the file that a reference names; undefined if it names none. */
+export function fileOfReference(value: JsonValue): string | undefined {
+  const file = value instanceof Map && value.get('type') === 'file' ? value.get('value') : undefined;
+  return typeof file === 'string' ? file : undefined;
 }
 
 /**
@@ -47,5 +61,5 @@ function resolveUrl(value: JsonValue, path: string, env: Environment, problems: 
 }
 
 function isReference(value: JsonValue): value is JsonObject {
-  return value instanceof Map && (value.get('type') === 'env' || value.get('type') === 'plain');
+  return value instanceof Map && forms.some((one) => one === value.get('type'));
 }

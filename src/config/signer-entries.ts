@@ -10,7 +10,8 @@ import { likelyName } from '../json/likely-name.js';
 import type { Environment } from './environment.js';
 import { codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
 import type { Problems } from './problem.js';
-import { resolveSecret } from './secret-reference.js';
+import { readSecretFile } from './secret-file.js';
+import { fileOfReference, resolveSecret } from './secret-reference.js';
 
 /** A key in a keystore file. */
 export interface LocalSignerEntry {
@@ -25,6 +26,8 @@ export interface LocalSignerEntry {
 export interface HostedSignerEntry {
   readonly id: string;
   readonly hosted: HostedKey;
+  /** Reads its secrets that are in files, which may have changed since the start. One whose file cannot be read is left out. */
+  readonly secretsInFiles: () => Partial<HostedKey['secrets']>;
 }
 
 /** A signer of the file. */
@@ -113,15 +116,32 @@ function hostedFromEntry(
 ): HostedSignerEntry | undefined {
   const given = object.get('config') ?? null;
   const config = given instanceof Map ? copyOf(given) : given;
-  if (config instanceof Map) resolveSecrets(config, hostedFieldsOf(type), `${path}.config`, env, problems);
+  const files = config instanceof Map ? resolveSecrets(config, hostedFieldsOf(type), `${path}.config`, env, problems) : new Map();
   const { id, config: read } = readMessage(codec, new Map(object).set('config', config), path, problems);
   requireMembers(object, ['id', 'type', 'config'], path, problems);
   problems.check(path, () => entryIdFromText(id ?? ''));
   const hosted = read.case === undefined || read.case === 'local' ? undefined : problems.check(path, () => hostedKeyFromProto(read));
-  return problems.has(path) || id === undefined || hosted === undefined ? undefined : { id, hosted };
+  if (problems.has(path) || id === undefined || hosted === undefined) return undefined;
+  return { id, hosted, secretsInFiles: () => secretsIn(files) };
 }
 
-function resolveSecrets(config: JsonObject, fields: readonly HostedField[], path: string, env: Environment, problems: Problems): void {
+function secretsIn(files: ReadonlyMap<string, string>): Partial<HostedKey['secrets']> {
+  const read = [...files].flatMap(([name, file]) => {
+    const found = readSecretFile(file);
+    return 'text' in found ? [[name, found.text]] : [];
+  });
+  return Object.fromEntries(read);
+}
+
+/** Replaces references by their texts, and returns the files of secrets by the names of their fields. */
+function resolveSecrets(
+  config: JsonObject,
+  fields: readonly HostedField[],
+  path: string,
+  env: Environment,
+  problems: Problems,
+): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
   for (const { path: parts, name, isSecret } of fields) {
     const holder = holderOf(config, parts);
     const last = name.slice(name.lastIndexOf('.') + 1);
@@ -131,7 +151,10 @@ function resolveSecrets(config: JsonObject, fields: readonly HostedField[], path
     const secret = resolveSecret(reference, `${path}.${name}`, env, problems);
     if (secret === undefined) holder.delete(last);
     else holder.set(last, secret);
+    const file = fileOfReference(reference);
+    if (isSecret && file !== undefined) files.set(name, file);
   }
+  return files;
 }
 
 /** Returns the object that the last field of the path is in; undefined: there is none. */

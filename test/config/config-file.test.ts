@@ -174,7 +174,7 @@ test('config file: reports every problem of every section at once, with its path
         sampleNetwork({ type: 'evn', network: 'typo' }),
       ],
       signers: [
-        sampleSigner({ config: { path: '', passphrase: { type: 'file', value: 'x' } } }),
+        sampleSigner({ config: { path: '', passphrase: { type: 'command', value: 'x' } } }),
         sampleSigner({ id: 'kms', type: 'trezor', config: { whatever: 1 } }),
         sampleSigner({ id: 'no spaces' }),
         sampleSigner({ id: 'unset', config: { path: 'a', passphrase: { type: 'env', value: 'NOT_SET' } } }),
@@ -214,7 +214,7 @@ test('config file: reports every problem of every section at once, with its path
       'networks[1].required_confirmations: must be an integer from 1 to 4294967295',
       'networks[3].type: must be one of evm, stellar, solana',
       'signers[0].config.path: must not be empty',
-      'signers[0].config.passphrase.type: must be "env" or "plain"',
+      'signers[0].config.passphrase.type: must be "env", "file" or "plain"',
       `signers[1].type: signers of type "trezor" are not supported; supported types: local, ${hostedTypes.join(', ')}`,
       'signers[2].id: must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -',
       'signers[3].config.passphrase.value: names the environment variable NOT_SET, which is not set',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { ConfigError } from '../../src/config/problem.js';
@@ -22,8 +24,8 @@ const transit = {
 const cdp = { api_key_id: 'id', api_key_secret: plain('secret'), wallet_secret: plain('secret'), account_address: `0x${'12'.repeat(20)}` };
 const networks: Readonly<Record<string, string>> = { evm: 'sepolia', stellar: 'testnet', solana: 'devnet' };
 
-/** Returns the problems of a configuration whose only relayer uses this signer. */
-async function problemsOf(type: string, config: object, networkType = 'evm'): Promise<readonly string[]> {
+/** Loads a configuration whose only relayer uses this signer. */
+async function load(type: string, config: object, networkType = 'evm') {
   const policies = networkType === 'evm' ? {} : { fee_payment_strategy: 'relayer' };
   const relayer = { id: 'r1', name: 'One', network: networks[networkType], network_type: networkType, signer_id: 's1', policies };
   const file = { relayers: [relayer], notifications: [], signers: [{ id: 's1', type, config }], networks: [] };
@@ -33,7 +35,12 @@ async function problemsOf(type: string, config: object, networkType = 'evm'): Pr
     STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     TENANT: 'tenant',
   };
-  const result = await loadConfiguration(env).catch((error: unknown) => error);
+  return loadConfiguration(env);
+}
+
+/** Returns the problems of that configuration. */
+async function problemsOf(...wanted: Parameters<typeof load>): Promise<readonly string[]> {
+  const result = await load(...wanted).catch((error: unknown) => error);
   return result instanceof ConfigError ? result.problems.map(({ path, problem }) => `${path}: ${problem}`) : [];
 }
 
@@ -68,6 +75,34 @@ describe('hosted signers of the file', () => {
       'signers[0].config.vault_url.value: names the environment variable NO_SUCH_URL, which is not set',
     ]);
     assert.match((await problemsOf('azure_key_vault', { ...azure, client_secret: 'secret' })).join(), /client_secret: must be \{"type"/);
+  });
+
+  it('file references: the secret is what the file has without the line break at its end, and is read again on demand', async () => {
+    const folder = await temporaryFolder({ secret: ' first one \r\n', tenant: 'tenant\n' });
+    const reference = (name: string) => ({ type: 'file', value: join(folder, name) });
+    const { config } = await load('azure_key_vault', { ...azure, client_secret: reference('secret'), tenant_id: reference('tenant') });
+    const [signer] = config.signers;
+    assert.ok(signer !== undefined && 'hosted' in signer);
+    assert.deepEqual(signer.hosted.secrets, { client_secret: ' first one ' });
+    assert.equal('tenant_id' in signer.hosted.at && signer.hosted.at.tenant_id, 'tenant');
+    await writeFile(join(folder, 'secret'), 'second');
+    assert.deepEqual(signer.secretsInFiles(), { client_secret: 'second' });
+    for (const spoil of [() => writeFile(join(folder, 'secret'), '\n'), () => rm(join(folder, 'secret'))]) {
+      await spoil();
+      assert.deepEqual(signer.secretsInFiles(), {}, 'a file without a secret changes nothing');
+    }
+  });
+
+  it('file references: a file that cannot be used is refused, without its name, which may be a secret that was given instead', async () => {
+    const folder = await temporaryFolder({ empty: '\n', large: 'x'.repeat(65_537) });
+    const problemOf = async (value: string) =>
+      (await problemsOf('azure_key_vault', { ...azure, client_secret: { type: 'file', value } })).join();
+    const at = 'signers[0].config.client_secret.value: names a file that';
+    assert.equal(await problemOf('hunter2'), `${at} does not exist`);
+    assert.equal(await problemOf(folder), `${at} is a folder`);
+    assert.equal(await problemOf('/dev/zero'), `${at} is not a regular file`);
+    assert.equal(await problemOf(join(folder, 'empty')), `${at} is empty`);
+    assert.equal(await problemOf(join(folder, 'large')), `${at} has 65537 bytes; the maximum is 65536`);
   });
 
   it('azure_key_vault: auth_type decides which fields are required, and other types are refused', async () => {

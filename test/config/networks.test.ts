@@ -134,7 +134,7 @@ test('networks: read a URL from the environment if it is a reference', async () 
     })),
   });
   assert.deepEqual(
-    await problemsOf([sampleNetwork({ rpc_urls: [{ type: 'file', value: 'x' }, 7, { type: 'plain', value: 'ftp://x' }] })]),
+    await problemsOf([sampleNetwork({ rpc_urls: [{ type: 'command', value: 'x' }, 7, { type: 'plain', value: 'ftp://x' }] })]),
     [
       'networks[0].rpc_urls[0]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',
       'networks[0].rpc_urls[1]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',

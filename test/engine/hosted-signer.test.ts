@@ -14,6 +14,7 @@ import { createPkcs11Provider } from '../../src/signers/pkcs11/provider.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, startEvmRig, startSolanaRig, startStellarRig, untilReason } from '../support/engine-rig.js';
 import { wanted } from '../support/evm.js';
+import { fixedSecrets } from '../support/fixed-secrets.js';
 import { noSoftHsm, softHsm } from '../support/soft-hsm.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
 import { payment, stellarKey } from '../support/stellar.js';
@@ -224,7 +225,7 @@ describe('a lane with a hosted key', () => {
 describe('a lane with a key in an HSM', { skip: noSoftHsm ?? false }, () => {
   async function openHsm(test: TestContext): Promise<Ed25519Signer> {
     const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
-    const place = { modulePath, tokenLabel, slot: null, keyLabel: labelOf('ed25519'), keyId: null, pin };
+    const place = { modulePath, tokenLabel, slot: null, keyLabel: labelOf('ed25519'), keyId: null, secrets: fixedSecrets({ pin }) };
     const provider = createPkcs11Provider(place);
     const time = { clock: systemClock, timers: systemTimers };
     const publicKey = await provider.publicKey(AbortSignal.timeout(10_000));

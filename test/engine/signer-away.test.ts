@@ -10,6 +10,7 @@ import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
 import { createEd25519Signer } from '../../src/signers/local/ed25519-signer.js';
 import { createPkcs11Provider } from '../../src/signers/pkcs11/provider.js';
 import { type EngineRig, startSolanaRig, startStellarRig, untilReason } from '../support/engine-rig.js';
+import { fixedSecrets } from '../support/fixed-secrets.js';
 import { noSoftHsm, type SoftHsm, softHsm } from '../support/soft-hsm.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
 import { payment, stellarKey } from '../support/stellar.js';
@@ -60,7 +61,14 @@ async function sendMany(rig: Rig, count: number): Promise<string[]> {
 
 async function openHsm(hsm: SoftHsm, test: TestContext): Promise<Ed25519Signer> {
   const { modulePath, tokenLabel, pin, labelOf } = hsm;
-  const provider = createPkcs11Provider({ modulePath, tokenLabel, slot: null, keyLabel: labelOf('ed25519'), keyId: null, pin });
+  const provider = createPkcs11Provider({
+    modulePath,
+    tokenLabel,
+    slot: null,
+    keyLabel: labelOf('ed25519'),
+    keyId: null,
+    secrets: fixedSecrets({ pin }),
+  });
   const time = { clock: systemClock, timers: systemTimers };
   // After the token was away, the first call finds that the module must be initialized again.
   const publicKey = await waitFor('the public key', () => provider.publicKey(AbortSignal.timeout(10_000)).catch(() => undefined));

@@ -14,11 +14,13 @@ export interface FakeCdp {
   readonly apiKeyId: string;
   /** The secrets of the only API keys that it accepts: an Ed25519 key in base64, and a P-256 key in PEM. */
   readonly apiKeySecrets: { readonly ed25519: string; readonly p256: string };
-  readonly walletSecret: string;
+  walletSecret: string;
   /** By address. */
   readonly accounts: Map<string, FakeKey>;
   /** The API key was deleted. */
   isRevoked: boolean;
+  /** Makes another wallet secret, the only one that it accepts from then on. */
+  replaceWalletSecret(): void;
   /** A policy of the project rejects all signatures. */
   isDenied: boolean;
   /** All tokens that it received. */
@@ -36,7 +38,8 @@ const root = '/platform';
 
 /** Starts it on a free port; it stops with the test. */
 export async function startFakeCdp(test: { after(release: () => void): void }): Promise<FakeCdp> {
-  const [edwards, ec, wallet] = [generateKeyPairSync('ed25519'), p256(), p256()];
+  const [edwards, ec] = [generateKeyPairSync('ed25519'), p256()];
+  let wallet = p256();
   const used = new Set<string>();
   let signatures = 0;
   const receiver = await startHttpReceiver(test, (response, request) => {
@@ -125,6 +128,10 @@ export async function startFakeCdp(test: { after(release: () => void): void }): 
     return false;
   }
 
+  function walletText(): string {
+    return wallet.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
+  }
+
   const { d = '', x = '' } = edwards.privateKey.export({ format: 'jwk' });
   const cdp: FakeCdp = {
     url: receiver.url(root),
@@ -133,9 +140,13 @@ export async function startFakeCdp(test: { after(release: () => void): void }): 
       ed25519: Buffer.concat([Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]).toString('base64'),
       p256: ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
     },
-    walletSecret: wallet.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+    walletSecret: walletText(),
     accounts: new Map(),
     isRevoked: false,
+    replaceWalletSecret() {
+      wallet = p256();
+      cdp.walletSecret = walletText();
+    },
     isDenied: false,
     tokens: [],
     intercept: null,

@@ -10,7 +10,8 @@ import { type ReceivedRequest, startHttpReceiver } from './http-receiver.js';
 export interface FakeGoogleKms {
   readonly url: string;
   readonly clientEmail: string;
-  readonly privateKeyId: string;
+  /** The only one that it accepts. */
+  privateKeyId: string;
   /** PEM. */
   readonly privateKey: string;
   /** By path, without `/v1/`. */

@@ -7,7 +7,8 @@ import { type ReceivedRequest, startHttpReceiver } from './http-receiver.js';
 export interface FakeVault {
   readonly address: string;
   readonly roleId: string;
-  readonly secretId: string;
+  /** The only one that it accepts. */
+  secretId: string;
   /** By path, such as `secret/data/app`. */
   readonly secrets: Map<string, object>;
   /** Transit keys by path, such as `transit/keys/app`; the newest version is the last. */

@@ -33,6 +33,8 @@ export interface SoftHsm {
   readonly labelOf: (curve: Curve) => string;
   /** The fields of a signer's configuration in the file. */
   readonly configOf: (curve: Curve, changes?: object) => object;
+  /** Changes the PIN of the user. A process that is logged in stays so. */
+  changePin(from: string, to: string): void;
   /** Takes the token out of its slot. */
   remove(): Promise<void>;
   /** Puts it back. */
@@ -48,6 +50,7 @@ export function softHsm(): Promise<SoftHsm> {
 }
 
 interface KeyMaker extends Cryptoki {
+  C_SetPIN(session: Buffer, from: string, to: string): void;
   C_GenerateKeyPair(session: Buffer, mechanism: { mechanism: number }, publicKey: object[], privateKey: object[]): unknown;
 }
 
@@ -75,12 +78,13 @@ async function makeToken(): Promise<SoftHsm> {
       pin: { type: 'plain', value: pin },
       ...changes,
     }),
+    changePin,
     remove: () => rename(tokens, away).then(() => mkdir(tokens)),
     insert: () => rm(tokens, { recursive: true }).then(() => rename(away, tokens)),
   };
 }
 
-function makeKeys(): void {
+function openToken(): { readonly module: KeyMaker; readonly session: Buffer } {
   const { PKCS11 } = createRequire(import.meta.url)('pkcs11js') as { PKCS11: new () => KeyMaker };
   const module = new PKCS11();
   module.load(modulePath);
@@ -92,7 +96,17 @@ function makeKeys(): void {
   const slot = module.C_GetSlotList(true).find((one) => module.C_GetTokenInfo(one).label.trim() === tokenLabel);
   if (slot === undefined) throw new Error('the token was not made');
   const readWrite = 0x02;
-  const session = module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite);
+  return { module, session: module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite) };
+}
+
+function changePin(from: string, to: string): void {
+  const { module, session } = openToken();
+  module.C_SetPIN(session, from, to);
+  module.C_CloseSession(session);
+}
+
+function makeKeys(): void {
+  const { module, session } = openToken();
   module.C_Login(session, ck.USER, pin);
   for (const [curve, mechanism, params] of [
     ['secp256k1', 0x1040, '06052b8104000a'],

@@ -30,7 +30,7 @@ export function createAzureProvider(
   const limits = { ...defaults, ...configured };
   const http = createHttpClient({
     parallel: limits.parallel,
-    secrets: () => [identity.clientSecret ?? '', identity.surroundings.identityHeader ?? '', issuer.secret(), ...token.secrets()],
+    secrets: () => [...identity.secrets.all(), identity.surroundings.identityHeader ?? '', issuer.secret(), ...token.secrets()],
   });
   const issuer = createTokenIssuer(identity, vaultUrl, http);
   const token = createAccessToken(issuer.issue, clock);

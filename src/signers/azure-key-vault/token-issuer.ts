@@ -3,6 +3,7 @@ import type { AzureAuthType } from '../../core/signer/hosted-key.js';
 import type { IssuedToken } from '../hosted/access-token.js';
 import { type HttpClient, type HttpRequest, textAt, valueAt } from '../hosted/http-client.js';
 import { ProviderError } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { cloudOf } from './clouds.js';
 
 /** What the machine or container says about the identity that the service runs as; null: nothing. */
@@ -24,10 +25,8 @@ export interface AzureIdentity {
   readonly authType: AzureAuthType;
   readonly tenantId: string | null;
   readonly clientId: string | null;
-  /** Secret. */
-  readonly clientSecret: string | null;
-  /** Overrides the file of the surroundings. */
-  readonly federatedTokenFile: string | null;
+  /** `federated_token_file` overrides the file of the surroundings. */
+  readonly secrets: LiveSecrets<{ readonly client_secret?: string; readonly federated_token_file?: string }>;
   readonly surroundings: AzureSurroundings;
 }
 
@@ -55,8 +54,8 @@ const unknownLifeMs = 300_000;
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Kubernetes replaces the file before its token ends. */
-async function assertionFrom({ federatedTokenFile, surroundings }: AzureIdentity): Promise<string> {
-  const file = federatedTokenFile ?? surroundings.federatedTokenFile;
+async function assertionFrom({ secrets, surroundings }: AzureIdentity): Promise<string> {
+  const file = secrets.now().federated_token_file ?? surroundings.federatedTokenFile;
   if (file === null) throw new ProviderError('refused', 'federated_token_file is required, because AZURE_FEDERATED_TOKEN_FILE is not set');
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new ProviderError('unreachable', `the federated token file cannot be read: ${error.code}`);
@@ -67,12 +66,12 @@ async function assertionFrom({ federatedTokenFile, surroundings }: AzureIdentity
 
 /** The client credentials flow of OAuth 2.0. */
 function formRequest(identity: AzureIdentity, vaultUrl: string, assertion: string): HttpRequest {
-  const { authType, tenantId, clientId, clientSecret, surroundings } = identity;
+  const { authType, tenantId, clientId, secrets, surroundings } = identity;
   const { authority, resource } = cloudOf(vaultUrl);
   const host = (surroundings.authorityHost ?? authority).replace(/\/+$/, '');
   const proof =
     authType === 'client_secret'
-      ? { client_secret: clientSecret ?? '' }
+      ? { client_secret: secrets.now().client_secret ?? '' }
       : { client_assertion_type: assertionType, client_assertion: assertion };
   const form = { grant_type: 'client_credentials', client_id: clientId ?? '', scope: `${resource}/.default`, ...proof };
   return {

@@ -3,11 +3,14 @@ import { computeAddress, decodeBase58, toBeArray } from 'ethers';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { envelopeOf, signatureAt } from './solana-envelope.js';
-import { type CdpAccess, createTokenMaker, type TokenMaker } from './tokens.js';
+import { type CdpSecrets, createTokenMaker, type TokenMaker } from './tokens.js';
 
 /** An account of the Coinbase Developer Platform, and the secrets that may sign with it. */
-export interface CdpAccount extends CdpAccess {
+export interface CdpAccount {
+  readonly apiKeyId: string;
+  readonly secrets: LiveSecrets<CdpSecrets>;
   /** `https://api.cdp.coinbase.com/platform`, or a proxy of it. */
   readonly apiBaseUrl: string;
   /** `0x` and 40 hex digits, or a Solana address. */
@@ -23,20 +26,21 @@ const defaults: ProviderLimits = { parallel: 32, perSecond: 50 };
  */
 export function createCdpProvider(account: CdpAccount, configured: Partial<ProviderLimits> = {}): KeyProvider {
   const limits = { ...defaults, ...configured };
-  const { address, apiKeyId, apiKeySecret, walletSecret } = account;
+  const { address, apiKeyId, secrets } = account;
   /** The tokens of the requests under way. */
   const tokens = new Set<string>();
-  const http = createHttpClient({ parallel: limits.parallel, secrets: () => [apiKeySecret, walletSecret, ...tokens] });
+  const http = createHttpClient({ parallel: limits.parallel, secrets: () => [...secrets.all(), ...tokens] });
   const base = account.apiBaseUrl.replace(/\/+$/, '');
   const isEvm = address.startsWith('0x');
   const accountPath = `/v2/${isEvm ? 'evm' : 'solana'}/accounts/${address}`;
-  let tokensFor: TokenMaker | null = null;
+  let made: { readonly from: object; readonly tokensFor: TokenMaker } | null = null;
 
   async function send(path: string, content: object | null, signal: AbortSignal): Promise<unknown> {
-    tokensFor ??= createTokenMaker(account);
+    const from = secrets.now();
+    if (made?.from !== from) made = { from, tokensFor: createTokenMaker({ apiKeyId, secrets: from }) };
     const url = base + accountPath + path;
     const [method, body] = content === null ? (['GET', null] as const) : (['POST', JSON.stringify(content)] as const);
-    const { bearer, wallet } = tokensFor(method, url, body);
+    const { bearer, wallet } = made.tokensFor(method, url, body);
     const used = [bearer, wallet].filter((token) => token !== null);
     for (const token of used) tokens.add(token);
     try {

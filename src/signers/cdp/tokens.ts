@@ -4,10 +4,15 @@ import { ProviderError } from '../hosted/key-provider.js';
 /** The API key and the wallet secret of a CDP project. */
 export interface CdpAccess {
   readonly apiKeyId: string;
-  /** Base64 of an Ed25519 key (seed and public key), or PEM of a P-256 key; line breaks may be written as `\n`. Secret. */
-  readonly apiKeySecret: string;
-  /** Base64 of the PKCS #8 form of a P-256 key. Secret. */
-  readonly walletSecret: string;
+  readonly secrets: CdpSecrets;
+}
+
+/** The secrets of a project, by their names in the configuration. */
+export interface CdpSecrets {
+  /** Base64 of an Ed25519 key (seed and public key), or PEM of a P-256 key; line breaks may be written as `\n`. */
+  readonly api_key_secret: string;
+  /** Base64 of the PKCS #8 form of a P-256 key. */
+  readonly wallet_secret: string;
 }
 
 /** The tokens of one request. */
@@ -26,9 +31,9 @@ type Algorithm = 'EdDSA' | 'ES256';
 const lifeSeconds = 120;
 
 /** Makes the maker of tokens. Throws `ProviderError` if a secret is not a key. */
-export function createTokenMaker({ apiKeyId, apiKeySecret, walletSecret }: CdpAccess): TokenMaker {
-  const apiKey = apiKeyFrom(apiKeySecret);
-  const walletKey = walletKeyFrom(walletSecret);
+export function createTokenMaker({ apiKeyId, secrets }: CdpAccess): TokenMaker {
+  const apiKey = apiKeyFrom(secrets.api_key_secret);
+  const walletKey = walletKeyFrom(secrets.wallet_secret);
   return (method, url, body) => {
     const { host, pathname } = new URL(url);
     const uris = [`${method} ${host}${pathname}`];

@@ -31,7 +31,7 @@ export function createGoogleKmsProvider(
   const { account, endpoint, projectId } = key;
   const http = createHttpClient({
     parallel: limits.parallel,
-    secrets: () => [account.privateKey, account.privateKeyId, account.clientEmail, issuer.secret(), ...token.secrets()],
+    secrets: () => [...account.secrets.all(), issuer.secret(), ...token.secrets()],
   });
   const issuer = createTokenIssuer(account, http);
   const token = createAccessToken(issuer.issue, clock);

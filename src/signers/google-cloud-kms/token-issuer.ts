@@ -2,16 +2,20 @@ import { createPrivateKey, sign } from 'node:crypto';
 import type { IssuedToken } from '../hosted/access-token.js';
 import { type HttpClient, textAt, valueAt } from '../hosted/http-client.js';
 import { ProviderError } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 
 /** The key file of a service account, as far as the service uses it. */
 export interface ServiceAccount {
   readonly tokenUri: string;
-  /** Secret. */
-  readonly clientEmail: string;
-  /** Secret. */
-  readonly privateKeyId: string;
-  /** PEM of an RSA key; line breaks may be written as `\n`. Secret. */
-  readonly privateKey: string;
+  readonly secrets: LiveSecrets<ServiceAccountSecrets>;
+}
+
+/** The secret fields of a key file, by their names in the configuration. */
+interface ServiceAccountSecrets {
+  readonly 'service_account.client_email': string;
+  readonly 'service_account.private_key_id': string;
+  /** PEM of an RSA key; line breaks may be written as `\n`. */
+  readonly 'service_account.private_key': string;
 }
 
 const scope = 'https://www.googleapis.com/auth/cloudkms';
@@ -42,13 +46,15 @@ export function createTokenIssuer(
 }
 
 /** A JWT by which the service account asks for a token. */
-function assertionOf({ clientEmail, privateKeyId, privateKey, tokenUri }: ServiceAccount): string {
+function assertionOf({ secrets, tokenUri }: ServiceAccount): string {
+  const account = secrets.now();
+  const { 'service_account.client_email': clientEmail, 'service_account.private_key_id': privateKeyId } = account;
   const iat = Math.floor(Date.now() / 1_000);
   const claims = { iss: clientEmail, scope, aud: tokenUri, iat, exp: iat + assertionSeconds };
   const signed = [{ alg: 'RS256', typ: 'JWT', kid: privateKeyId }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.');
-  return `${signed}.${sign('sha256', Buffer.from(signed), rsaKeyFrom(privateKey)).toString('base64url')}`;
+  return `${signed}.${sign('sha256', Buffer.from(signed), rsaKeyFrom(account['service_account.private_key'])).toString('base64url')}`;
 }
 
 function rsaKeyFrom(pem: string) {

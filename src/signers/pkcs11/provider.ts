@@ -1,4 +1,5 @@
 import { type KeyProvider, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { openModuleThreads } from './module-threads.js';
 import type { KeyPlace } from './thread-messages.js';
 
@@ -6,12 +7,11 @@ import type { KeyPlace } from './thread-messages.js';
 export interface Pkcs11Key extends KeyPlace {
   /** The file of the module: a shared library of the HSM's vendor. */
   readonly modulePath: string;
-  /** Secret. */
-  readonly pin: string;
+  readonly secrets: LiveSecrets<{ readonly pin: string }>;
 }
 
 /** Makes the provider of a key that a PKCS #11 module offers. */
-export function createPkcs11Provider({ modulePath, pin, ...key }: Pkcs11Key, configured: Partial<ProviderLimits> = {}): KeyProvider {
+export function createPkcs11Provider({ modulePath, secrets, ...key }: Pkcs11Key, configured: Partial<ProviderLimits> = {}): KeyProvider {
   const threads = openModuleThreads(modulePath, configured);
   return {
     name: 'the HSM',
@@ -19,12 +19,12 @@ export function createPkcs11Provider({ modulePath, pin, ...key }: Pkcs11Key, con
     limits: threads.limits,
     form: 'fixed',
     async publicKey(signal) {
-      const answer = await threads.call({ kind: 'publicKey', key }, pin, signal);
+      const answer = await threads.call({ kind: 'publicKey', key }, secrets.now().pin, signal);
       if (!('curve' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
       return { curve: answer.curve, bytes: answer.bytes };
     },
     async sign(bytes, signal) {
-      const answer = await threads.call({ kind: 'sign', key, bytes }, pin, signal);
+      const answer = await threads.call({ kind: 'sign', key, bytes }, secrets.now().pin, signal);
       if (!('bytes' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
       return answer.bytes;
     },

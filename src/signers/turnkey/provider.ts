@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, type HttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { ed25519Verifier, evmSignatureFrom } from '../hosted/signature.js';
 import { createStamper, type Stamper } from './stamper.js';
 
@@ -11,8 +12,8 @@ export interface TurnkeyKey {
   readonly apiBaseUrl: string;
   /** Hex of a P-256 key. */
   readonly apiPublicKey: string;
-  /** Hex. Secret. */
-  readonly apiPrivateKey: string;
+  /** `api_private_key` is hex. */
+  readonly secrets: LiveSecrets<{ readonly api_private_key: string }>;
   readonly organizationId: string;
   /** The id of a private key, or the address of a wallet's account. */
   readonly privateKeyId: string;
@@ -29,12 +30,13 @@ const prefix = { activity: 'ACTIVITY_STATUS_', sign: '/public/v1/submit/sign_raw
 /** Makes the provider of a key of Turnkey. */
 export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
   const limits = { ...defaults, ...configured };
-  const http = createHttpClient({ parallel: limits.parallel, secrets: () => [key.apiPrivateKey] });
-  let stamper: Stamper | null = null;
+  const http = createHttpClient({ parallel: limits.parallel, secrets: key.secrets.all });
+  let made: { readonly from: object; readonly stamper: Stamper } | null = null;
 
   async function post(path: string, content: object, signal: AbortSignal): Promise<unknown> {
-    stamper ??= createStamper(key.apiPublicKey, key.apiPrivateKey);
-    return send(http, key.apiBaseUrl.replace(/\/+$/, '') + path, JSON.stringify(content), stamper, signal);
+    const from = key.secrets.now();
+    if (made?.from !== from) made = { from, stamper: createStamper(key.apiPublicKey, from.api_private_key) };
+    return send(http, key.apiBaseUrl.replace(/\/+$/, '') + path, JSON.stringify(content), made.stamper, signal);
   }
 
   async function sign(bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {

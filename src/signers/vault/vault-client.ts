@@ -1,15 +1,13 @@
 import type { DurationClock } from '../../core/ports/clock.js';
 import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
+import type { LiveSecrets } from '../hosted/live-secrets.js';
 
 /** Where a Vault is, and the AppRole that the service logs in with. */
 export interface VaultAccess {
   readonly address: string;
   readonly namespace: string | null;
-  /** Secret. */
-  readonly roleId: string;
-  /** Secret. */
-  readonly secretId: string;
+  readonly secrets: LiveSecrets<{ readonly role_id: string; readonly secret_id: string }>;
 }
 
 /** The API of one Vault, with a token that is renewed before its lease ends. */
@@ -38,12 +36,12 @@ const endlessMs = 24 * 3_600_000;
 
 /** Makes the client of one Vault and AppRole. */
 export function createVaultClient(
-  { address, namespace, roleId, secretId }: VaultAccess,
+  { address, namespace, secrets }: VaultAccess,
   clock: Pick<DurationClock, 'elapsedMs'>,
   configured: Partial<ProviderLimits> = {},
 ): VaultClient {
   const limits = { ...defaults, ...configured };
-  const http = createHttpClient({ ...limits, secrets: () => [roleId, secretId, token?.text ?? ''] });
+  const http = createHttpClient({ ...limits, secrets: () => [...secrets.all(), token?.text ?? ''] });
   const base = `${address.replace(/\/+$/, '')}/v1/`;
   const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };
   let token: Token | null = null;
@@ -79,7 +77,8 @@ export function createVaultClient(
         if (!(error instanceof HttpError)) throw error;
       }
     }
-    return tokenFrom(await send('auth/approle/login', { role_id: roleId, secret_id: secretId }, {}, signal));
+    const { role_id, secret_id } = secrets.now();
+    return tokenFrom(await send('auth/approle/login', { role_id, secret_id }, {}, signal));
   }
 
   async function tokenNow(): Promise<Token> {

@@ -11,6 +11,7 @@ import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/h
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addAzureKey, type FakeAzure, type FakeAzureVersion, startFakeAzure } from '../../support/fake-azure.js';
 import { fakeKey } from '../../support/fake-provider.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 interface Rig extends HostedRig {
@@ -33,7 +34,7 @@ const nowhere: AzureSurroundings = {
 
 function secretIdentityOf({ url, tenantId, clientId, clientSecret }: FakeAzure): AzureIdentity {
   const surroundings = { ...nowhere, authorityHost: url };
-  return { authType: 'client_secret', tenantId, clientId, clientSecret, federatedTokenFile: null, surroundings };
+  return { authType: 'client_secret', tenantId, clientId, secrets: fixedSecrets({ client_secret: clientSecret }), surroundings };
 }
 
 async function start(test: Test, identityOf: (server: FakeAzure) => AzureIdentity = secretIdentityOf): Promise<Rig> {
@@ -110,7 +111,7 @@ describe('Azure Key Vault', () => {
     const { provider, server, configured } = await start(test, (azure) => ({
       ...secretIdentityOf(azure),
       authType: 'workload_identity',
-      clientSecret: null,
+      secrets: fixedSecrets({}),
       surroundings: { ...nowhere, authorityHost: azure.url, federatedTokenFile: file },
     }));
     await assert.rejects(provider.publicKey(soon()), { problem: 'unreachable', message: /cannot be read: ENOENT$/ });
@@ -124,7 +125,7 @@ describe('Azure Key Vault', () => {
     const { surroundings, ...identity } = configured.identity;
     const none = { ...configured, identity: { ...identity, surroundings: { ...surroundings, federatedTokenFile: null } } };
     await assert.rejects(open(none, test).publicKey(soon()), { problem: 'refused', message: /^federated_token_file is required/ });
-    const own = { ...none, identity: { ...none.identity, federatedTokenFile: file } };
+    const own = { ...none, identity: { ...none.identity, secrets: fixedSecrets({ federated_token_file: file }) } };
     assert.deepEqual(await open(own, test).publicKey(soon()), await provider.publicKey(soon()));
   });
 
@@ -135,7 +136,7 @@ describe('Azure Key Vault', () => {
         authType: 'managed_identity',
         tenantId: null,
         clientId: clientId && azure.clientId,
-        clientSecret: null,
+        secrets: fixedSecrets({}),
         surroundings: { ...nowhere, imdsTokenUrl: `${azure.url}/metadata/identity/oauth2/token` },
       }));
       await requireValid(await openSigner(machine.provider, test), randomBytes(32));

@@ -8,6 +8,7 @@ import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/h
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addCdpAccount, type FakeCdp, startFakeCdp } from '../../support/fake-cdp.js';
 import { type FakeKey, fakeKey } from '../../support/fake-provider.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 
 interface Rig extends HostedRig {
   readonly server: FakeCdp;
@@ -20,7 +21,8 @@ async function start(curve: Curve, test: Test): Promise<Rig> {
   const server = await startFakeCdp(test);
   const { key, address } = addCdpAccount(server, curve);
   const { url: apiBaseUrl, apiKeyId, apiKeySecrets, walletSecret } = server;
-  const configured = { apiBaseUrl, apiKeyId, apiKeySecret: apiKeySecrets.ed25519, walletSecret, address };
+  const secrets = { api_key_secret: apiKeySecrets.ed25519, wallet_secret: walletSecret };
+  const configured = { apiBaseUrl, apiKeyId, secrets: fixedSecrets(secrets), address };
   const moveAlias: Rig['moveAlias'] = (other) => server.accounts.set(curve === 'ed25519' ? address : address.toLowerCase(), other);
   return { provider: open(configured, test), server, key, configured, moveAlias };
 }
@@ -63,22 +65,25 @@ describe('CDP', () => {
   it('API key: Ed25519 in base64 and P-256 in PEM work, also with escaped line breaks', async (test) => {
     const { configured, server } = await start('secp256k1', test);
     const { p256 } = server.apiKeySecrets;
-    for (const apiKeySecret of [p256, p256.replaceAll('\n', '\\n')])
-      await requireValid(await openSigner(open({ ...configured, apiKeySecret }, test), test), randomBytes(32));
+    for (const api_key_secret of [p256, p256.replaceAll('\n', '\\n')]) {
+      const secrets = fixedSecrets({ ...configured.secrets.now(), api_key_secret });
+      await requireValid(await openSigner(open({ ...configured, secrets }, test), test), randomBytes(32));
+    }
   });
 
   it('secrets: texts that are no keys are refused by the name of their field, and not quoted', async (test) => {
     const { configured, server } = await start('secp256k1', test);
-    const halves = Buffer.from(configured.apiKeySecret, 'base64');
+    const right = configured.secrets.now();
+    const halves = Buffer.from(right.api_key_secret, 'base64');
     const changed = Buffer.concat([halves.subarray(0, 32), randomBytes(32)]).toString('base64');
     const before = server.asked('');
-    for (const apiKeySecret of ['hunter2', changed, '-----BEGIN EC PRIVATE KEY-----\nhunter2', randomBytes(32).toString('base64')])
-      await assert.rejects(open({ ...configured, apiKeySecret }, test).publicKey(soon()), {
+    for (const api_key_secret of ['hunter2', changed, '-----BEGIN EC PRIVATE KEY-----\nhunter2', randomBytes(32).toString('base64')])
+      await assert.rejects(open({ ...configured, secrets: fixedSecrets({ ...right, api_key_secret }) }, test).publicKey(soon()), {
         problem: 'refused',
         message: 'api_key_secret must be base64 of an Ed25519 key (64 bytes), or the PEM text of a P-256 key',
       });
-    for (const walletSecret of ['hunter2', configured.apiKeySecret])
-      await assert.rejects(open({ ...configured, walletSecret }, test).publicKey(soon()), {
+    for (const wallet_secret of ['hunter2', right.api_key_secret])
+      await assert.rejects(open({ ...configured, secrets: fixedSecrets({ ...right, wallet_secret }) }, test).publicKey(soon()), {
         problem: 'refused',
         message: 'wallet_secret must be base64 of a P-256 key in the form of PKCS #8',
       });

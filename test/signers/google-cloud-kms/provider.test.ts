@@ -7,6 +7,7 @@ import { createGoogleKmsProvider, type GoogleKey } from '../../../src/signers/go
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addGoogleKey, type FakeGoogleKms, googleKeyName, startFakeGoogleKms } from '../../support/fake-google-kms.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 
 interface Rig extends HostedRig {
   readonly server: FakeGoogleKms;
@@ -21,7 +22,12 @@ async function start(curve: Curve, test: Test): Promise<Rig> {
   const server = await startFakeGoogleKms(test);
   const key = addGoogleKey(server, curve);
   const { clientEmail, privateKeyId, privateKey, url: endpoint } = server;
-  const account = { tokenUri: `${endpoint}/token`, clientEmail, privateKeyId, privateKey };
+  const secrets = {
+    'service_account.client_email': clientEmail,
+    'service_account.private_key_id': privateKeyId,
+    'service_account.private_key': privateKey,
+  };
+  const account = { tokenUri: `${endpoint}/token`, secrets: fixedSecrets(secrets) };
   const configured = { account, endpoint, projectId: 'project', location: 'global', keyRingId: 'ring', keyId: 'relayer', keyVersion: 1 };
   let aheadMs = 0;
   const provider = createGoogleKmsProvider(configured, { elapsedMs: () => systemClock.elapsedMs() + aheadMs });
@@ -89,9 +95,12 @@ describe('Google Cloud KMS', () => {
   it('private_key: its line breaks may be written as \\n; a text that is no RSA key is refused, and not quoted', async (test) => {
     const { configured } = await start('secp256k1', test);
     const { account } = configured;
-    const escaped = account.privateKey.replaceAll('\n', '\\n');
-    await open({ ...configured, account: { ...account, privateKey: escaped } }, test).publicKey(soon());
-    await assert.rejects(open({ ...configured, account: { ...account, privateKey: 'hunter2' } }, test).publicKey(soon()), {
+    const withKey = (privateKey: string) => {
+      const secrets = fixedSecrets({ ...account.secrets.now(), 'service_account.private_key': privateKey });
+      return open({ ...configured, account: { ...account, secrets } }, test);
+    };
+    await withKey(account.secrets.now()['service_account.private_key'].replaceAll('\n', '\\n')).publicKey(soon());
+    await assert.rejects(withKey('hunter2').publicKey(soon()), {
       problem: 'refused',
       message: 'service_account.private_key is not the PEM text of an RSA key',
     });

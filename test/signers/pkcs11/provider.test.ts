@@ -9,6 +9,7 @@ import type { KeyProvider } from '../../../src/signers/hosted/key-provider.js';
 import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
 import { createPkcs11Provider, type Pkcs11Key } from '../../../src/signers/pkcs11/provider.js';
 import { requireValid, signerContract } from '../../contracts/signer.contract.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { noSoftHsm, softHsm } from '../../support/soft-hsm.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -19,7 +20,15 @@ interface Test {
 
 async function providerOf(curve: Curve, test: Test, changes: Partial<Pkcs11Key> = {}): Promise<KeyProvider> {
   const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
-  const provider = createPkcs11Provider({ modulePath, tokenLabel, slot: null, keyLabel: labelOf(curve), keyId: null, pin, ...changes });
+  const provider = createPkcs11Provider({
+    modulePath,
+    tokenLabel,
+    slot: null,
+    keyLabel: labelOf(curve),
+    keyId: null,
+    secrets: fixedSecrets({ pin }),
+    ...changes,
+  });
   test.after(() => provider.close());
   return provider;
 }
@@ -108,7 +117,10 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
 
   it('each wrong PIN is sent once, also if several signers of a token have different ones', async (test) => {
     const signal = AbortSignal.timeout(10_000);
-    const wrong = [await providerOf('secp256k1', test, { pin: 'wrong-one' }), await providerOf('secp256k1', test, { pin: 'wrong-two' })];
+    const wrong = [
+      await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-one' }) }),
+      await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-two' }) }),
+    ];
     for (const provider of wrong) await assert.rejects(provider.publicKey(signal), { message: /^the token rejects the PIN/ });
     for (const provider of wrong)
       await assert.rejects(provider.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
@@ -117,7 +129,7 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
   it('a wrong PIN is refused also while another signer is logged in to the token', async (test) => {
     const signal = AbortSignal.timeout(10_000);
     await (await providerOf('secp256k1', test)).publicKey(signal);
-    const wrong = await providerOf('secp256k1', test, { pin: 'wrong-pin' });
+    const wrong = await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-pin' }) });
     await assert.rejects(wrong.publicKey(signal), {
       problem: 'refused',
       message: /^another signer is logged in to the token with another PIN/,
@@ -126,7 +138,7 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
 
   it('a wrong PIN is sent once, and not again, since tokens lock after a few', async (test) => {
     // The process must not be logged in.
-    const wrong = await providerOf('secp256k1', test, { pin: 'wrong-pin' });
+    const wrong = await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-pin' }) });
     const signal = AbortSignal.timeout(10_000);
     await assert.rejects(wrong.publicKey(signal), { problem: 'refused', message: /^the token rejects the PIN: CKR_PIN_INCORRECT/ });
     for (let round = 0; round < 3; round += 1)

@@ -8,6 +8,7 @@ import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/h
 import { requireValid } from '../../contracts/signer.contract.js';
 import { fakeKey } from '../../support/fake-provider.js';
 import { addTurnkeyKey, type FakeTurnkey, startFakeTurnkey } from '../../support/fake-turnkey.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 
 interface Rig extends HostedRig {
   readonly server: FakeTurnkey;
@@ -21,7 +22,8 @@ async function start(curve: Curve, test: Test): Promise<Rig> {
   const { key, config } = addTurnkeyKey(server, curve);
   const { url: apiBaseUrl, apiPublicKey, apiPrivateKey, organizationId } = server;
   const [privateKeyId = '', publicKey = ''] = [config.private_key_id, config.public_key];
-  const configured = { apiBaseUrl, apiPublicKey, apiPrivateKey, organizationId, privateKeyId, publicKey };
+  const secrets = fixedSecrets({ api_private_key: apiPrivateKey });
+  const configured = { apiBaseUrl, apiPublicKey, secrets, organizationId, privateKeyId, publicKey };
   return { provider: open(configured, test), server, key, configured, moveAlias: (other) => server.keys.set(privateKeyId, other) };
 }
 
@@ -80,7 +82,7 @@ describe('Turnkey', () => {
     const other = createECDH('prime256v1');
     other.generateKeys();
     for (const apiPrivateKey of [other.getPrivateKey('hex').padStart(64, '0'), '12', 'f'.repeat(64)]) {
-      const error: unknown = await open({ ...configured, apiPrivateKey }, test)
+      const error: unknown = await open({ ...configured, secrets: fixedSecrets({ api_private_key: apiPrivateKey }) }, test)
         .publicKey(soon())
         .catch((one: unknown) => one);
       assert.ok(error instanceof Error && /^api_private_key (?:is not|must be)/.test(error.message), String(error));

@@ -12,6 +12,7 @@ import { createTransitProvider } from '../../../src/signers/vault-transit/provid
 import { requireValid, signerContract } from '../../contracts/signer.contract.js';
 import { fakeKey } from '../../support/fake-provider.js';
 import { type FakeVault, startFakeVault, transitSignerOf } from '../../support/fake-vault.js';
+import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 interface Rig {
@@ -27,7 +28,8 @@ async function startRig(test: { after(task: () => unknown): void }): Promise<Rig
   const { key } = transitSignerOf(vault, 'app');
   let aheadMs = 0;
   const clock = { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + aheadMs };
-  const client = createVaultClient({ address: vault.address, namespace: null, roleId: vault.roleId, secretId: vault.secretId }, clock);
+  const secrets = fixedSecrets({ role_id: vault.roleId, secret_id: vault.secretId });
+  const client = createVaultClient({ address: vault.address, namespace: null, secrets }, clock);
   const pubkey = Buffer.from(key.publicKey.bytes).toString('base64');
   const provider = createTransitProvider(client, { account: 'v', mountPoint: 'transit', keyName: 'app', pubkey });
   const time = { clock: systemClock, timers: systemTimers };
