@@ -1,5 +1,4 @@
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
-import { compileMethodPlans } from './api/contract/method-plan.js';
 import { createReadiness } from './api/contract/readiness.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from './api/http/certificate-files.js';
@@ -9,7 +8,6 @@ import { createServer } from './api/http/server.js';
 import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
-import { contractServices } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import { createStandbyHandler, standbyReadiness } from './api/standby-handler.js';
 import type { LoadedConfig } from './config/config-file.js';
@@ -46,8 +44,8 @@ import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
-import { openApi, publishedServices } from './open-api.js';
-import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
+import { compileApi, openApi, publishedServices } from './open-api.js';
+import { guardedConnectorFor, loadChains, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { accountOf, closeSigners, openKeystores, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
 import { engineFigures, measureReadiness } from './shown-state.js';
@@ -167,8 +165,9 @@ export async function startApp(
         : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
     onStop('work', async () => renewal?.stop());
     // What takes long and needs no database, so that a standby takes over quickly.
-    const plans = compileMethodPlans(contractServices);
+    const compiled = compileApi();
     const keystores = settings.standby ? await openKeystores(config.signers) : undefined;
+    if (settings.standby) await loadChains(config.relayers.map(({ networkType }) => networkType));
 
     // The store and its outbox.
     metrics.showStandby(settings.standby);
@@ -284,7 +283,7 @@ export async function startApp(
     const settling = repeat(() => exclusively(() => Promise.resolve()), settleIntervalMs, { onError: () => undefined });
     onStop('work', () => settling.stop());
     handle = openApi({
-      plans,
+      compiled,
       services: {
         store,
         directory,

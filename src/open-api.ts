@@ -3,14 +3,15 @@ import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { createAudit, createRefusalAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
+import { compileMethodPlans, type MethodPlan } from './api/contract/method-plan.js';
 import { createServeOnce } from './api/contract/stored-response.js';
 import { createWarnings } from './api/contract/warnings.js';
 import { createHandler, type HandlerOptions } from './api/handler.js';
 import type { Page } from './api/http/page.js';
-import { createRestGateway } from './api/rest/gateway.js';
+import { type CompiledRest, compileRest, createRestGateway } from './api/rest/gateway.js';
 import { createContractPages, createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
 import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
-import { contractServices, createServices, isBuilt, requestCheckOf, type ServicesDeps } from './api/services/services.js';
+import { contractServices, createServices, requestCheckOf, type ServicesDeps } from './api/services/services.js';
 import { packageFile, packageVersion } from './config/package-version.js';
 import { createFingerprint, storedResponseSealKey } from './core/access/database-secret.js';
 import { createIdempotency } from './core/access/idempotency.js';
@@ -21,8 +22,31 @@ import { createSecretBox } from './storage/secret-box.js';
 /** Every RPC service, the standard ones included. */
 export const publishedServices = [...contractServices, Health, ...reflectionServices];
 
+/** What the API compiles from the definitions alone. */
+export interface CompiledApi {
+  readonly plans: readonly MethodPlan[];
+  readonly rest: CompiledRest;
+  /** The pages that document the API. */
+  readonly docs: readonly Page[];
+}
+
+/**
+ * Compiles the definitions, which takes most of the time of a start and needs no database. Throws if they are inconsistent, so that the service does
+ * not start.
+ */
+export function compileApi(): CompiledApi {
+  const plans = compileMethodPlans(contractServices);
+  const docs = [
+    createOpenApiPage({ plans, version: packageVersion() }),
+    ...createDocsPages(),
+    ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
+  ];
+  return { plans, rest: compileRest(plans), docs };
+}
+
 /** What the API is made of, besides what it makes itself. */
-export interface ApiParts extends Pick<HandlerOptions, 'plans' | 'authenticate' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry'> {
+export interface ApiParts extends Pick<HandlerOptions, 'authenticate' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry'> {
+  readonly compiled: CompiledApi;
   readonly services: ServicesDeps;
   /** Tells how old stored responses are. */
   readonly ageClock: AgeClock;
@@ -35,7 +59,8 @@ export interface ApiParts extends Pick<HandlerOptions, 'plans' | 'authenticate' 
 
 /** Makes the handler of all requests: the same services, plans and interceptors behind RPC and REST. */
 export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
-  const { plans, databaseSecret, health, log } = parts;
+  const { compiled, databaseSecret, health, log } = parts;
+  const { plans } = compiled;
   const { store, directory, ids, clock } = parts.services;
   const served = createServices(parts.services);
   const serveOnce = createServeOnce({
@@ -52,19 +77,21 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
   ];
   return createHandler({
     ...parts,
-    rest: createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log }),
+    plans,
+    rest: createRestGateway({
+      compiled: compiled.rest,
+      served,
+      interceptors,
+      networkTypeOf: (id) => directory.relayer(id)?.networkType,
+      log,
+    }),
     services: (router: ConnectRouter) => {
       for (const { service, implementation } of served) router.service(service, implementation);
       router.service(Health, health);
       serveReflection(router, publishedServices);
     },
     interceptors,
-    pages: [
-      ...parts.pages,
-      createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
-      ...createDocsPages(),
-      ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
-    ],
+    pages: [...parts.pages, ...compiled.docs],
     newRequestId: ids.timeOrdered,
     auditRefusal,
   });

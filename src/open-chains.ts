@@ -5,7 +5,7 @@ import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Log } from './core/ports/log.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
-import type { Network, RpcUrl } from './core/relayer/network.js';
+import type { Network, NetworkType, RpcUrl } from './core/relayer/network.js';
 import type { Chains } from './core/relayer/relayer-registry.js';
 import { createGuardedConnector } from './webhooks/target-guard.js';
 
@@ -61,12 +61,24 @@ export function openChains(options: OpenChainsOptions): OpenedChains {
   };
 }
 
-/** Opens the chain of a network. Loads only the library that it needs: each costs start-up time and memory. */
+/** Each library costs start-up time and memory. */
+const libraries = {
+  evm: () => import('./chains/evm/evm-chain.js'),
+  stellar: () => import('./chains/stellar/stellar-chain.js'),
+  solana: () => import('./chains/solana/solana-chain.js'),
+} as const;
+
+/** Loads the libraries of these networks ahead of their chains. */
+export async function loadChains(types: Iterable<NetworkType>): Promise<void> {
+  await Promise.all([...new Set(types)].map((type) => libraries[type]()));
+}
+
+/** Opens the chain of a network. Loads only the library that it needs. */
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
   const shared = { rpcUrls, ...options };
-  if (network.type === 'evm') return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...shared });
-  if (network.type === 'stellar') return (await import('./chains/stellar/stellar-chain.js')).createStellarChain({ network, ...shared });
-  return (await import('./chains/solana/solana-chain.js')).createSolanaChain({ network, ...shared });
+  if (network.type === 'evm') return (await libraries.evm()).createEvmChain({ network, ...shared });
+  if (network.type === 'stellar') return (await libraries.stellar()).createStellarChain({ network, ...shared });
+  return (await libraries.solana()).createSolanaChain({ network, ...shared });
 }
 
 /** Counts nodes that callers named by API as one. */

@@ -7,7 +7,7 @@ import { createHandler } from './handler.js';
 import type { Cors } from './http/cors.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
 import type { Page } from './http/page.js';
-import { createRestGateway } from './rest/gateway.js';
+import { compileRest, createRestGateway } from './rest/gateway.js';
 
 /** What `/ready` shows while the instance is a standby. */
 export const standbyReadiness: Readiness = {
@@ -36,7 +36,7 @@ export function createStandbyHandler(options: StandbyHandlerOptions): (request: 
   return createHandler({
     ...options,
     plans: [],
-    rest: createRestGateway({ plans: [], served: [], interceptors: [], networkTypeOf: () => undefined, log: options.log }),
+    rest: createRestGateway({ compiled: compileRest([]), served: [], interceptors: [], networkTypeOf: () => undefined, log: options.log }),
     interceptors: [],
     rateLimit: null,
     auditRefusal: () => undefined,

@@ -9,7 +9,7 @@ import { maxBodyBytes } from '../../src/api/contract/shared-errors.js';
 import { createHandler } from '../../src/api/handler.js';
 import { createCors } from '../../src/api/http/cors.js';
 import { createServer } from '../../src/api/http/server.js';
-import { createRestGateway } from '../../src/api/rest/gateway.js';
+import { compileRest, createRestGateway } from '../../src/api/rest/gateway.js';
 import { DomainError } from '../../src/core/errors.js';
 import { conformanceService, suiteErrors } from './service.js';
 
@@ -62,7 +62,7 @@ function startable() {
   const newRequestId = () => 'conformance';
   const handler = createHandler({
     plans,
-    rest: createRestGateway({ plans, served: [], interceptors: [], networkTypeOf: () => undefined, log }),
+    rest: createRestGateway({ compiled: compileRest(plans), served: [], interceptors: [], networkTypeOf: () => undefined, log }),
     services: (router) => router.service(service, conformanceService(registry) as never),
     interceptors: [showSuiteErrors, createErrorInterceptor({ log })],
     pages: [],

@@ -11,7 +11,7 @@ import { createHandler } from '../../src/api/handler.js';
 import { createCors } from '../../src/api/http/cors.js';
 import { createReadyPage, healthPage } from '../../src/api/http/operator-pages.js';
 import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/http/server.js';
-import { createRestGateway } from '../../src/api/rest/gateway.js';
+import { compileRest, createRestGateway } from '../../src/api/rest/gateway.js';
 import { reflectionServices, serveReflection } from '../../src/api/rpc/reflection.js';
 import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
@@ -91,7 +91,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const handler = createHandler({
     plans,
     rest: createRestGateway({
-      plans,
+      compiled: compileRest(plans),
       served: [
         { service: NotificationService, implementation: notifications },
         { service: TransactionService, implementation: transactions ?? {} },

@@ -8,7 +8,7 @@ import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import { createWarnings } from '../../src/api/contract/warnings.js';
 import { drainAfterAnswer } from '../../src/api/http/answer.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
-import { createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
+import { compileRest, createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import { DomainError } from '../../src/core/errors.js';
 import type { Relayer } from '../../src/core/relayer/relayer.js';
@@ -81,7 +81,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
   const plans = compileMethodPlans(served.map(({ service }) => service));
   const directory = { relayer: (id: string) => relayers.get(id) };
   const gateway = createRestGateway({
-    plans,
+    compiled: compileRest(plans),
     served,
     interceptors: [
       createErrorInterceptor({ log }),

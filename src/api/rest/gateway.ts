@@ -20,8 +20,15 @@ import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 
+/** What REST compiles from the definitions alone. */
+export interface CompiledRest {
+  readonly match: (verb: string, path: string) => RestMatch;
+  /** How a method's requests are read and its responses are written. */
+  readonly forms: ReadonlyMap<MethodPlan, { readonly read: RequestReader; readonly write: ResponseWriter }>;
+}
+
 export interface RestGatewayDeps {
-  readonly plans: readonly MethodPlan[];
+  readonly compiled: CompiledRest;
   /** The same objects that RPC calls. A missing service or method answers 501. */
   readonly served: readonly { readonly service: DescService; readonly implementation: object }[];
   /** The same interceptors that RPC calls pass, outermost first. */
@@ -56,9 +63,17 @@ interface Endpoint {
 }
 
 /** Compiles the REST side of all methods that have a route. Throws if an annotation is inconsistent, so that the service does not start. */
+export function compileRest(plans: readonly MethodPlan[]): CompiledRest {
+  const compiler = new CodecCompiler();
+  const routed = plans.filter(({ http, method }) => http !== null && isUnary(method));
+  const formOf = (plan: MethodPlan) => ({ read: compileRequestReader(plan, compiler), write: compileResponseWriter(plan, compiler) });
+  return { match: compileRoutes(plans), forms: new Map(routed.map((plan) => [plan, formOf(plan)])) };
+}
+
+/** Creates the gateway to these services. */
 export function createRestGateway(deps: RestGatewayDeps): RestGateway {
-  const match = compileRoutes(deps.plans);
-  const endpoints = compileEndpoints(deps);
+  const { match } = deps.compiled;
+  const endpoints = composeEndpoints(deps);
 
   async function handle({ plan, params }: RouteMatch, exchange: RestExchange): Promise<void> {
     const { call } = exchange;
@@ -112,11 +127,10 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   return { match, handle, fail: writeError };
 }
 
-function compileEndpoints({ plans, served, interceptors }: RestGatewayDeps): ReadonlyMap<MethodPlan, Endpoint> {
-  const compiler = new CodecCompiler();
+function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps): ReadonlyMap<MethodPlan, Endpoint> {
   const implementations = new Map(served.map(({ service, implementation }) => [service.typeName, implementation]));
   const endpoints = new Map<MethodPlan, Endpoint>();
-  for (const plan of plans) {
+  for (const [plan, form] of compiled.forms) {
     const { method } = plan;
     if (plan.http === null || !isUnary(method)) continue;
     endpoints.set(plan, {
@@ -125,9 +139,8 @@ function compileEndpoints({ plans, served, interceptors }: RestGatewayDeps): Rea
       hasBody: plan.http.hasBody,
       isMergePatch: plan.http.mergePatch,
       isJsonRpc: plan.http.bare,
-      read: compileRequestReader(plan, compiler),
+      ...form,
       dispatch: composeDispatch(method, implementations.get(method.parent.typeName) ?? {}, interceptors),
-      write: compileResponseWriter(plan, compiler),
     });
   }
   return endpoints;

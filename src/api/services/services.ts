@@ -28,17 +28,12 @@ export const contractServices: readonly DescService[] = [
   ApiKeyService,
 ];
 
-/** A service and its implementation; a missing method answers UNIMPLEMENTED. */
+/** A service and its implementation. */
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
   /** What methods check besides the definitions. */
   readonly checks: ReadonlyMap<DescMethod, RequestCheck>;
-}
-
-/** True if the method is implemented. */
-export function isBuilt(served: readonly ServedService[], method: DescMethod): boolean {
-  return served.some(({ service, implementation }) => service.typeName === method.parent.typeName && method.localName in implementation);
 }
 
 /** Returns the check of a method; undefined: it checks no more than the definitions say. */

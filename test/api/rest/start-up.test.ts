@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { createFileRegistry, type FileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { compileMethodPlans } from '../../../src/api/contract/method-plan.js';
-import { createRestGateway } from '../../../src/api/rest/gateway.js';
+import { compileRest } from '../../../src/api/rest/gateway.js';
 
 /** What stops the start, and the message `Request` (with what it needs) and the route that have it. */
 interface Case {
@@ -192,10 +192,7 @@ describe('start-up: refuses', () => {
     it(name, () => {
       const service = registry.getService(`bad${index}.Service`);
       assert.ok(service);
-      const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-      const start = () =>
-        createRestGateway({ plans: compileMethodPlans([service]), served: [], interceptors: [], networkTypeOf: () => undefined, log });
-      assert.throws(start, refused);
+      assert.throws(() => compileRest(compileMethodPlans([service])), refused);
     });
   }
 });

@@ -11,14 +11,12 @@ import { webhooksOf, webhookTag } from './webhooks.js';
 /** The input of the document. */
 export interface DocumentParts {
   readonly plans: readonly MethodPlan[];
-  /** Returns false if every call of the method answers 501. */
-  isBuilt(plan: MethodPlan): boolean;
   /** The service's version. */
   readonly version: string;
 }
 
 /** Compiles the OpenAPI document of REST from the plans that the gateway uses. Integers outside the safe range are bigints. */
-export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Schema {
+export function openApiDocument({ plans, version }: DocumentParts): Schema {
   const compiler = new SchemaCompiler();
   // Responses first: see SchemaCompiler.
   const routes = plans.flatMap((plan) =>
@@ -31,7 +29,7 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
   const webhooks = webhooksOf(compiler);
   const paths: Record<string, Record<string, Schema>> = {};
   for (const { plan, http, answer } of routes) {
-    const operation = operationOf({ plan, http, answer, isBuilt: isBuilt(plan), compiler });
+    const operation = operationOf({ plan, http, answer, compiler });
     paths[http.template] = { ...paths[http.template], [http.verb.toLowerCase()]: operation };
   }
   return {

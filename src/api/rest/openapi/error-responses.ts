@@ -43,15 +43,15 @@ export function errorComponents(): Readonly<Record<string, Schema>> {
   return Object.fromEntries(shared.map(([, kinds]) => [nameOf(kinds), errorResponse(kinds, reasonsOf(kinds))]));
 }
 
-/** Returns the error responses of a method by status. `isBuilt`: the method is implemented. */
-export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean): Readonly<Record<string, Schema>> {
-  const kinds = errorKinds.filter((kind) => canAnswer(plan, http, isBuilt, kind));
+/** Returns the error responses of a method by status. */
+export function methodErrors(plan: MethodPlan, http: HttpPlan): Readonly<Record<string, Schema>> {
+  const kinds = errorKinds.filter((kind) => canAnswer(plan, http, kind));
   return Object.fromEntries(
     [...kindsByStatus(kinds)].map(([status, some]) => [status, ownStatuses.has(status) ? ownResponse(plan, http, some) : errorRef(some)]),
   );
 }
 
-function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: ErrorKind): boolean {
+function canAnswer(plan: MethodPlan, http: HttpPlan, kind: ErrorKind): boolean {
   switch (kind) {
     case 'path_not_found':
     case 'method_not_allowed':
@@ -77,7 +77,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'rate_limited':
       return plan.rateLimited || declares(plan, kind);
     case 'unimplemented':
-      return !isBuilt || plan.reasons.includes('NOT_IMPLEMENTED') || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
+      return plan.reasons.includes('NOT_IMPLEMENTED') || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
     default:
       return true;
   }

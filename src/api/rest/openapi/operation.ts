@@ -16,12 +16,11 @@ export interface OperationParts {
   readonly plan: MethodPlan;
   readonly http: HttpPlan;
   readonly answer: Schema;
-  readonly isBuilt: boolean;
   readonly compiler: SchemaCompiler;
 }
 
 /** Compiles an operation: one verb of one path. */
-export function operationOf({ plan, http, answer, isBuilt, compiler }: OperationParts): Schema {
+export function operationOf({ plan, http, answer, compiler }: OperationParts): Schema {
   const { method } = plan;
   const { parameters, taken } = parametersOf(plan, http, compiler);
   const body = http.hasBody ? compiler.body(method.input, taken) : null;
@@ -35,7 +34,7 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
     operationId: method.localName,
     tags: [tagOf(method.parent)],
     summary: firstSentenceOf(commentOf(method)),
-    description: descriptionOf(plan, isBuilt),
+    description: descriptionOf(plan),
     security: plan.scope === 'public' ? [] : [{ key: plan.scope === 'authenticated' ? [] : [plan.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null
@@ -46,7 +45,7 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
             content: { 'application/json': { schema: body.schema, ...(requests && { examples: requests }) } },
           },
         }),
-    responses: { [http.successStatus]: success, ...methodErrors(plan, http, isBuilt) },
+    responses: { [http.successStatus]: success, ...methodErrors(plan, http) },
   };
 }
 
@@ -56,14 +55,10 @@ function answerText({ method }: MethodPlan, { bare, responseField }: HttpPlan): 
   return responseField === null ? `${about} \`data\` is null.` : about;
 }
 
-function descriptionOf(plan: MethodPlan, isBuilt: boolean): string {
+function descriptionOf(plan: MethodPlan): string {
   // Comments list errors by their RPC codes.
   const [about, rpcErrors] = commentOf(plan.method).split(/\s*Errors: /);
-  const facts = [
-    scopeText(plan),
-    ...(plan.rateLimited ? ['Counts towards the rate limit.'] : []),
-    ...(isBuilt ? [] : ['**Not implemented: returns 501.**']),
-  ];
+  const facts = [scopeText(plan), ...(plan.rateLimited ? ['Counts towards the rate limit.'] : [])];
   const rpc = `RPC: \`${plan.rpcPath}\`${rpcErrors === undefined ? '.' : `. RPC errors: ${rpcErrors}`}`;
   return [about, facts.join(' '), rpc].join('\n\n');
 }

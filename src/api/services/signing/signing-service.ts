@@ -32,7 +32,7 @@ function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) 
 export function createSigningService(deps: {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
-}): Partial<ServiceImpl<typeof SigningService>> {
+}): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
     const signer = deps.directory.signerOf(relayer);
     if (signer.curve !== 'secp256k1') {

@@ -20,7 +20,7 @@ export type TransactionServiceDeps = TransactionDeps & {
 };
 
 /** Implements `relayer.v1.TransactionService`. */
-export function createTransactionService(deps: TransactionServiceDeps): Partial<ServiceImpl<typeof TransactionService>> {
+export function createTransactionService(deps: TransactionServiceDeps): ServiceImpl<typeof TransactionService> {
   const { read } = deps.store;
   return {
     sendTransaction: replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {

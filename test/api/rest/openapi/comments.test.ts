@@ -30,7 +30,7 @@ describe('the OpenAPI document without comments', () => {
 function compiled(): Json {
   const services = createServices({ store: { read: {} } } as never);
   const plans = compileMethodPlans(services.map(({ service }) => service));
-  return JSON.parse(documentText(openApiDocument({ plans, isBuilt: () => true, version: '1.0.0' })));
+  return JSON.parse(documentText(openApiDocument({ plans, version: '1.0.0' })));
 }
 
 function withoutProse(value: unknown): unknown {

@@ -173,5 +173,5 @@ function pascal(text: string): string {
 
 function compiled(): Json {
   const plans = compileMethodPlans(createServices({ store: { read: {} } } as never).map(({ service }) => service));
-  return JSON.parse(documentText(openApiDocument({ plans, isBuilt: () => true, version: '1.0.0' })));
+  return JSON.parse(documentText(openApiDocument({ plans, version: '1.0.0' })));
 }
