@@ -81,6 +81,17 @@ async function storedIds(databaseUrl: string): Promise<string[]> {
   return (await asAdmin(databaseUrl, 'select id from transactions order by seq')).map(({ id }) => String(id));
 }
 
+/** From now on, commits wait for a synchronous standby that never comes. */
+async function withStandbyThatIsGone(databaseUrl: string): Promise<void> {
+  await asAdmin(databaseUrl, `alter system set synchronous_standby_names = 'gone'`);
+  await asAdmin(databaseUrl, 'select pg_reload_conf()');
+}
+
+async function withoutStandby(databaseUrl: string): Promise<void> {
+  await asAdmin(databaseUrl, 'alter system reset synchronous_standby_names');
+  await asAdmin(databaseUrl, 'select pg_reload_conf()');
+}
+
 const isCommit = (chunk: Buffer) => chunk.includes('commit\0');
 /** The fate of the first commit that is sent from now on; everything else passes. */
 function firstCommit(fate: Fate): (chunk: Buffer) => Fate {
@@ -330,6 +341,26 @@ describe('a PostgreSQL connection that is lost', () => {
     await admin.query('commit');
     assert.deepEqual(await Promise.all(waiting), ['answered', 'answered']);
     await Promise.all(running);
+  });
+
+  it('reads show no commit that the synchronous standby may lack, while nothing can be written: a promotion would undo it', async (test) => {
+    const { databaseUrl, store, insert, isAway } = await opened(test, await server.newDatabase());
+    await store.read.transaction('one');
+    const endWait = async () => void (await withoutStandby(databaseUrl));
+    test.after(endWait);
+    await withStandbyThatIsGone(databaseUrl);
+    const inserting = insert('one').then(() => 'written', String);
+    const waits = `select pid from pg_stat_activity where wait_event = 'SyncRep' and datname = current_database()`;
+    await waitFor('the commit to wait for the standby', async () => (await asAdmin(databaseUrl, waits))[0]);
+    await asAdmin(databaseUrl, endAll);
+    // PostgreSQL then stops waiting, and shows what it has committed on this server alone.
+    await waitFor('the server to show the commit', async () => ((await storedIds(databaseUrl)).includes('one') ? true : undefined));
+    await waitFor('the store to be away', () => isAway() || undefined);
+    await assert.rejects(store.read.transaction('one'), StoreAwayError);
+    await endWait();
+    await waitFor('the connection to be back', () => !isAway() || undefined);
+    assert.equal((await store.read.transaction('one'))?.transaction.id, 'one');
+    await inserting;
   });
 
   it('closing a store whose connection is lost does not wait for the server', async (test) => {

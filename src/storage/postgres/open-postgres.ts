@@ -54,7 +54,7 @@ function openLocked(connectionString: string, locked: LockedWriter, log: Log): D
   const link = createPostgresLink(locked, { connectionString, clock: systemClock, log, onReturn });
   return {
     runBatch: link.runBatch,
-    query: readers.query,
+    query: (statement, values) => link.readDurable(() => readers.query(statement, values)),
     own: link.own,
     lost: link.lost,
     isAway: link.isAway,

@@ -32,6 +32,12 @@ export interface PostgresLink {
    * was written. Throws StoreAwayError if there is no connection in time; the batch may be written then.
    */
   readonly runBatch: RunBatch;
+  /**
+   * Runs a read, again if the connection was lost meanwhile. Without a connection that writes, a server may show commits that its synchronous standby
+   * lacks, and that are gone after a promotion: PostgreSQL shows a commit that stopped waiting for the standby because its connection was ended. Throws
+   * StoreAwayError if there is no connection in time.
+   */
+  readDurable<T>(read: () => Promise<T>): Promise<T>;
   /** See `Database.own`. From then on each batch requires the token, and a lost connection is replaced. */
   own(change: BoundChange, token: string): Promise<void>;
   /** See `Database.lost`. */
@@ -191,8 +197,21 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     }
   };
 
+  async function readDurable<T>(read: () => Promise<T>): Promise<T> {
+    for (let losses = 0; losses < maxLosses; losses += 1) {
+      const before = await connected().catch((cause: Error) => {
+        throw new StoreAwayError(cause.message, { cause });
+      });
+      const result = await read();
+      // A connection begins with a commit that the standby has, so the standby also has what was visible before.
+      if (session === before) return result;
+    }
+    throw new StoreAwayError('the database is unavailable: the connection was lost again and again');
+  }
+
   return {
     runBatch,
+    readDurable,
     async own(change, ownToken) {
       const [outcome] = await runBatch([[change]]);
       if (outcome !== undefined) throw outcome;
