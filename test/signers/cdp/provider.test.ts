@@ -93,9 +93,10 @@ describe('CDP', () => {
   it('secrets: those of another project are refused', async (test) => {
     const { configured, server } = await start('secp256k1', test);
     const other = await startFakeCdp(test);
+    const right = configured.secrets.now();
     for (const change of [
-      { apiKeySecret: other.apiKeySecrets.ed25519 },
-      { walletSecret: other.walletSecret },
+      { secrets: fixedSecrets({ ...right, api_key_secret: other.apiKeySecrets.ed25519 }) },
+      { secrets: fixedSecrets({ ...right, wallet_secret: other.walletSecret }) },
       { apiKeyId: other.apiKeyId },
     ])
       await assert.rejects(open({ ...configured, ...change }, test).publicKey(soon()), { problem: 'refused', message: /^HTTP 401: / });
