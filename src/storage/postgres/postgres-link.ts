@@ -200,7 +200,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
   async function readDurable<T>(read: () => Promise<T>): Promise<T> {
     for (let losses = 0; losses < maxLosses; losses += 1) {
       const before = await connected().catch((cause: Error) => {
-        throw new StoreAwayError(cause.message, { cause });
+        throw cause instanceof StoreAwayError ? cause : new StoreAwayError(cause.message, { cause });
       });
       const result = await read();
       // A connection begins with a commit that the standby has, so the standby also has what was visible before.
