@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as elapsed } from 'node:timers/promises';
 import pg from 'pg';
 import { type Clock, monotonicMs } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
@@ -161,7 +162,9 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     const leftMs = lostAtMs + patienceMs - monotonicMs();
     if (session === null && leftMs > 0) {
       const returned = new AbortController();
-      await Promise.race([returning, pause(leftMs, AbortSignal.any([returned.signal, ending.signal]))]);
+      // A caller waits, so this keeps the process.
+      const over = elapsed(leftMs, undefined, { signal: AbortSignal.any([returned.signal, ending.signal]) }).catch(() => undefined);
+      await Promise.race([returning, over]);
       returned.abort();
     }
     if (loss !== null) throw loss;
