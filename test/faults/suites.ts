@@ -1,4 +1,5 @@
 import { doublePay } from './double-pay.js';
+import { failover } from './failover.js';
 import { faultyNode } from './faulty-node.js';
 import { dropped } from './healing/dropped.js';
 import { foreignUse } from './healing/foreign-use.js';
@@ -25,6 +26,7 @@ import type { FaultSuite } from './suite.js';
 export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['kill', kill],
   ['instances', instances],
+  ['failover', failover],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

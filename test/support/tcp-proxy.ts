@@ -8,6 +8,8 @@ export interface TcpProxy {
   readonly port: number;
   /** Decides about each chunk that a client sends; `pass` at first. */
   fateOf(decide: (chunk: Buffer) => Fate): void;
+  /** From now on, new connections lead to this port. */
+  leadTo(port: number): void;
   /** From now on changes what the server sends. */
   rewriteAnswers(rewrite: (chunk: Buffer) => Buffer): void;
   /** Ends all connections of the clients. With `keepServer`, the server does not notice. */
@@ -27,6 +29,7 @@ interface Pair {
 
 /** Starts a proxy on a free port. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+  let target = targetPort;
   const pairs = new Set<Pair>();
   let isHanging = false;
   let decide: (chunk: Buffer) => Fate = () => 'pass';
@@ -34,7 +37,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
 
   // Silence includes that a client's end of the connection is not answered.
   const listener = createServer({ allowHalfOpen: true }, (client) => {
-    const server = isHanging ? null : dial(targetPort, '127.0.0.1');
+    const server = isHanging ? null : dial(target, '127.0.0.1');
     const pair: Pair = { client, server, isSilent: isHanging };
     pairs.add(pair);
     const drop = () => {
@@ -74,6 +77,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     port: (listener.address() as AddressInfo).port,
     fateOf(decided) {
       decide = decided;
+    },
+    leadTo(port) {
+      target = port;
     },
     rewriteAnswers(rewritten) {
       rewrite = rewritten;
