@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { computeAddress, verifyMessage } from 'ethers';
 import { addressFromPublicKey as solanaAddressFrom } from '../../src/chains/solana/address.js';
 import { addressFromPublicKey as stellarAddressFrom } from '../../src/chains/stellar/address.js';
@@ -10,6 +10,7 @@ import { clouds } from '../support/cloud-keys.js';
 import type { FakeKey } from '../support/fake-provider.js';
 import { createEd25519Home, createServiceHome, type ServiceHome } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** Lets the relayer of a home use this signer. */
 async function useSigner({ dir }: ServiceHome, type: string, config: object): Promise<void> {
@@ -24,6 +25,21 @@ function identityOf({ publicKey }: FakeKey, network: 'stellar' | 'solana'): { re
   if (publicKey.curve === 'ed25519') return { address: addressFrom(publicKey.bytes), shown: { public_key: hex } };
   const address = computeAddress(`0x${hex}`);
   return { address, shown: { evm_address: address } };
+}
+
+function bothAddresses(before: string, now: string): RegExp {
+  return new RegExp(`names another key than before: now it is ${now}, but it was ${before};`);
+}
+
+/** Starts and stops a service with a key of this kind, which pins the key. Returns its home. */
+async function startedOnce(type: string, add: (typeof clouds)[string]['add'], test: TestContext) {
+  const { key, config, move, server, env = {} } = await add('secp256k1', test);
+  const made = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => made.remove());
+  await useSigner(made, type, config);
+  const home = { ...made, env: { ...made.env, ...env } };
+  await (await startServiceHere(home)).stop();
+  return { home, key, move, server };
 }
 
 describe('keys in clouds in the service', () => {
@@ -61,6 +77,44 @@ describe('keys in clouds in the service', () => {
           assert.ok(!JSON.stringify(created.body).includes(secret), 'no credential is returned');
         }
       });
+
+  /** What the start says if the name of a key leads to another key than before. */
+  const movedSentences: Readonly<Record<string, (before: string, now: string) => RegExp>> = {
+    aws_kms: bothAddresses,
+    google_cloud_kms: bothAddresses,
+    azure_key_vault: bothAddresses,
+    // Their configuration names the public key or the address itself.
+    turnkey: () => /is refused by Turnkey: public_key [0-9a-f]{130} is not the public key of /,
+    cdp: (before) => new RegExp(`is refused by CDP: account_address ${before} is not the address of the key that signs`),
+  };
+  for (const [type, { add }] of Object.entries(clouds)) {
+    it(`${type}: a key that was moved or rotated while the service was away: the service does not start, and names both keys`, async (test) => {
+      const { home, key, move } = await startedOnce(type, add, test);
+      const [before, now] = [key, move()].map((one) => computeAddress(`0x${Buffer.from(one.publicKey.bytes).toString('hex')}`));
+      await assert.rejects(startServiceHere(home), {
+        name: 'ConfigError',
+        message: movedSentences[type]?.(before ?? '', now ?? '') ?? /^$/,
+      });
+    });
+
+    it(`${type}: a key that was rotated while service and provider were away: no signature of the new key is used`, async (test) => {
+      const { home, move, server } = await startedOnce(type, add, test);
+      server.intercept = (_, response) => {
+        response.destroy();
+        return true;
+      };
+      const service = await startServiceHere(home);
+      test.after(() => service.stop());
+      move();
+      server.intercept = null;
+      const signed = () => rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: 'hello' });
+      await waitFor('the signer to be called', async () => {
+        const { status } = await signed();
+        assert.equal(status, 503, 'nothing is signed');
+        return /returned a signature that is not valid/.test(service.output()) ? true : undefined;
+      });
+    });
+  }
 
   it('cdp: CreateRelayer refuses a Stellar relayer with an account of CDP, and says why', async (test) => {
     const { bare } = (await clouds.cdp?.add('ed25519', test)) ?? assert.fail();

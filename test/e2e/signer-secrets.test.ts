@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { askRest } from '../support/app-rig.js';
 import { addAwsKey, awsVariablesOf, startFakeAwsKms, useAwsEnvironment } from '../support/fake-aws-kms.js';
+import { addAzureKey, azureVariablesOf, startFakeAzure } from '../support/fake-azure.js';
+import { addCdpAccount, startFakeCdp } from '../support/fake-cdp.js';
 import { addGoogleKey, googleSignerOf, startFakeGoogleKms } from '../support/fake-google-kms.js';
 import { addTurnkeyKey, startFakeTurnkey } from '../support/fake-turnkey.js';
 import { startFakeVault, transitSignerOf, vaultAccessOf } from '../support/fake-vault.js';
@@ -26,6 +28,10 @@ interface Kind {
   readonly bare: object;
   readonly secrets: Readonly<Record<string, string>>;
   readonly server: { intercept: Intercept | null } | null;
+  /** Environment variables of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Tokens that the provider issued or received so far, which are secrets too. */
+  readonly tokens?: readonly string[];
 }
 
 /** How providers fail. Each quotes what it got, as some do. */
@@ -58,11 +64,13 @@ function plain(secrets: Readonly<Record<string, string>>): object {
 }
 
 async function kindsOf(test: Test): Promise<readonly Kind[]> {
-  const [vault, aws, google, turnkey] = await Promise.all([
+  const [vault, aws, google, turnkey, azure, cdp] = await Promise.all([
     startFakeVault(test),
     startFakeAwsKms(test),
     startFakeGoogleKms(test),
     startFakeTurnkey(test),
+    startFakeAzure(test),
+    startFakeCdp(test),
   ]);
   const vaultSecrets = { role_id: vault.roleId, secret_id: vault.secretId };
   const privateKey = randomBytes(32).toString('hex');
@@ -74,6 +82,11 @@ async function kindsOf(test: Test): Promise<readonly Kind[]> {
   const { config: googleConfig, shown, secrets: googleSecrets } = googleSignerOf(google);
   const { config: turnkeyConfig } = addTurnkeyKey(turnkey, 'secp256k1');
   const turnkeySecrets = { api_private_key: turnkey.apiPrivateKey };
+  addAzureKey(azure, 'relayer');
+  const azurePlace = { tenant_id: azure.tenantId, client_id: azure.clientId, vault_url: azure.url, key_name: 'relayer' };
+  const azureSecrets = { client_secret: azure.clientSecret };
+  const cdpPlace = { api_key_id: cdp.apiKeyId, account_address: addCdpAccount(cdp, 'secp256k1').address, api_base_url: cdp.url };
+  const cdpSecrets = { api_key_secret: cdp.apiKeySecrets.ed25519, wallet_secret: cdp.walletSecret };
   const awsPlace = { region: aws.region, key_id: 'alias/relayer' };
   const kinds: Kind[] = [
     {
@@ -101,6 +114,21 @@ async function kindsOf(test: Test): Promise<readonly Kind[]> {
       secrets: turnkeySecrets,
       server: turnkey,
     },
+    {
+      signer: { id: 'azure', type: 'azure_key_vault', config: { ...azurePlace, ...plain(azureSecrets) } },
+      bare: { ...azurePlace, ...azureSecrets },
+      secrets: azureSecrets,
+      server: azure,
+      env: azureVariablesOf(azure),
+      tokens: azure.tokens,
+    },
+    {
+      signer: { id: 'cdp', type: 'cdp', config: { ...cdpPlace, ...plain(cdpSecrets) } },
+      bare: { ...cdpPlace, ...cdpSecrets },
+      secrets: cdpSecrets,
+      server: cdp,
+      tokens: cdp.tokens,
+    },
   ];
   if (noSoftHsm !== undefined) return kinds;
   const hsm = await softHsm();
@@ -120,7 +148,12 @@ async function homeOf(
     rpcUrl: urls.node,
     notifications: [{ id: 'hook', type: 'webhook', url: urls.hook, signing_key: { type: 'plain', value: hookKey } }],
     notificationId: 'hook',
-    env: { LOG_LEVEL: 'trace', OTEL_EXPORTER_OTLP_ENDPOINT: urls.collector, OTEL_BSP_SCHEDULE_DELAY: '50' },
+    env: {
+      ...Object.assign({}, ...kinds.map(({ env = {} }) => env)),
+      LOG_LEVEL: 'trace',
+      OTEL_EXPORTER_OTLP_ENDPOINT: urls.collector,
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    },
   });
   const file = join(home.dir, 'config.json');
   const content = JSON.parse(await readFile(file, 'utf8'));
@@ -201,6 +234,11 @@ it('secrets of hosted keys: none is in logs, metrics, traces, the API document, 
   await waitFor('traces', () => (collector.spans().length > 10 ? true : undefined));
   await service.stop();
   isStopped = true;
+  for (const { signer, tokens } of kinds) {
+    if (tokens === undefined) continue;
+    assert.ok(tokens.length > 0, `${signer.id} used tokens`);
+    for (const [index, token] of tokens.entries()) secrets[`${signer.id} token ${index}`] = token;
+  }
 
   assert.match(service.output(), /the signer cannot sign/);
   for (const answer of answers) assertClean(`the answer ${answer.slice(-300)}`, answer, secrets);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Curve } from '../../src/core/ports/signer.js';
 import { addAwsKey, awsVariablesOf, startFakeAwsKms, useAwsEnvironment } from './fake-aws-kms.js';
 import { addAzureKey, azureVariablesOf, startFakeAzure } from './fake-azure.js';
@@ -5,6 +6,7 @@ import { addCdpAccount, startFakeCdp } from './fake-cdp.js';
 import { addGoogleKey, startFakeGoogleKms } from './fake-google-kms.js';
 import { type FakeKey, fakeKey } from './fake-provider.js';
 import { addTurnkeyKey, startFakeTurnkey } from './fake-turnkey.js';
+import type { ReceivedRequest } from './http-receiver.js';
 
 type Test = { after(task: () => unknown): void };
 
@@ -20,6 +22,8 @@ export interface CloudKey {
   readonly secrets: readonly string[];
   /** Lets what the configuration names lead to another key, and returns that. */
   readonly move: () => FakeKey;
+  /** The fake cloud, whose answers can be replaced. */
+  readonly server: { intercept: ((request: ReceivedRequest, response: ServerResponse) => boolean) | null };
   /** Environment variables of the service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -35,7 +39,7 @@ export const clouds: Readonly<
       useAwsEnvironment(test, awsVariablesOf(kms));
       const config = { region: kms.region, key_id: 'alias/relayer' };
       const move = () => addAwsKey(kms, 'alias/relayer', curve);
-      return { key: move(), config, shown: config, bare: config, secrets: Object.values(kms.credentials), move };
+      return { key: move(), config, shown: config, bare: config, secrets: Object.values(kms.credentials), move, server: kms };
     },
   },
   google_cloud_kms: {
@@ -55,6 +59,7 @@ export const clouds: Readonly<
         bare: { ...shown, service_account: { ...service_account, ...secrets } },
         secrets: Object.values(secrets),
         move: () => addGoogleKey(google, curve),
+        server: google,
       };
     },
   },
@@ -76,6 +81,7 @@ export const clouds: Readonly<
         bare: { ...place, ...ids, client_secret: azure.clientSecret },
         secrets: [azure.clientSecret],
         move: () => addAzureKey(azure, 'relayer').key,
+        server: azure,
         env: azureVariablesOf(azure),
       };
     },
@@ -94,6 +100,7 @@ export const clouds: Readonly<
         shown,
         bare: { ...shown, ...secrets },
         secrets: Object.values(secrets),
+        server: cdp,
         move() {
           const other = fakeKey(curve);
           cdp.accounts.set(curve === 'ed25519' ? account_address : account_address.toLowerCase(), other);
@@ -114,7 +121,7 @@ export const clouds: Readonly<
         turnkey.keys.set(String(config.private_key_id), other);
         return other;
       };
-      return { key, config: file, shown: config, bare: { ...config, api_private_key: value }, secrets: [value], move };
+      return { key, config: file, shown: config, bare: { ...config, api_private_key: value }, secrets: [value], move, server: turnkey };
     },
   },
 };
