@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/core/ports/clock.js';
@@ -29,7 +29,8 @@ export interface HostedRig {
 export interface HostedCase {
   readonly kind: string;
   readonly curves: readonly Curve[];
-  start(curve: Curve, test: Test): Promise<HostedRig>;
+  /** `key`: the key that the provider has; absent: a new one. */
+  start(curve: Curve, test: Test, key?: FakeKey): Promise<HostedRig>;
   /** See `SignerCase`. */
   readonly messageOf?: (bytes: number) => Uint8Array;
   /** What the provider answers to a call beyond its limits. */
@@ -40,6 +41,25 @@ export interface HostedCase {
   readonly secrets: (rig: HostedRig) => readonly string[];
 }
 
+/** Published signatures. secp256k1: the deterministic one of RFC 6979 that implementations of Bitcoin share. ed25519: test 2 of RFC 8032, section 7.1. */
+const vectors: Readonly<Record<Curve, Readonly<Record<'privateKey' | 'input' | 'signature' | 'publicKey', string>>>> = {
+  secp256k1: {
+    privateKey: '1'.padStart(64, '0'),
+    publicKey:
+      '0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8',
+    input: createHash('sha256').update('Satoshi Nakamoto').digest('hex'),
+    signature:
+      '934b1ea10a4b3c1757e2b0c017d0b6143ce3c9a7e6a4a49860d7a6ab210ee3d82442ce9d2b916064108014783e923ec36b49743e2ffa1c4496f01a512aafd9e5',
+  },
+  ed25519: {
+    privateKey: '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb',
+    publicKey: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
+    input: '72',
+    signature:
+      '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+  },
+};
+
 /** Makes the signer of a provider's key. It is closed after the test. */
 export async function openSigner(provider: KeyProvider, test: Test): Promise<Signer> {
   const time = { clock: systemClock, timers: systemTimers };
@@ -48,6 +68,12 @@ export async function openSigner(provider: KeyProvider, test: Test): Promise<Sig
   const { signer, close } = createHostedSigner({ id: 's', provider, publicKey, gate, time, log: silentLog });
   test.after(close);
   return signer;
+}
+
+async function hexFrom(signer: Signer, input: Uint8Array): Promise<string> {
+  if (signer.curve === 'ed25519') return Buffer.from(await signer.sign(input)).toString('hex');
+  const { r, s } = await signer.signDigest(input);
+  return r + s;
 }
 
 /** The tests that every kind of key must pass whose provider answers over HTTP. */
@@ -66,6 +92,23 @@ export function hostedKeyContract({ kind, curves, start, messageOf, throttled, r
       };
       return seen;
     }
+
+    for (const curve of curves)
+      it(`${kind}: gives the published ${curve} signature, whether the provider returns high or low s`, async (test) => {
+        const { privateKey, publicKey, input, signature } = vectors[curve];
+        const rig = await start(curve, test, fakeKey(curve, Buffer.from(privateKey, 'hex')));
+        const read = await rig.provider.publicKey(AbortSignal.timeout(5_000));
+        assert.equal(Buffer.from(read.bytes).toString('hex'), publicKey);
+        const signer = await openSigner(rig.provider, test);
+        const returned = new Set<string>();
+        for (let round = 0; round < 2; round += 1) {
+          returned.add(Buffer.from(await rig.provider.sign(Buffer.from(input, 'hex'), AbortSignal.timeout(5_000))).toString('hex'));
+          assert.equal(await hexFrom(signer, Buffer.from(input, 'hex')), signature);
+          // The fakes return high and low s in turn, so each round must be an odd number of signatures.
+          await rig.provider.sign(Buffer.from(input, 'hex'), AbortSignal.timeout(5_000));
+        }
+        assert.equal(returned.size, curve === 'ed25519' ? 1 : 2, 'both forms were seen');
+      });
 
     for (const curve of curves)
       it(`${kind}: reads the public key of a ${curve} key`, async (test) => {

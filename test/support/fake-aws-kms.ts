@@ -81,8 +81,7 @@ export async function startFakeAwsKms(test: { after(release: () => void): void }
 }
 
 /** Adds a key, and returns it. */
-export function addAwsKey(kms: FakeAwsKms, keyId: string, curve: Curve): FakeKey {
-  const key = fakeKey(curve);
+export function addAwsKey(kms: FakeAwsKms, keyId: string, curve: Curve, key = fakeKey(curve)): FakeKey {
   kms.keys.set(keyId, key);
   return key;
 }

@@ -136,8 +136,8 @@ export async function startFakeAzure(test: { after(release: () => void): void })
 }
 
 /** Adds a version of a key, and returns it. */
-export function addAzureKey(azure: FakeAzure, name: string): FakeAzureVersion {
-  const made = { version: randomBytes(16).toString('hex'), key: fakeKey('secp256k1') };
+export function addAzureKey(azure: FakeAzure, name: string, key = fakeKey('secp256k1')): FakeAzureVersion {
+  const made = { version: randomBytes(16).toString('hex'), key };
   azure.keys.set(name, [...(azure.keys.get(name) ?? []), made]);
   return made;
 }

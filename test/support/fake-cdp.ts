@@ -156,8 +156,7 @@ export async function startFakeCdp(test: { after(release: () => void): void }): 
 }
 
 /** Adds an account, and returns its key and its address. */
-export function addCdpAccount(cdp: FakeCdp, curve: Curve): { readonly key: FakeKey; readonly address: string } {
-  const key = fakeKey(curve);
+export function addCdpAccount(cdp: FakeCdp, curve: Curve, key = fakeKey(curve)): { readonly key: FakeKey; readonly address: string } {
   const { bytes } = key.publicKey;
   const address = curve === 'ed25519' ? addressFromPublicKey(bytes) : computeAddress(`0x${Buffer.from(bytes).toString('hex')}`);
   cdp.accounts.set(curve === 'ed25519' ? address : address.toLowerCase(), key);

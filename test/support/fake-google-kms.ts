@@ -139,8 +139,7 @@ export async function startFakeGoogleKms(test: { after(release: () => void): voi
 export const googleKeyName = 'projects/project/locations/global/keyRings/ring/cryptoKeys/relayer/cryptoKeyVersions/1';
 
 /** Adds the key that signers of the tests use, and returns it. */
-export function addGoogleKey(google: FakeGoogleKms, curve: Curve): FakeKey {
-  const key = fakeKey(curve);
+export function addGoogleKey(google: FakeGoogleKms, curve: Curve, key = fakeKey(curve)): FakeKey {
   google.keys.set(googleKeyName, key);
   return key;
 }

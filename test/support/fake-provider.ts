@@ -1,7 +1,8 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import type { Curve } from '../../src/core/ports/signer.js';
 import { secp256k1 } from '../../src/crypto/secp256k1.js';
 import type { KeyProvider, ProviderLimits, PublicKey } from '../../src/signers/hosted/key-provider.js';
+import { keyFromSeed } from '../../src/signers/local/ed25519-key.js';
 
 /** What a fake provider answers to a signature; undefined: the right one. May throw, and may take time. */
 export type FakeAnswer = (
@@ -26,10 +27,9 @@ export interface FakeKey {
   sign(bytes: Uint8Array): Uint8Array;
 }
 
-/** Makes a key. secp256k1 signatures have r and s in 32 bytes each, and low s. */
-export function fakeKey(curve: Curve): FakeKey {
-  if (curve === 'ed25519') return ed25519Key(generateKeyPairSync('ed25519').privateKey);
-  const privateKey = randomBytes(32);
+/** Makes a key, of these 32 bytes if they are given. secp256k1 signatures have r and s in 32 bytes each, and low s. */
+export function fakeKey(curve: Curve, privateKey: Uint8Array = randomBytes(32)): FakeKey {
+  if (curve === 'ed25519') return ed25519Key(keyFromSeed(privateKey));
   return {
     publicKey: { curve, bytes: secp256k1.publicKeyCreate(privateKey, false) },
     sign: (digest) => secp256k1.ecdsaSign(digest, privateKey).signature,

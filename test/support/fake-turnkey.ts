@@ -98,8 +98,8 @@ export async function startFakeTurnkey(test: { after(release: () => void): void 
 export function addTurnkeyKey(
   turnkey: FakeTurnkey,
   curve: Curve,
+  key = fakeKey(curve),
 ): { readonly key: FakeKey; readonly config: Readonly<Record<string, string>> } {
-  const key = fakeKey(curve);
   const private_key_id = randomUUID();
   turnkey.keys.set(private_key_id, key);
   const { url: api_base_url, organizationId: organization_id, apiPublicKey: api_public_key } = turnkey;

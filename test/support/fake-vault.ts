@@ -116,8 +116,11 @@ export async function startFakeVault(test: { after(release: () => void): void })
 }
 
 /** Adds a Transit key, and returns the configuration of a signer with it. */
-export function transitSignerOf(vault: FakeVault, keyName: string): { readonly key: FakeKey; readonly config: object } {
-  const key = fakeKey('ed25519');
+export function transitSignerOf(
+  vault: FakeVault,
+  keyName: string,
+  key = fakeKey('ed25519'),
+): { readonly key: FakeKey; readonly config: object } {
   vault.transit.set(`transit/keys/${keyName}`, { type: 'ed25519', versions: [key] });
   return { key, config: { ...vaultAccessOf(vault), key_name: keyName, pubkey: Buffer.from(key.publicKey.bytes).toString('base64') } };
 }

@@ -15,6 +15,7 @@ import {
   startFakeAwsKms,
   useAwsEnvironment,
 } from '../../support/fake-aws-kms.js';
+import type { FakeKey } from '../../support/fake-provider.js';
 import { startHttpReceiver } from '../../support/http-receiver.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
@@ -22,10 +23,10 @@ interface Rig extends HostedRig {
   readonly server: FakeAwsKms;
 }
 
-async function start(curve: Curve, test: { after(task: () => unknown): void }): Promise<Rig> {
+async function start(curve: Curve, test: { after(task: () => unknown): void }, wanted?: FakeKey): Promise<Rig> {
   const kms = await startFakeAwsKms(test);
   useAwsEnvironment(test, awsVariablesOf(kms));
-  const key = addAwsKey(kms, 'alias/relayer', curve);
+  const key = addAwsKey(kms, 'alias/relayer', curve, wanted);
   const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
   test.after(() => provider.close());
   return { provider, server: kms, key, moveAlias: (other) => kms.keys.set('alias/relayer', other) };

@@ -10,7 +10,7 @@ import type { AzureIdentity, AzureSurroundings } from '../../../src/signers/azur
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addAzureKey, type FakeAzure, type FakeAzureVersion, startFakeAzure } from '../../support/fake-azure.js';
-import { fakeKey } from '../../support/fake-provider.js';
+import { type FakeKey, fakeKey } from '../../support/fake-provider.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
@@ -37,9 +37,9 @@ function secretIdentityOf({ url, tenantId, clientId, clientSecret }: FakeAzure):
   return { authType: 'client_secret', tenantId, clientId, secrets: fixedSecrets({ client_secret: clientSecret }), surroundings };
 }
 
-async function start(test: Test, identityOf: (server: FakeAzure) => AzureIdentity = secretIdentityOf): Promise<Rig> {
+async function start(test: Test, identityOf: (server: FakeAzure) => AzureIdentity = secretIdentityOf, wanted?: FakeKey): Promise<Rig> {
   const server = await startFakeAzure(test);
-  const version = addAzureKey(server, 'relayer');
+  const version = addAzureKey(server, 'relayer', wanted);
   const configured = { identity: identityOf(server), vaultUrl: server.url, keyName: 'relayer', keyVersion: null };
   let aheadMs = 0;
   const provider = createAzureProvider(configured, { elapsedMs: () => systemClock.elapsedMs() + aheadMs });
@@ -64,7 +64,7 @@ const soon = () => AbortSignal.timeout(5_000);
 hostedKeyContract({
   kind: 'azure_key_vault',
   curves: ['secp256k1'],
-  start: (_, test) => start(test),
+  start: (_, test, wanted) => start(test, secretIdentityOf, wanted),
   throttled: {
     status: 429,
     body: { error: { code: 'Throttled', message: 'Request was not processed because too many requests were received.' } },

@@ -17,9 +17,9 @@ interface Rig extends HostedRig {
 
 type Test = { after(task: () => unknown): void };
 
-async function start(curve: Curve, test: Test): Promise<Rig> {
+async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
   const server = await startFakeCdp(test);
-  const { key, address } = addCdpAccount(server, curve);
+  const { key, address } = addCdpAccount(server, curve, wanted);
   const { url: apiBaseUrl, apiKeyId, apiKeySecrets, walletSecret } = server;
   const secrets = { api_key_secret: apiKeySecrets.ed25519, wallet_secret: walletSecret };
   const configured = { apiBaseUrl, apiKeyId, secrets: fixedSecrets(secrets), address };

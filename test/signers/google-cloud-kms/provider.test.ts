@@ -7,6 +7,7 @@ import { createGoogleKmsProvider, type GoogleKey } from '../../../src/signers/go
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addGoogleKey, type FakeGoogleKms, googleKeyName, startFakeGoogleKms } from '../../support/fake-google-kms.js';
+import type { FakeKey } from '../../support/fake-provider.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 
 interface Rig extends HostedRig {
@@ -18,9 +19,9 @@ interface Rig extends HostedRig {
 
 type Test = { after(task: () => unknown): void };
 
-async function start(curve: Curve, test: Test): Promise<Rig> {
+async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
   const server = await startFakeGoogleKms(test);
-  const key = addGoogleKey(server, curve);
+  const key = addGoogleKey(server, curve, wanted);
   const { clientEmail, privateKeyId, privateKey, url: endpoint } = server;
   const secrets = {
     'service_account.client_email': clientEmail,

@@ -6,7 +6,7 @@ import { secp256k1 } from '../../../src/crypto/secp256k1.js';
 import { createTurnkeyProvider, type TurnkeyKey } from '../../../src/signers/turnkey/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';
-import { fakeKey } from '../../support/fake-provider.js';
+import { type FakeKey, fakeKey } from '../../support/fake-provider.js';
 import { addTurnkeyKey, type FakeTurnkey, startFakeTurnkey } from '../../support/fake-turnkey.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 
@@ -17,9 +17,9 @@ interface Rig extends HostedRig {
 
 type Test = { after(task: () => unknown): void };
 
-async function start(curve: Curve, test: Test): Promise<Rig> {
+async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
   const server = await startFakeTurnkey(test);
-  const { key, config } = addTurnkeyKey(server, curve);
+  const { key, config } = addTurnkeyKey(server, curve, wanted);
   const { url: apiBaseUrl, apiPublicKey, apiPrivateKey, organizationId } = server;
   const [privateKeyId = '', publicKey = ''] = [config.private_key_id, config.public_key];
   const secrets = fixedSecrets({ api_private_key: apiPrivateKey });

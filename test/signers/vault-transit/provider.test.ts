@@ -5,27 +5,26 @@ import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
 import { systemTimers } from '../../../src/core/ports/timers.js';
 import { createHostedSigner } from '../../../src/signers/hosted/hosted-signer.js';
-import type { KeyProvider } from '../../../src/signers/hosted/key-provider.js';
 import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
 import { createVaultClient } from '../../../src/signers/vault/vault-client.js';
 import { createTransitProvider } from '../../../src/signers/vault-transit/provider.js';
-import { requireValid, signerContract } from '../../contracts/signer.contract.js';
-import { fakeKey } from '../../support/fake-provider.js';
+import { type HostedRig, hostedKeyContract } from '../../contracts/hosted-key.contract.js';
+import { requireValid } from '../../contracts/signer.contract.js';
+import { type FakeKey, fakeKey } from '../../support/fake-provider.js';
 import { type FakeVault, startFakeVault, transitSignerOf } from '../../support/fake-vault.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { silentLog } from '../../support/stored-samples.js';
 
-interface Rig {
+interface Rig extends HostedRig {
   readonly vault: FakeVault;
-  readonly provider: KeyProvider;
   readonly open: () => Promise<Signer>;
   /** The time that the client of Vault sees moves on by this much. */
   readonly moveOn: (ms: number) => void;
 }
 
-async function startRig(test: { after(task: () => unknown): void }): Promise<Rig> {
+async function startRig(test: { after(task: () => unknown): void }, wanted?: FakeKey): Promise<Rig> {
   const vault = await startFakeVault(test);
-  const { key } = transitSignerOf(vault, 'app');
+  const { key } = transitSignerOf(vault, 'app', wanted);
   let aheadMs = 0;
   const clock = { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + aheadMs };
   const secrets = fixedSecrets({ role_id: vault.roleId, secret_id: vault.secretId });
@@ -36,6 +35,9 @@ async function startRig(test: { after(task: () => unknown): void }): Promise<Rig
   test.after(() => provider.close());
   return {
     vault,
+    server: vault,
+    key,
+    moveAlias: (other) => vault.transit.set('transit/keys/app', { type: 'ed25519', versions: [other] }),
     provider,
     moveOn: (ms) => {
       aheadMs += ms;
@@ -48,7 +50,17 @@ async function startRig(test: { after(task: () => unknown): void }): Promise<Rig
   };
 }
 
-signerContract({ kind: 'vault_transit', curves: ['ed25519'], open: async (_, test) => (await startRig(test)).open() });
+hostedKeyContract({
+  kind: 'vault_transit',
+  curves: ['ed25519'],
+  start: (_, test, wanted) => startRig(test, wanted),
+  throttled: { status: 429, body: { errors: ['request path "transit/sign/app": rate limit quota exceeded'] } },
+  refused: { status: 403, body: { errors: ['1 error occurred: permission denied'] } },
+  secrets: ({ server }) => {
+    const { roleId, secretId } = server as FakeVault;
+    return [roleId, secretId];
+  },
+});
 
 describe('Vault Transit', () => {
   it('token: one login serves many signatures at once', async (test) => {
