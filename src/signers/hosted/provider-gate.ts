@@ -23,9 +23,13 @@ export interface GateTime {
 
 /** Throttled calls within this time are one event: the provider refused a batch that was under way. */
 const oneEventMs = 1_000;
-/** Without throttling for this long, the rate grows, by this factor each such time. */
+/** Without throttling for this long, the rate grows by a part of itself, and by twice that part the next time: near the limit slowly, far below it quickly. */
 const calmMs = 1_000;
-const growth = 1.5;
+const growth = { first: 0.03, most: 0.5 };
+/** The part of its rate that a throttled account keeps, unless the provider did fewer calls lately. */
+const keptPart = 0.9;
+/** A throttled account starts at once what it may start in this time: its provider may count shorter times than seconds. */
+const burstMs = 100;
 const pauseMs = { first: 100, longest: 5_000 };
 const minPerSecond = 1;
 
@@ -50,14 +54,19 @@ export function createProviderGate({ parallel, perSecond: maxPerSecond }: Provid
   let tokens = burst();
   let tokensAtMs = clock.elapsedMs();
   let pausedUntilMs = 0;
+  /** Throttled events in a row, without a call in between that the provider did. */
   let pauses = 0;
+  let growthPart = growth.first;
+  /** The rate that an account keeps at most after it was throttled. */
+  let mostKept = maxPerSecond;
   let throttledAtMs = Number.NEGATIVE_INFINITY;
   let changedAtMs = Number.NEGATIVE_INFINITY;
   let done = { sinceMs: clock.elapsedMs(), count: 0, before: 0 };
   let stopTimer: (() => void) | null = null;
 
   function burst(): number {
-    return Math.max(1, Math.min(parallel, perSecond));
+    const perBurst = perSecond < maxPerSecond ? (perSecond * burstMs) / 1_000 : perSecond;
+    return Math.max(1, Math.min(parallel, perBurst));
   }
 
   /** The calls that the provider did in a second: in the present one so far, or in the one before if those were more. */
@@ -120,24 +129,31 @@ export function createProviderGate({ parallel, perSecond: maxPerSecond }: Provid
       const nowMs = clock.elapsedMs();
       const isNew = nowMs - throttledAtMs >= oneEventMs;
       if (isNew) {
-        pauses = nowMs - throttledAtMs > calmMs + pauseMs.longest ? 0 : pauses + 1;
+        pauses += 1;
+        growthPart = growth.first;
         throttledAtMs = nowMs;
         changedAtMs = nowMs;
         // The provider allows about as many as it did lately.
-        perSecond = Math.max(minPerSecond, Math.min(perSecond / 2, doneLately(nowMs)));
+        mostKept = perSecond * keptPart;
+        perSecond = Math.max(minPerSecond, Math.min(mostKept, doneLately(nowMs)));
         tokens = 0;
         tokensAtMs = nowMs;
       }
-      const backoffMs = isNew ? Math.min(pauseMs.longest, pauseMs.first * 2 ** pauses) : 0;
+      const backoffMs = isNew ? Math.min(pauseMs.longest, pauseMs.first * 2 ** (pauses - 1)) : 0;
       pausedUntilMs = Math.max(pausedUntilMs, nowMs + Math.max(backoffMs, Math.min(retryAfterMs ?? 0, pauseMs.longest)));
     },
     worked() {
       const nowMs = clock.elapsedMs();
       doneLately(nowMs);
       done.count += 1;
+      // Calls that were under way at the pause say nothing about those after it.
+      if (nowMs >= pausedUntilMs) pauses = 0;
+      // A refusal may come before the signatures that were asked for earlier.
+      if (nowMs - throttledAtMs < oneEventMs) perSecond = Math.max(perSecond, Math.min(mostKept, doneLately(nowMs)));
       if (perSecond === maxPerSecond || nowMs - changedAtMs < calmMs) return;
       changedAtMs = nowMs;
-      perSecond = Math.min(maxPerSecond, perSecond * growth);
+      perSecond = Math.min(maxPerSecond, perSecond * (1 + growthPart));
+      growthPart = Math.min(growth.most, growthPart * 2);
     },
   };
 }
