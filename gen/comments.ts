@@ -5,7 +5,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.Pagination": "The position of a page in its list.",
   "relayer.v1.Pagination.current_page": "The requested page, from 1; always 1 if the page was requested by a token.",
   "relayer.v1.Pagination.per_page": "The maximum number of items per page, 1 to 100.",
-  "relayer.v1.Pagination.total_items": "The number of items in the whole list.",
+  "relayer.v1.Pagination.total_items": "The number of items in the whole list. Of deliveries, at most 10,000 from the start of the page are counted; a warning says if the list\nhas more.",
   "relayer.v1.ResponseMetadata": "Warnings and traces of a request, in addition to its result.",
   "relayer.v1.ResponseMetadata.logs": "Warnings and other log entries about this request.",
   "relayer.v1.ResponseMetadata.traces": "W3C trace ids, if tracing is on.",

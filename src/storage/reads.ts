@@ -55,8 +55,19 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 /** Rows that one query walks over: few enough that nothing else waits long. SQLite answers in this thread. */
 const stride = 4_000;
 
+/** How many deliveries are counted from the start of a page. A notification may have millions of them. */
+const countedDeliveries = 10_000;
+
 /** Walks over at most `limit` rows before a `seq`, newest first. */
 type Walk = (part: { readonly before: number; readonly limit: number }) => Promise<readonly Walked[]>;
+
+/** A list without a stored total. */
+interface CountedList {
+  readonly walk: Walk;
+  readonly positionOf: Statement<{ id: string }, { seq: number }>;
+  /** The number of rows that are counted from the start of a page. */
+  readonly counted: number;
+}
 
 /**
  * Walks over the next `wanted` rows of a list, newest first. Returns how many there were, and the `seq` that the rest of the list is before.
@@ -133,16 +144,19 @@ export function createReads(statements: Statements, query: Query): Reads {
     return { items: rows.map(viewFromRow), total };
   }
 
-  /** Counts a whole list, and returns the `seq` that a page is before; null: it is past the end. */
+  /** Counts a list, at most `counted` rows from the start of the page, and returns the `seq` that the page is before; null: it is past the end. */
   async function placeOf(
-    walk: Walk,
-    positionOf: Statement<{ id: string }, { seq: number }>,
+    { walk, positionOf, counted }: CountedList,
     { offset, after }: PageQuery,
-  ): Promise<{ readonly total: number; readonly before: number | null }> {
+  ): Promise<{ readonly length: Omit<PageOf<never>, 'items'>; readonly before: number | null }> {
     const { before, count } = await walkOver(walk, offset);
-    const { count: rest } = await walkOver(walk, Number.POSITIVE_INFINITY, before);
+    // One row more shows that there are more.
+    const { count: found } = await walkOver(walk, counted + 1, before);
     const [position] = after === undefined ? [] : await query(positionOf, { id: after });
-    return { total: count + rest, before: rest === 0 ? null : (position?.seq ?? before) };
+    return {
+      length: { total: count + Math.min(found, counted), ...(found > counted ? { hasMore: true } : {}) },
+      before: found === 0 ? null : (position?.seq ?? before),
+    };
   }
 
   return {
@@ -210,9 +224,11 @@ export function createReads(statements: Statements, query: Query): Reads {
     definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async (page) => {
-      const { total, before } = await placeOf((part) => query(notifications.walk, part), notifications.position, page);
+      const walk: Walk = (part) => query(notifications.walk, part);
+      const list = { walk, positionOf: notifications.position, counted: Number.POSITIVE_INFINITY };
+      const { length, before } = await placeOf(list, page);
       const rows = before === null ? [] : await query(notifications.page, { before, limit: page.limit });
-      return { items: rows.map(notificationMapping.fromRow), total };
+      return { items: rows.map(notificationMapping.fromRow), ...length };
     },
     pendingTargets: async (nowMs) => {
       const rows = await query(events.pendingTargets, { now_ms: nowMs });
@@ -229,9 +245,9 @@ export function createReads(statements: Statements, query: Query): Reads {
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
     deliveries: async (notificationId, page) => {
       const walk: Walk = (part) => query(events.walk, { notification_id: notificationId, ...part });
-      const { total, before } = await placeOf(walk, events.position, page);
+      const { length, before } = await placeOf({ walk, positionOf: events.position, counted: countedDeliveries }, page);
       const rows = before === null ? [] : await query(events.pageOf, { notification_id: notificationId, before, limit: page.limit });
-      return { items: await withAttempts(rows), total };
+      return { items: await withAttempts(rows), ...length };
     },
     finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),
   };

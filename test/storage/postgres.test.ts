@@ -7,6 +7,7 @@ import { StoreAwayError } from '../../src/core/ports/store.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
@@ -27,6 +28,15 @@ storeContract('postgres', () => server.newDatabase());
 removalContract('postgres', () => server.newDatabase());
 rotationContract('postgres', () => server.newDatabase());
 watchContract('postgres', () => server.newDatabase());
+deliveryPageContract('postgres', async () => {
+  const databaseUrl = await server.newDatabase();
+  return {
+    databaseUrl,
+    run: async (sql) => {
+      await asAdmin(databaseUrl, sql);
+    },
+  };
+});
 
 migrationContract(postgres, async () => {
   const databaseUrl = await server.newDatabase();

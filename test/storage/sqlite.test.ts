@@ -13,6 +13,7 @@ import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
@@ -34,6 +35,17 @@ storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
 rotationContract('sqlite', async () => `sqlite:${newFile()}`);
 watchContract('sqlite', async () => `sqlite:${newFile()}`);
+deliveryPageContract('sqlite', async () => {
+  const file = newFile();
+  return {
+    databaseUrl: `sqlite:${file}`,
+    run: async (sql) => {
+      const db = new Sqlite(file);
+      db.exec(sql);
+      db.close();
+    },
+  };
+});
 migrationContract(sqlite, async () => {
   const file = newFile();
   mkdirSync(dirname(file), { recursive: true });

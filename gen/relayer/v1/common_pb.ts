@@ -36,7 +36,8 @@ export type Pagination = Message<"relayer.v1.Pagination"> & {
   perPage: number;
 
   /**
-   * The number of items in the whole list.
+   * The number of items in the whole list. Of deliveries, at most 10,000 from the start of the page are counted; a warning says if the list
+   * has more.
    *
    * @generated from field: uint64 total_items = 3;
    */

@@ -99,6 +99,11 @@ export function listAnswer<T, M extends Message>(page: Page, found: PageOf<T>, l
     perPage: page.perPage,
     totalItems: BigInt(found.total),
   });
+  if (found.hasMore)
+    call.warnings.push({
+      level: 'warn',
+      message: `total_items is ${found.total} because counting stopped there; the list has more records`,
+    });
   const fitting = found.items.slice(0, page.perPage).map((item) => listing.record(item));
   if (call.fieldNames === 'rest') return { records: fitting, pagination, nextPageToken: '' };
   const records = withinSize(fitting, listing.desc);

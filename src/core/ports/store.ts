@@ -43,6 +43,8 @@ export interface PageQuery {
 export interface PageOf<T> {
   readonly items: readonly T[];
   readonly total: number;
+  /** Counting stopped at `total`, because a long list costs too much to count; the list has more items. Absent: `total` is exact. */
+  readonly hasMore?: true;
 }
 
 /** The facts that decide whether a transaction can be removed. */

@@ -258,7 +258,7 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
       db.selectFrom('events').select('seq').where('id', '=', values.id),
     ),
 
-    /** Walks over as many rows in the index. Totals are counted this way each time: a stored one would cost a write per event. */
+    /** Walks over as many rows in the index. Lists are counted this way, up to a limit: a stored total would cost a write per event. */
     walk: statement<NewestOf, Walked>('events_walk', (values) =>
       db.selectFrom(newestOf(values).as('walked')).select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
     ),

@@ -88,3 +88,14 @@ it('list page: has at most 3 MiB and at least one record over RPC, with a warnin
   assert.equal(listAnswer(page, { items: [mib('a', 4), mib('b', 1)], total: 2 }, listing, newCall('proto')).records.length, 1);
   assert.equal(listAnswer(page, { items, total: 3 }, listing, newCall('rest')).records.length, 3);
 });
+
+it('list page: warns if a list has more records than were counted', () => {
+  const call = newCall();
+  const page = pageOf({}, call);
+  listAnswer(page, { items: [], total: 7 }, listing, call);
+  assert.deepEqual(call.warnings, []);
+  listAnswer(page, { items: [], total: 7, hasMore: true }, listing, call);
+  assert.deepEqual(call.warnings, [
+    { level: 'warn', message: 'total_items is 7 because counting stopped there; the list has more records' },
+  ]);
+});
