@@ -76,12 +76,13 @@ export interface AppOptions extends AppParts {
 export interface AppParts {
   readonly openStore: typeof openStore;
   readonly createAuthenticate: typeof createAuthenticate;
+  readonly compileApi: typeof compileApi;
   readonly clock: Clock;
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
 }
 
-const realParts: AppParts = { openStore, createAuthenticate, clock: systemClock, watchHeartbeatMs: 20_000 };
+const realParts: AppParts = { openStore, createAuthenticate, compileApi, clock: systemClock, watchHeartbeatMs: 20_000 };
 
 /** The whole service. */
 export interface App {
@@ -165,7 +166,7 @@ export async function startApp(
         : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
     onStop('work', async () => renewal?.stop());
     // What takes long and needs no database, so that a standby takes over quickly.
-    const compiled = compileApi();
+    const compiled = parts.compileApi();
     const keystores = settings.standby ? await openKeystores(config.signers) : undefined;
     if (settings.standby) await loadChains(config.relayers.map(({ networkType }) => networkType));
 
