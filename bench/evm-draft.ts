@@ -7,14 +7,12 @@ import { performance } from 'node:perf_hooks';
 import { Wallet } from 'ethers';
 import { createEvmChain, type EvmChain } from '../src/chains/evm/evm-chain.js';
 import type { EvmContent } from '../src/core/transaction/evm.js';
-import { initKeccak } from '../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { anvilSigner, signedAttempt } from '../test/support/chain-rig.js';
 import { broadcastOne, contractThat, draftRequest, evmContent, evmNetwork, rememberingLog } from '../test/support/evm.js';
 
 const sends = 50;
 
-await initKeccak();
 const node = await startAnvil({ noMining: true });
 const contract = await deployed(node);
 const receivers = Array.from({ length: sends }, () => Wallet.createRandom().address);

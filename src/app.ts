@@ -39,7 +39,7 @@ import { definitionFromPin } from './core/signer/hosted-key.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
 import { startTransactionCleaner } from './core/transaction/transaction-cleaner.js';
-import { initKeccak, keccak256 } from './crypto/keccak.js';
+import { keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
@@ -125,7 +125,6 @@ export async function startApp(
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
 
     // Cryptography.
-    await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
 
     // The server. A standby listens before it has the database.

@@ -287,6 +287,6 @@ async function requirePinned(pin: PinnedKey | null, found: PinnedKey): Promise<v
 /** The address on EVM networks, or the public key that Stellar and Solana derive their addresses from. */
 async function shownKey({ curve, publicKey }: PinnedKey): Promise<string> {
   if (curve === 'ed25519') return `the ed25519 key ${publicKey}`;
-  const { computeAddress } = await import('ethers');
-  return computeAddress(`0x${publicKey}`);
+  const { addressOfPublicKey } = await import('./crypto/evm-address.js');
+  return addressOfPublicKey(Buffer.from(publicKey, 'hex'));
 }

@@ -43,7 +43,7 @@ export async function openKeystores(entries: LoadedConfig['signers']): Promise<O
 
 /**
  * Opens the keystores and the hosted keys, and gives each relayer its signer and its chain. Throws ConfigError with every key that cannot be opened and
- * every account that two relayers share. Needs no node. `initKeccak` must have resolved.
+ * every account that two relayers share. Needs no node.
  */
 export async function openRelayers(
   config: ConfigInForce,
@@ -85,7 +85,7 @@ interface OpenedAccounts {
 /** A hosted key of the file or of the API; only the file's secrets can change. */
 type OpenableKey = Pick<HostedSignerEntry, 'id' | 'hosted'> & Partial<HostedSignerEntry>;
 
-/** Opens the keystores and the hosted keys, and finds each relayer's account. Needs no node. `initKeccak` must have resolved. */
+/** Opens the keystores and the hosted keys, and finds each relayer's account. Needs no node. */
 export async function openAccounts(
   config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'pinnedKeys' | 'relayers'>,
   hostedKeys: HostedKeys,

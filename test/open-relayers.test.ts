@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { before, it } from 'node:test';
+import { it } from 'node:test';
 import { computeAddress } from 'ethers';
 import type { RelayerEntry } from '../src/config/relayer-entries.js';
 import type { ConfigInForce } from '../src/config-in-force.js';
 import { createNetworks } from '../src/core/network/networks.js';
 import { noTelemetry } from '../src/core/ports/telemetry.js';
-import { initKeccak } from '../src/crypto/keccak.js';
 import { openChains } from '../src/open-chains.js';
 import { createHostedKeys } from '../src/open-hosted-keys.js';
 import { openRelayers } from '../src/open-relayers.js';
@@ -61,8 +60,6 @@ const hostedKeys = createHostedKeys(silentLog, {
   azure: nowhere,
   limits: new Map(),
 });
-
-before(initKeccak);
 
 it('relayers have the addresses of their keys, and the chains of their networks', async () => {
   const own = [{ url: 'http://127.0.0.1:8', weight: 100 }];

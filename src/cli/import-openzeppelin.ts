@@ -58,13 +58,11 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
   const { openDatabaseSecret } = await import('../core/access/database-secret.js');
   const { withSealedUrls } = await import('../core/notification/sealed-urls.js');
   const { systemClock: clock } = await import('../core/ports/clock.js');
-  const { initKeccak } = await import('../crypto/keccak.js');
   const { openStore } = await import('../storage/open-store.js');
   const { createSecretBox } = await import('../storage/secret-box.js');
   const { planImport } = await import('./openzeppelin/plan.js');
   const { createHostedKeys, operatorChoices } = await import('../open-hosted-keys.js');
   const { noLog } = await import('../core/ports/log.js');
-  await initKeccak();
   const secretBox = createSecretBox(settings.storageEncryptionKey);
   const opened = await openStore(settings.databaseUrl, { log: createLogger({ level: 'warn', destination: process.stderr }) });
   try {

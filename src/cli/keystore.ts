@@ -100,9 +100,7 @@ interface NewKeystore {
 }
 
 async function ethereumKeystore(key: Buffer): Promise<NewKeystore> {
-  const { initKeccak } = await import('../crypto/keccak.js');
   const { createKeystore } = await import('../signers/local/keystore.js');
-  await initKeccak();
   return { addresses: [await addressOf(key)], encrypt: (passphrase) => createKeystore(key, passphrase) };
 }
 

@@ -4,7 +4,6 @@ import { type Environment, processEnvironment } from '../config/environment.js';
 import { bundledNetworkList } from '../config/network-entries.js';
 import { loadSettings } from '../config/settings.js';
 import { curveOf } from '../core/relayer/network.js';
-import { initKeccak } from '../crypto/keccak.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { writeLine } from './output.js';
@@ -25,7 +24,6 @@ export async function runDev(homeDir: string): Promise<void> {
   const releasers: (() => Promise<unknown>)[] = [];
   const signalled = untilSignalled();
   try {
-    await initKeccak();
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
     const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };

@@ -9,7 +9,6 @@ import { createStore } from './create-store.js';
 import type { Database, LockedDatabase } from './database.js';
 import { addressFromUrl } from './database-url.js';
 import { postgres, sqlite } from './dialect.js';
-import { lockPostgres } from './postgres/open-postgres.js';
 import type { StandbyOptions } from './postgres/postgres-standby.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
@@ -43,6 +42,7 @@ async function lockDatabase(
 ): Promise<{ locked: LockedDatabase; statements: Statements }> {
   const address = addressFromUrl(databaseUrl);
   if (address.dialect === 'sqlite') return { locked: lockSqlite(address.file), statements: compileStatements(sqlite) };
+  const { lockPostgres } = await import('./postgres/open-postgres.js');
   return { locked: await lockPostgres(address.connectionString, log, standby), statements: compileStatements(postgres) };
 }
 

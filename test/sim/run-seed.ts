@@ -1,5 +1,4 @@
 import type { Relayer } from '../../src/core/relayer/relayer.js';
-import { initKeccak } from '../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { evmNetwork, evmRelayer } from '../support/evm.js';
 import { createRandom, type Random } from '../support/seeded-random.js';
@@ -48,7 +47,6 @@ const maxCallsPerWindow = 1_000;
 
 /** Runs the service through one seeded life, and checks it after every event. `only`: the faults of the run; absent: as the seed chooses. */
 export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<RunResult> {
-  await initKeccak();
   const random = createRandom(seed);
   const faults = only ?? swarm(random.fork('swarm'));
   const time = createVirtualTime();

@@ -22,7 +22,6 @@ import { sendTransaction, type TransactionDeps } from '../../src/core/transactio
 import type { SolanaRequest } from '../../src/core/transaction/solana.js';
 import type { StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
-import { initKeccak } from '../../src/crypto/keccak.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -194,7 +193,6 @@ export interface EvmRig extends EngineRig {
 
 /** Starts the engine on `anvil`, with one relayer whose key is new. */
 export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: EvmRigOptions): Promise<EvmRig> {
-  await initKeccak();
   const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
   const local = createLocalSigner({ id: 's1', privateKey: options.privateKey ?? randomBytes(32) });
   const signer = options.changedSigner?.(local) ?? local;

@@ -33,7 +33,7 @@ export interface EvmChain extends Chain {
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
 }
 
-/** Opens an EVM network; sends nothing yet. `initKeccak` must have resolved. */
+/** Opens an EVM network; sends nothing yet. */
 export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { network, log, clock = systemClock } = options;
   const { chainId } = network;

@@ -1,4 +1,4 @@
-import { recoverAddress } from 'ethers';
+import { recoverAddress } from '../../crypto/evm-address.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { hashFrom, quantityFrom } from './answer.js';
@@ -44,7 +44,7 @@ export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender |
     const unsigned = type === 0n && !isReplayable ? [...items, rlpNumber(chainId), rlpNumber(0n), rlpNumber(0n)] : items;
     const isOdd = type !== 0n ? v === 1n : isReplayable ? v === 28n : v % 2n === 0n;
     const [, r = 0n, s = 0n] = signature;
-    const account = recoverAddress(hexOf(keccak256(encoded(unsigned))), { r: wordOf(r), s: wordOf(s), v: isOdd ? 28 : 27 });
+    const account = recoverAddress(keccak256(encoded(unsigned)), Buffer.from(wordOf(r) + wordOf(s), 'hex'), isOdd ? 1 : 0);
     return { hash, account, nonce: quantityFrom(transaction.nonce, 'nonce') };
   } catch {
     // The shape is not the type's, or the signature is not one.
@@ -89,6 +89,8 @@ function hexOf(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes).toString('hex')}`;
 }
 
+/** 32 bytes as hex. Throws if the number is larger. */
 function wordOf(value: bigint): string {
-  return `0x${value.toString(16).padStart(64, '0')}`;
+  if (value >> 256n !== 0n) throw new Error('more than 32 bytes');
+  return value.toString(16).padStart(64, '0');
 }

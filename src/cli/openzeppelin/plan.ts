@@ -35,7 +35,7 @@ export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'
 };
 
 /**
- * Judges every record of OpenZeppelin Relayer by the rules of the API and of a start. Stores nothing. `initKeccak` must have resolved.
+ * Judges every record of OpenZeppelin Relayer by the rules of the API and of a start. Stores nothing.
  * Throws CliError if a secret cannot be decrypted, and ConfigError if the service could not start.
  */
 export async function planImport({ of, openTransactions }: ForeignRecords, deps: PlanDeps): Promise<ImportPlan> {

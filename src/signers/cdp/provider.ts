@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { computeAddress, decodeBase58, toBeArray } from 'ethers';
+import { decodeBase58, toBeArray } from 'ethers';
+import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
@@ -98,8 +99,7 @@ async function provenKey(address: string, sign: (digest: Uint8Array) => Promise<
   for (const recoveryId of [0, 1]) {
     try {
       const bytes = secp256k1.ecdsaRecover(signature, recoveryId, digest, false);
-      if (computeAddress(`0x${Buffer.from(bytes).toString('hex')}`).toLowerCase() === address.toLowerCase())
-        return { curve: 'secp256k1', bytes };
+      if (addressOfPublicKey(bytes).toLowerCase() === address.toLowerCase()) return { curve: 'secp256k1', bytes };
     } catch {
       // This recovery id belongs to no key.
     }

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { computeAddress } from 'ethers';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Signer } from '../../core/ports/signer.js';
+import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { type KeyProvider, ProviderError, type PublicKey } from './key-provider.js';
 import type { GateTime, ProviderGate } from './provider-gate.js';
 import { ed25519Verifier, evmSignatureFrom } from './signature.js';
@@ -163,7 +163,7 @@ function signerOf(
       sign: (message) => sign(message, (answer) => verified(answer, message)),
     };
   }
-  const address = computeAddress(`0x${Buffer.from(bytes).toString('hex')}`);
+  const address = addressOfPublicKey(bytes);
   return {
     id,
     curve,

@@ -27,7 +27,7 @@ export interface OpenedKeystore {
   readonly privateKey: Buffer;
 }
 
-/** Encrypts a key into an Ethereum keystore (version 3), as JSON that geth and ethers can open. `initKeccak` must have resolved. */
+/** Encrypts a key into an Ethereum keystore (version 3), as JSON that geth and ethers can open. */
 export async function createKeystore(privateKey: Uint8Array, passphrase: string): Promise<string> {
   const address = addressOfKey(privateKey);
   const derivation = newKeyDerivation();
@@ -51,7 +51,7 @@ export async function createKeystore(privateKey: Uint8Array, passphrase: string)
   });
 }
 
-/** Opens an Ethereum keystore (version 3; scrypt or pbkdf2). Throws `KeystoreError`. `initKeccak` must have resolved. */
+/** Opens an Ethereum keystore (version 3; scrypt or pbkdf2). Throws `KeystoreError`. */
 export async function openKeystore(json: string, passphrase: string): Promise<OpenedKeystore> {
   const { address, crypto } = readKeystore(json);
   const ciphertext = fromHex(crypto.ciphertext);

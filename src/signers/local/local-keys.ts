@@ -4,7 +4,7 @@ import { openKeystore } from './keystore.js';
 import { KeystoreError } from './keystore-error.js';
 import { heldSignerFrom } from './open-signer.js';
 
-/** Signers for keys that the service stores itself. `initKeccak` must have resolved. */
+/** Signers for keys that the service stores itself. */
 export const localKeys: LocalKeys = {
   open(id, privateKey) {
     try {

@@ -1,5 +1,5 @@
-import { computeAddress } from 'ethers';
 import type { Secp256k1Signer } from '../../core/ports/signer.js';
+import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 
 interface LocalSignerOptions {
@@ -30,5 +30,5 @@ export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp2
 /** Returns the EIP-55 address of a private key. Throws if the bytes are not a secp256k1 key. */
 export function addressOfKey(privateKey: Uint8Array): string {
   if (privateKey.length !== 32 || !secp256k1.privateKeyVerify(privateKey)) throw new Error('the private key is not a secp256k1 key');
-  return computeAddress(`0x${Buffer.from(secp256k1.publicKeyCreate(privateKey, false)).toString('hex')}`);
+  return addressOfPublicKey(secp256k1.publicKeyCreate(privateKey, false));
 }

@@ -14,7 +14,7 @@ interface KeystoreSigner {
   readonly passphrase: string;
 }
 
-/** Opens the keystore and makes a signer for each of its curves. Throws `KeystoreError`. `initKeccak` must have resolved. */
+/** Opens the keystore and makes a signer for each of its curves. Throws `KeystoreError`. */
 export async function openSigner({ id, json, passphrase }: KeystoreSigner): Promise<HeldSigner> {
   const curves = curvesOfKeystore(json);
   const { privateKey } = curves.includes('secp256k1') ? await openKeystore(json, passphrase) : await openEd25519Keystore(json, passphrase);

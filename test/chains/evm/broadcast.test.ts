@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne } from '../../support/evm.js';
@@ -11,7 +10,6 @@ let node: Anvil;
 const hash = `0x${'ab'.repeat(32)}`;
 
 before(async () => {
-  await initKeccak();
   node = await startAnvil({ noMining: true });
 });
 after(() => node.stop());

@@ -4,7 +4,6 @@ import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import type { BumpReason, Refusal } from '../../../src/core/ports/chain.js';
 import type { EvmPrice, EvmPricing } from '../../../src/core/transaction/evm.js';
 import type { Attempt, Intent } from '../../../src/core/transaction/transaction.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { evmContent, evmFieldsOf, evmRelayer } from '../../support/evm.js';
@@ -12,7 +11,6 @@ import { evmContent, evmFieldsOf, evmRelayer } from '../../support/evm.js';
 let node: Anvil;
 
 before(async () => {
-  await initKeccak();
   node = await startAnvil({ noMining: true });
 });
 after(() => node.stop());

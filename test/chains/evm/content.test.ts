@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { getAddress } from 'ethers';
 import fc from 'fast-check';
-import { checksumAddress } from '../../../src/chains/evm/address.js';
 import { contentFromRequest } from '../../../src/chains/evm/content.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { EvmContent, EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
+import { checksumAddress } from '../../../src/crypto/evm-address.js';
 import { evmNetwork, evmPolicies, evmRequest } from '../../support/evm.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -28,8 +27,6 @@ function refuses(request: Partial<EvmRequest>, field: string, words: RegExp, eip
     },
   );
 }
-
-before(initKeccak);
 
 describe('to', () => {
   it('to: is stored as EIP-55, for any case', () => {

@@ -11,7 +11,6 @@ import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
 import type { EvmNetwork } from '../../../src/core/relayer/network.js';
 import type { EvmContent, EvmDraft } from '../../../src/core/transaction/evm.js';
 import type { Attempt } from '../../../src/core/transaction/transaction.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { type Anvil, anvilKeys, startAnvil } from '../../support/anvil.js';
 import {
@@ -38,7 +37,6 @@ let anvil: Anvil;
 let snapshot: unknown;
 
 before(async () => {
-  await initKeccak();
   anvil = await startAnvil({ noMining: true });
 });
 after(() => anvil.stop());

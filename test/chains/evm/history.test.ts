@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne, evmNetwork, rememberingLog } from '../../support/evm.js';
@@ -17,7 +16,6 @@ const hashes: string[] = [];
 const last = 200n;
 
 before(async () => {
-  await initKeccak();
   node = await startAnvil({ noMining: true });
   const rpcUrls = [{ url: node.url, weight: 1 }];
   const chain = createEvmChain({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3000, log: rememberingLog() });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { AbiCoder, Transaction } from 'ethers';
 import type { EvmDraft } from '../../../src/core/transaction/evm.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, gwei, openChain } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';
@@ -14,7 +13,6 @@ const feeWei = 4_000_000n;
 let node: Anvil;
 
 before(async () => {
-  await initKeccak();
   node = await startAnvil({ noMining: true });
   // A contract that returns the fee for any call.
   await node.rpc('anvil_setCode', [oracle, `0x63${feeWei.toString(16).padStart(8, '0')}60005260206000f3`]);

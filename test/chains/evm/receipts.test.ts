@@ -6,7 +6,6 @@ import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { createReceipts } from '../../../src/chains/evm/receipts.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import type { Attempt, MinedFacts } from '../../../src/core/transaction/transaction.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne, contractThat, evmNetwork, evmRelayer, rememberingLog } from '../../support/evm.js';
@@ -16,7 +15,6 @@ let node: Anvil;
 const lost = `0x${'ab'.repeat(32)}`;
 
 before(async () => {
-  await initKeccak();
   node = await startAnvil({ noMining: true });
 });
 after(() => node.stop());

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
-import { SigningKey, Transaction, type TransactionLike, toBeHex, toQuantity, Wallet } from 'ethers';
+import { describe, it } from 'node:test';
+import { encodeRlp, keccak256, SigningKey, Transaction, type TransactionLike, toBeArray, toBeHex, toQuantity, Wallet } from 'ethers';
 import { senderFrom } from '../../../src/chains/evm/recover-sender.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { anvilKeys } from '../../support/anvil.js';
 
 const wallet = new Wallet(anvilKeys[0]);
 const chainId = 31337n;
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const accessList = [{ address: to, storageKeys: [`0x${'01'.repeat(32)}`, `0x${'00'.repeat(32)}`] }];
-
-before(initKeccak);
 
 const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n };
 const authorization = wallet.authorizeSync({ address: to, nonce: 3, chainId });
@@ -96,6 +93,26 @@ describe('sender from a signature', () => {
     }
   });
 
+  it('sender from a signature: is unknown if r or s is longer than 32 bytes, although the hash is that of the bytes', () => {
+    const transaction = shown({ type: 2, ...fees });
+    const signed = ['chainId', 'nonce', 'maxPriorityFeePerGas', 'maxFeePerGas', 'gas', 'to', 'value', 'input'];
+    const textOf = (shownAs: Record<string, unknown>, field: string): string =>
+      field === 'to' || field === 'input' ? String(shownAs[field]) : shortestHex(String(shownAs[field]));
+    const withHash = (changes: Record<string, string>): Record<string, unknown> => {
+      const changed = { ...transaction, ...changes };
+      const items = [...signed.map((field) => textOf(changed, field)), [], ...['v', 'r', 's'].map((field) => textOf(changed, field))];
+      return { ...changed, hash: keccak256(`0x02${encodeRlp(items).slice(2)}`) };
+    };
+    assert.equal(senderFrom(withHash({}), chainId)?.account, wallet.address);
+    for (const part of ['r', 's']) {
+      // Another digit, which reading hex byte by byte would cut off.
+      const longer = toQuantity(BigInt(String(transaction[part])) * 16n);
+      const above = toQuantity(BigInt(String(transaction[part])) + 2n ** 256n);
+      for (const value of [longer, above].filter((number) => BigInt(number) >> 256n !== 0n))
+        assert.equal(senderFrom(withHash({ [part]: value }), chainId), null, part);
+    }
+  });
+
   it('sender from a signature: is unknown for another network, an unknown type and garbage', () => {
     for (const changes of [
       { type: 0, gasPrice: 1n },
@@ -108,3 +125,8 @@ describe('sender from a signature', () => {
     }
   });
 });
+
+/** The shortest bytes of a number as hex, as RLP has it. */
+function shortestHex(number: string): string {
+  return `0x${Buffer.from(toBeArray(number)).toString('hex')}`;
+}

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { before, it } from 'node:test';
+import { it } from 'node:test';
 import { encodeRlp as ethersEncodeRlp, Wallet } from 'ethers';
 import fc from 'fast-check';
-import { checksumAddress } from '../../../src/chains/evm/address.js';
 import { encodeRlp } from '../../../src/chains/evm/rlp.js';
 import { signDraft } from '../../../src/chains/evm/sign.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
-import { initKeccak, keccak256 } from '../../../src/crypto/keccak.js';
+import { checksumAddress } from '../../../src/crypto/evm-address.js';
+import { keccak256 } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { runs } from '../../support/runs.js';
-
-before(initKeccak);
 
 const wei = fc.oneof(fc.constantFrom(0n, 1n, 127n, 128n), fc.bigInt(0n, 2n ** 128n - 1n));
 const price = fc.oneof(

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { createCipheriv, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { decryptKeystoreJson, encryptKeystoreJson, keccak256 as ethersKeccak256, Wallet } from 'ethers';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createKeystore, openKeystore } from '../../../src/signers/local/keystore.js';
 import { KeystoreError, type KeystoreProblem } from '../../../src/signers/local/keystore-error.js';
 
@@ -24,8 +23,6 @@ function problem(expected: KeystoreProblem, message?: RegExp): (error: unknown) 
 }
 
 describe('Ethereum keystore', () => {
-  before(initKeccak);
-
   it('ethers opens a keystore that the service created', async () => {
     const json = await createKeystore(key, 'correct horse');
     const opened = await decryptKeystoreJson(json, 'correct horse');

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { before, it } from 'node:test';
+import { it } from 'node:test';
 import { computeAddress } from 'ethers';
 import type { HeldSigner } from '../../../src/core/signer/signers.js';
-import { initKeccak } from '../../../src/crypto/keccak.js';
 import { keyFromSeed, publicKeyOf } from '../../../src/signers/local/ed25519-key.js';
 import { curvesOfKeystore, openSigner } from '../../../src/signers/local/open-signer.js';
 import { cheapEd25519Keystore, cheapKeystore, keystoreOfAnyNetwork } from '../../support/cheap-keystore.js';
-
-before(initKeccak);
 
 it('openSigner: makes a signer on the curve of the keystore', async () => {
   const key = randomBytes(32);

@@ -1,0 +1,25 @@
+import { keccak256 } from './keccak.js';
+import { secp256k1 } from './secp256k1.js';
+
+/** Converts an address to EIP-55. The text must be `0x` and 40 hex digits. */
+export function checksumAddress(address: string): string {
+  const digits = address.slice(2).toLowerCase();
+  const hash = keccak256(Buffer.from(digits, 'latin1'));
+  const nibbleAt = (index: number): number => ((hash[index >> 1] ?? 0) >> (index % 2 === 0 ? 4 : 0)) & 15;
+  return `0x${[...digits].map((digit, index) => (nibbleAt(index) >= 8 ? digit.toUpperCase() : digit)).join('')}`;
+}
+
+/** Returns the EIP-55 address of a public key of 33 or 65 bytes. Throws if the bytes are not a point of the curve. */
+export function addressOfPublicKey(publicKey: Uint8Array): string {
+  // The first byte of 65 says only that both coordinates follow.
+  const coordinates = secp256k1.publicKeyConvert(publicKey, false).subarray(1);
+  return checksumAddress(`0x${Buffer.from(keccak256(coordinates).subarray(12)).toString('hex')}`);
+}
+
+/**
+ * Returns the EIP-55 address of the key that signed a digest, from `r` and `s` of 32 bytes each. An `s` in the upper half recovers too, since blocks before Homestead
+ * contain such signatures. Throws if no key signed so.
+ */
+export function recoverAddress(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): string {
+  return addressOfPublicKey(secp256k1.ecdsaRecover(signature, recoveryId, digest, false));
+}
