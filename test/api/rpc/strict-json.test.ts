@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type DescMessage, fromJsonString, type MessageShape } from '@bufbuild/protobuf';
+import { type DescMessage, equals, fromJsonString, type Message, type MessageShape } from '@bufbuild/protobuf';
 import { UpdateRelayerRequestSchema } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SendTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import type { Call } from '../../../src/api/contract/call.js';
 import { createStrictJson } from '../../../src/api/rpc/strict-json.js';
+import { randomJson, requestMessages, respelled, withMistake } from '../../support/random-json.js';
+import { createRandom } from '../../support/seeded-random.js';
+
+const rounds = 40;
 
 /** How a plain unary call is read, and how everything else is; each throws the problem of the body. */
 const ways = {
@@ -69,4 +73,35 @@ for (const [way, read] of Object.entries(ways)) {
       assert.deepEqual(updateMask?.paths, ['custom_rpc_urls', 'name']);
     }
   });
+}
+
+it('JSON over RPC: a message in any spelling is read as the same message both ways, or refused by both', () => {
+  const random = createRandom(3);
+  const [plain, compressed] = Object.values(ways);
+  let [readByBoth, refusedByBoth] = [0, 0];
+  for (const desc of requestMessages) {
+    for (let round = 0; round < rounds; round += 1) {
+      const json = randomJson(desc, random, 0);
+      const text = respelled(JSON.stringify(random.chance(0.5) ? withMistake(json, random) : json), random);
+      const [one, other] = [plain, compressed].map((read) => messageIf(() => read?.(desc, text)));
+      const shown = `${desc.typeName} ${text}`;
+      assert.equal(one === null, other === null, shown);
+      if (one == null || other == null) {
+        refusedByBoth += 1;
+        continue;
+      }
+      readByBoth += 1;
+      assert.ok(equals(desc, one, other), shown);
+    }
+  }
+  assert.ok(readByBoth > 200 && refusedByBoth > 200, `${readByBoth} messages were read, ${refusedByBoth} refused`);
+});
+
+/** Returns null if the message is refused. */
+function messageIf(read: () => Message | undefined): Message | null | undefined {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }
