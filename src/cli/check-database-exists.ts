@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { fileProblem } from '../config/json-file.js';
 import { CliError } from './cli-error.js';
 
-/** Fails if the SQLite file is missing: opening it would create an empty database, which is not the one that the user means. */
+/** Fails if the SQLite file is missing: opening it would create an empty database instead of using an existing one. */
 export async function checkDatabaseExists(databaseUrl: string): Promise<void> {
   const { addressFromUrl } = await import('../storage/database-url.js');
   const address = addressFromUrl(databaseUrl);

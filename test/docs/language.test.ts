@@ -32,7 +32,18 @@ interface Rule {
 const rules: readonly Rule[] = [
   // Sentences without an actor.
   {
-    pattern: phrase('whoever', 'whatever', 'nobody', 'no one', 'anybody', 'somebody', 'someone', 'what stands', 'will ever tell'),
+    pattern: phrase(
+      'whoever',
+      'whatever',
+      'nobody',
+      'no one',
+      'anybody',
+      'somebody',
+      'someone',
+      'what stands',
+      'will ever tell',
+      'the one that',
+    ),
     instead: 'name the actor',
   },
   { pattern: phrase('where no', 'where none', 'where nothing', 'where nobody'), instead: '"if", with the actor' },

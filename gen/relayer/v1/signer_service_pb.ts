@@ -594,7 +594,7 @@ export type AzureKeyVaultSigner = Message<"relayer.v1.AzureKeyVaultSigner"> & {
   keyName: string;
 
   /**
-   * The version of the key. Absent: the one that was the newest when the service opened the key.
+   * The version of the key. Absent: the newest version when the service opened the key.
    *
    * @generated from field: optional string key_version = 7;
    */
@@ -1238,7 +1238,7 @@ export type AzureKeyVaultSignerConfig = Message<"relayer.v1.AzureKeyVaultSignerC
   clientSecret?: string | undefined;
 
   /**
-   * The file of the token for `workload_identity`. Absent: the one that AZURE_FEDERATED_TOKEN_FILE names. Over the API only files that the configuration uses.
+   * The file of the token for `workload_identity`. Absent: the file that AZURE_FEDERATED_TOKEN_FILE names. Over the API only files that the configuration uses.
    *
    * @generated from field: optional string federated_token_file = 5;
    */

@@ -41,7 +41,7 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
       const shared: readonly Header[] = [
         ['etag', etag],
         ['cache-control', 'no-cache'],
-        // Origin too, because this header replaces the one that CORS has set.
+        // Origin too, because this header replaces the Vary header of CORS.
         ['vary', 'Accept-Encoding, Origin'],
         ['x-content-type-options', 'nosniff'],
         ...headers,

@@ -11,7 +11,7 @@ export interface BroadcastRule {
   /** What is missing: room for more transactions of the account, or funds in it. */
   readonly lacks?: 'room' | 'funds';
   readonly pattern: RegExp;
-  /** Texts of each node, verbatim. A test checks that this rule is the one that matches them. */
+  /** Texts of each node, verbatim. A test checks that this rule, and no other, matches them. */
   readonly examples: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -92,7 +92,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     }
     const newest = answers[heights.length] ?? null;
     const isNear = heights.some((_, at) => answers[at] != null);
-    // One that lags may show another block than the one that is to be final.
+    // A lagging endpoint may show another block at the final height.
     const behind = newest === null || isNear ? null : await compareBehind(head, newest);
     const isDisputed = isNear || behind === 'another' || rpc.forkedHosts().length > 0;
     if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };

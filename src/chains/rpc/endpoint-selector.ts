@@ -5,7 +5,7 @@ import { createForkDetector } from './fork-detector.js';
 import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
-/** Which endpoint goes first: the one that reported the head, or another one. */
+/** Which endpoint goes first: the endpoint that reported the head, or another endpoint. */
 export type First = 'head' | 'another';
 
 /** Decides which endpoint of a network gets the next call. */

@@ -90,7 +90,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
       if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
-      // An only endpoint is believed. One whose others are silent can be the one that they prove wrong when they answer.
+      // An only endpoint is believed. If the other endpoints are silent, their next answers can still prove this endpoint wrong.
       const isOnly = observations.size === 0 || (observations.size === 1 && own !== undefined);
       if (isOnly && accepted.by === endpoint) return 'level';
       return canGrow(accepted, seen) ? 'level' : 'ahead';

@@ -129,7 +129,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
 function outcomeFrom({ hash, fields }: SolanaAttempt, status: SignatureStatus | null): AttemptOutcome {
   if (status === null) return { kind: 'open' };
   const { slot, isFinal, error } = status;
-  // A fee depends on the message alone, so it is the one that was read for the draft: a status has none, and failed transactions pay it too.
+  // A fee depends on the message alone, so the draft's fee still holds: a status has none, and failed transactions pay it too.
   const facts = { gasUsed: null, feePaid: fields.feeLamports, returnValueXdr: null };
   // A status does not name its block, so the slot replaces the hash.
   return {

@@ -154,7 +154,7 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, accou
   const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(commonView, first);
   const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
   const hasAllLedgers = oldestLedger <= ledger + 1n;
-  // A higher account ledger comes from a node that is ahead of the one that looked for the transaction.
+  // A higher account ledger comes from a node that is ahead of the node that looked for the transaction.
   const isUsed = account === null || (account.sequence >= sequence && latestLedger >= account.ledger);
   if (isUsed) {
     if (!hasAllLedgers) return { kind: 'unknown' };

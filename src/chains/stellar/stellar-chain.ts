@@ -93,7 +93,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         const { method, params, read } = latestLedgerCall;
         return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
       },
-      // A closed ledger is final; the node must show the one that it reported.
+      // A closed ledger is final; the node must show the ledger that it reported.
       async finalBlock({ number }, required) {
         const { method, params, read } = latestLedgerCall;
         if (required > 1 && (await rpc.ask(method, params, read)).number < number) return null;

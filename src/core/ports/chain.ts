@@ -197,7 +197,7 @@ export interface Sequence {
   nextOf(account: string): Promise<bigint>;
   /**
    * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state, `absent` if the account does not exist.
-   * `another`: asks another endpoint than the one that reported the head, and fails if none answers; a network with one endpoint asks that again.
+   * `another`: asks an endpoint that did not report the head, and fails if none answers; a network with one endpoint asks that endpoint again.
    */
   nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned' | 'absent'>;
   /**

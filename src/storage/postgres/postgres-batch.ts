@@ -9,7 +9,7 @@ const uniqueViolation = '23505';
 /** Error classes that a statement's values cause: data exception, integrity constraint violation, program limit exceeded. */
 const classesOfValues = /^(22|23|54)/;
 
-/** Deadlock and serialization failure: the server chose this transaction as the one that gives way. */
+/** Deadlock and serialization failure: the server aborted this transaction to let another one go on. */
 const givingWay: ReadonlySet<string | undefined> = new Set(['40P01', '40001']);
 /** A batch that had to give way to other writers this often in a row fails. */
 const maxGivingWay = 10;

@@ -77,7 +77,7 @@ export async function connectPostgresWriter(
     const { rows } = await writer.query<{ server_encoding: string }>('show server_encoding');
     const encoding = rows[0]?.server_encoding;
     if (encoding !== 'UTF8') throw new Error(`the PostgreSQL database has encoding ${encoding}; create one with encoding UTF8`);
-    // A standby has the data, but another server is the one that is written.
+    // A standby has the data, but only the primary takes writes.
     const { rows: servers } = await writer.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
     if (servers[0]?.standby === true) throw new Error('the PostgreSQL server is a standby, which cannot be written');
     // The server's configuration may let commits return before they are on disk.

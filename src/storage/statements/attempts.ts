@@ -4,7 +4,7 @@ import { exactJson, recordMapping } from '../record-mapping.js';
 import type { AttemptTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
-/** An attempt's columns, without the one that the store gives it. */
+/** An attempt's columns without `seq`, which the store assigns. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
 
 const mapping = recordMapping<Attempt, AttemptRow, Exclude<keyof Attempt, 'nonce'>>(

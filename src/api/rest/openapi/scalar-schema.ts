@@ -111,7 +111,7 @@ function integerSchema(schemas: NamedSchemas, field: DescField, direction: Direc
   const range = allowedRangeOf(field);
   const isQuoted = isLong(type) && !fieldRulesOf(field).number;
   if (direction === 'answer') return isQuoted ? { type: 'string', pattern: '^-?[0-9]+$' } : { type: 'integer', format: formatOf(range) };
-  // A 64-bit integer may be a string, too. That is for the ones that do not fit a number: those that REST writes as numbers do.
+  // A 64-bit integer may also be a string, for values that do not fit a JSON number. Integers that REST writes as numbers fit.
   return isLong(type) && (isQuoted || range.max > maxInt64) ? named(schemas, longChoice(range)) : boundedInteger(range);
 }
 
