@@ -26,7 +26,7 @@ import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
-import { storedAtOnce } from './sign-drafts.js';
+import { hostedBatch } from './sign-drafts.js';
 
 /** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
 const maxWaiting = 10_000;
@@ -132,7 +132,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     balanceReadAtHash: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
     signerAway: null,
-    hostedBatchSize: storedAtOnce,
+    hostedBatchSize: hostedBatch.first,
     broadcastPausedUntilMs: 0,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),

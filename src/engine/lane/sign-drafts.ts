@@ -14,8 +14,11 @@ import { slotsLeft } from './room.js';
 
 /** The maximum number of transactions stored in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
 export const storedAtOnce = 50;
-/** A hosted key is asked for more signatures at once if it gives them within `quickMs`, and for fewer if it takes longer than `slowMs`. */
-const hosted = { least: 16, most: 200, quickMs: 1_000, slowMs: 2_000 };
+/**
+ * A hosted key is asked for more signatures at once if it gives them within `quickMs`, and for fewer if it takes longer than `slowMs`. The sizes are powers of
+ * two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
+ */
+export const hostedBatch = { least: 16, first: 64, most: 256, quickMs: 1_000, slowMs: 2_000 };
 
 /** The lane asks the signer again at the earliest after this time. */
 const minSignerPauseMs = 250;
@@ -90,10 +93,10 @@ export async function signAll(lane: LaneContext, drafted: readonly Drafted[]): P
 /** A batch that takes long delays what its first transactions could already do, and its last ones miss the signer's deadline. */
 function adaptBatchSize(lane: LaneContext, count: number, tookMs: number, isFailed: boolean): void {
   const { hostedBatchSize: size } = lane;
-  if (isFailed) lane.hostedBatchSize = Math.max(hosted.least, Math.floor(size / 2));
-  else if (count > hosted.least && tookMs > hosted.slowMs)
-    lane.hostedBatchSize = Math.max(hosted.least, Math.floor((count * hosted.quickMs) / tookMs));
-  else if (count >= size && tookMs < hosted.quickMs) lane.hostedBatchSize = Math.min(hosted.most, size * 2);
+  if (isFailed) lane.hostedBatchSize = Math.max(hostedBatch.least, Math.floor(size / 2));
+  else if (count > hostedBatch.least && tookMs > hostedBatch.slowMs)
+    lane.hostedBatchSize = Math.max(hostedBatch.least, Math.floor((count * hostedBatch.quickMs) / tookMs));
+  else if (count >= size && tookMs < hostedBatch.quickMs) lane.hostedBatchSize = Math.min(hostedBatch.most, size * 2);
 }
 
 /** Asks for no signature for as long as the signer says. */
