@@ -209,7 +209,7 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
   });
   assert.deepEqual(notices, [
     'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service has no such setting',
-    'DISTRIBUTED_MODE has no effect: one instance uses a database, and another one refuses to start',
+    'DISTRIBUTED_MODE has no effect: to run several instances, use PostgreSQL and set STANDBY=true',
     'METRICS_PORT has no effect: metrics are always on, at /metrics of APP_PORT',
     'QUEUE_BACKEND has no effect: this service needs no external queue',
     'REDIS_POOL_MAX_SIZE has no effect: this service needs no Redis; it stores everything in DATABASE_URL',

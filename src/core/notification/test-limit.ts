@@ -23,7 +23,7 @@ export function createTestLimit(clock: Clock): TestLimit {
 
 function tooMany(who: string, { perSecond, burst }: typeof ofEach, nextAfterMs: number): DomainError {
   const retryAfterSeconds = Math.max(1, Math.ceil(nextAfterMs / 1000));
-  const sentence = `${who} over the limit of tests (${perSecond} per second, bursts of ${burst}); retry in ${retryAfterSeconds} s`;
+  const sentence = `${who} over the limit of test deliveries (${perSecond} per second, bursts of ${burst}); retry in ${retryAfterSeconds} s`;
   const retryAfterMs = retryAfterSeconds * 1000;
   const metadata = { requests_per_second: String(perSecond), burst: String(burst), retry_after_ms: String(retryAfterMs) };
   return new DomainError('rate_limited', 'RATE_LIMITED', sentence, { metadata, retryAfterMs });

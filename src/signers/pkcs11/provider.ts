@@ -20,12 +20,12 @@ export function createPkcs11Provider({ modulePath, secrets, ...key }: Pkcs11Key,
     form: 'fixed',
     async publicKey(signal) {
       const answer = await threads.call({ kind: 'publicKey', key }, secrets.now().pin, signal);
-      if (!('curve' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
+      if (!('curve' in answer)) throw new ProviderError('unreachable', 'the thread returned an answer to another request');
       return { curve: answer.curve, bytes: answer.bytes };
     },
     async sign(bytes, signal) {
       const answer = await threads.call({ kind: 'sign', key, bytes }, secrets.now().pin, signal);
-      if (!('bytes' in answer)) throw new ProviderError('unreachable', 'the thread gave another answer than it was asked for');
+      if (!('bytes' in answer)) throw new ProviderError('unreachable', 'the thread returned an answer to another request');
       return answer.bytes;
     },
     close: () => threads.close(),

@@ -56,7 +56,7 @@ const started = 'extract(epoch from backend_start)::text';
 async function backendOf(client: pg.Client): Promise<Backend> {
   const { rows } = await client.query<Backend>(`select pid, ${started} as started from pg_stat_activity where pid = pg_backend_pid()`);
   const [backend] = rows;
-  if (backend === undefined) throw new Error('pg_stat_activity does not show the own connection');
+  if (backend === undefined) throw new Error('pg_stat_activity does not show this connection');
   return backend;
 }
 

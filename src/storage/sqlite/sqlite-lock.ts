@@ -33,7 +33,7 @@ function realFile(file: string): string {
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isFile() === true && found.nlink > 1)
-    throw new Error(`the database file ${file} has ${found.nlink} hard links; a database may have one name only: remove the others`);
+    throw new Error(`the database file ${file} has ${found.nlink} hard links; a database must have only one name: remove the others`);
 }
 
 /** The name of the copy that a restore or a backup works on, before it gives it the final name `file`. */

@@ -61,7 +61,10 @@ describe('testing a notification', () => {
     const deps = { ...(await openDeps(test)), clock, limitTests: createTestLimit(clock) };
     const limited = { kind: 'rate_limited', reason: 'RATE_LIMITED', retryAfterMs: 1000 };
     for (let count = 0; count < 10; count += 1) await testNotification(deps, 'hook');
-    await assert.rejects(testNotification(deps, 'hook'), { ...limited, message: /^notification hook is over the limit of tests/ });
+    await assert.rejects(testNotification(deps, 'hook'), {
+      ...limited,
+      message: /^notification hook is over the limit of test deliveries/,
+    });
     assert.equal((await listDeliveries(deps, 'hook', firstPage)).total, 10, 'nothing is stored for a refused test');
     await testNotification(deps, 'other');
     now += 1000;
