@@ -5,6 +5,7 @@ import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
 import { compileMethodPlans, type MethodPlan } from './api/contract/method-plan.js';
 import { createServeOnce } from './api/contract/stored-response.js';
+import { createTurns } from './api/contract/turns.js';
 import { createWarnings } from './api/contract/warnings.js';
 import { createHandler, type HandlerOptions } from './api/handler.js';
 import type { Page } from './api/http/page.js';
@@ -73,6 +74,7 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
     createErrorInterceptor({ log }),
     createAudit({ plans, log, auditRefusal }),
     createWarnings(),
+    createTurns(),
     createGate({ plans, directory, serveOnce, checkOf: (method) => requestCheckOf(served, method) }),
   ];
   return createHandler({

@@ -272,14 +272,21 @@ function track(set: Set<Socket>, socket: Socket): void {
  */
 function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version: 1 | 2) => void): void {
   let received: Buffer = Buffer.alloc(0);
-  const timer = setTimeout(() => socket.destroy(), timeoutMs);
-  const onClose = () => clearTimeout(timer);
+  let lastLook: NodeJS.Immediate | undefined;
+  // After a stall of the process, timers run before the bytes that arrived meanwhile are read.
+  const timer = setTimeout(() => {
+    lastLook = setImmediate(() => socket.destroy());
+  }, timeoutMs);
+  const stopWaiting = () => {
+    clearTimeout(timer);
+    clearImmediate(lastLook);
+  };
   const onData = (chunk: Buffer) => {
     received = received.byteLength === 0 ? chunk : Buffer.concat([received, chunk]);
     if (received.byteLength < prefaceStart.byteLength) return;
-    clearTimeout(timer);
+    stopWaiting();
     socket.off('data', onData);
-    socket.off('close', onClose);
+    socket.off('close', stopWaiting);
     socket.pause();
     socket.unshift(received);
     const version = received.subarray(0, prefaceStart.byteLength).equals(prefaceStart) ? 2 : 1;
@@ -288,5 +295,5 @@ function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version
     if (version === 1) socket.resume();
   };
   socket.on('data', onData);
-  socket.once('close', onClose);
+  socket.once('close', stopWaiting);
 }

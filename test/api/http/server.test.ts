@@ -147,6 +147,22 @@ test('server: closes a connection that sends nothing', async () => {
   await rig.stop();
 });
 
+test('server: reads what has arrived before it closes a silent connection after a stall', async (t) => {
+  const timersPhase = setTimeout;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const rig = await startRig({ timeouts: { ...patientTimeouts, firstByteMs: 50 } });
+  const slow = await openSocket(rig.port);
+  const answer = readAll(slow);
+  // The service accepts connections in order.
+  await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  timersPhase(() => {
+    slow.write('GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    t.mock.timers.tick(50);
+  });
+  assert.match(await answer, /^HTTP\/1\.1 200 OK\r\n/);
+  await rig.stop();
+});
+
 test('server: answers late headers and bodies with 408', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, headersMs: 50, requestMs: 100, checkEveryMs: 20 } });
   assert.match(await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n'), /^HTTP\/1\.1 408 Request Timeout\r\n/);
