@@ -20,6 +20,7 @@ import { everyScope } from '../../src/core/access/principal.js';
 import { systemIds } from '../../src/core/ids.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
+import { rpcAskers } from '../support/rpc-askers.js';
 import { apiKey as bootstrapKey } from '../support/service.js';
 import { silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
@@ -255,9 +256,17 @@ describe('access to every method, for every scope and kind of key', () => {
     await waitFor('the key to be accepted', async () =>
       (await rig.ask('GET', '/metrics', { headers })).status === 200 ? true : undefined,
     );
-    const evil = { id: 'evil', name: 'Evil', network: 'local', network_type: 'evm', paused: false, signer_id: 'signer-r2' };
-    const { status, headers: told } = await rig.ask('POST', '/api/v1/relayers', { body: JSON.stringify(evil), headers });
+    const evil = { id: 'evil', name: 'Evil', network: 'local', paused: false, signer_id: 'signer-r2' };
+    const body = JSON.stringify({ ...evil, network_type: 'evm' });
+    const { status, headers: told } = await rig.ask('POST', '/api/v1/relayers', { body, headers });
     assert.deepEqual([status, told['x-error-reason']], [403, 'SCOPE_MISSING']);
+    for (const asker of rpcAskers(rig.baseUrl)) {
+      const message = { ...evil, network_type: 'NETWORK_TYPE_EVM' };
+      const answer = await asker.ask(RelayerService.method.createRelayer, message, headers);
+      asker.close();
+      assert.ok(!answer.ok, asker.protocol);
+      assert.deepEqual([answer.code, answer.info?.reason], ['PermissionDenied', 'SCOPE_MISSING'], asker.protocol);
+    }
   });
 
   async function check(plan: MethodPlan, ask: (plan: MethodPlan, key: string | undefined) => Promise<Verdict>): Promise<void> {
