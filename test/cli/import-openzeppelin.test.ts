@@ -361,7 +361,10 @@ describe('import-openzeppelin', () => {
     for (const args of [[], ['--dry-run']]) {
       const { exitCode, stdout, stderr } = await runCli(['import-openzeppelin', '--dump', dump, ...args], other);
       assert.deepEqual([exitCode, stdout], [2, '']);
-      assert.match(stderr, /error: STORAGE_ENCRYPTION_KEY is not the key that the database was created with\n$/);
+      assert.match(
+        stderr,
+        /error: STORAGE_ENCRYPTION_KEY is not the encryption key of the database; set the one that it was last used with\n$/,
+      );
     }
     assert.equal(storedRows(home).definitions, 0);
   });

@@ -94,6 +94,12 @@ test('keystore: reports a missing or wrong input in one sentence and writes no f
   const unfit = JSON.stringify(Array(64).fill(1));
   const wrong: readonly (readonly [readonly string[], string, 1 | 2, RegExp])[] = [
     [['create', '--out', file], '', 2, /^error: passphrase is missing; name its environment variable /],
+    [
+      ['create', '--out', file, '--passphrase-env', 'NOPE'],
+      '',
+      2,
+      /^error: the environment variable NOPE for the passphrase is not set\n$/,
+    ],
     [['create', '--out', file, '--passphrase-env', 'hunter2'], '', 2, /^error: the environment variable for the passphrase is not set\n$/],
     [
       ['create', '--out', file, '--passphrase-env', 'CORRECTHORSE'],
