@@ -15,13 +15,18 @@ const maxDepth = 100;
 export function hasTooManyValues(desc: DescMessage, bytes: Uint8Array): boolean {
   // Every value has at least one byte.
   if (bytes.byteLength <= maxValues) return false;
+  const fields = fieldsOf(desc);
   try {
-    return new Counter(bytes).message(desc, bytes.byteLength, 0) > maxValues;
+    return new Counter(bytes).message(fields, bytes.byteLength, 0) > maxValues;
   } catch {
     return false;
   }
 }
 
+/**
+ * Reads what the protobuf library reads, which takes a known field as what it is whatever wire type its tag has. To skip by the tag would count
+ * other values than the library reads then.
+ */
 class Counter {
   readonly #reader: BinaryReader;
   #count = 0;
@@ -31,38 +36,76 @@ class Counter {
   }
 
   /** Returns the number of values up to here; stops above the limit. */
-  message(desc: DescMessage, length: number, depth: number): number {
+  message(fields: Fields, length: number, depth: number): number {
     const reader = this.#reader;
     const end = reader.pos + length;
-    const fields = fieldsOf(desc);
     while (reader.pos < end && this.#count <= maxValues) {
       const [number, type] = reader.tag();
       this.#count += 1;
       const field = fields.get(number);
-      if (field?.message !== undefined && type === WireType.LengthDelimited && depth < maxDepth) {
-        this.message(field.message, reader.uint32(), depth + 1);
-      } else if (field !== undefined && isPacked(field) && type === WireType.LengthDelimited) {
-        // Each packed value has at least one byte, and about one byte in a list that a hostile caller makes as long as possible.
-        this.#count += reader.bytes().byteLength;
-      } else {
-        reader.skip(type, number);
-      }
+      if (field === undefined) reader.skip(type, number);
+      else if (field.fields !== null && depth < maxDepth) this.message(field.fields, reader.uint32(), depth + 1);
+      else if (field.isPackable && type === WireType.LengthDelimited) this.#packed(field.type);
+      else reader.skip(field.type, number);
     }
     return this.#count;
   }
+
+  #packed(type: WireType): void {
+    const reader = this.#reader;
+    const end = reader.uint32() + reader.pos;
+    for (; reader.pos < end && this.#count <= maxValues; this.#count += 1) reader.skip(type);
+  }
 }
 
-const fieldsByMessage = new WeakMap<DescMessage, ReadonlyMap<number, DescField>>();
+/** How the library reads each field, by its number. */
+type Fields = ReadonlyMap<number, Shape>;
 
-function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
+interface Shape {
+  /** Of a message or a list of messages; null for any other field. */
+  readonly fields: Fields | null;
+  /** A list whose items may be packed. */
+  readonly isPackable: boolean;
+  /** The wire type of one value. */
+  readonly type: WireType;
+}
+
+const fieldsByMessage = new WeakMap<DescMessage, Fields>();
+
+function fieldsOf(desc: DescMessage): Fields {
   const known = fieldsByMessage.get(desc);
   if (known !== undefined) return known;
-  const fields = new Map(desc.fields.map((field) => [field.number, field]));
+  const fields = new Map<number, Shape>();
+  // First, since a message may contain itself.
   fieldsByMessage.set(desc, fields);
+  for (const field of desc.fields) fields.set(field.number, shapeOf(field));
   return fields;
 }
 
-function isPacked(field: DescField): boolean {
-  if (field.fieldKind !== 'list' || field.listKind === 'message') return false;
-  return field.listKind === 'enum' || (field.scalar !== ScalarType.STRING && field.scalar !== ScalarType.BYTES);
+function shapeOf(field: DescField): Shape {
+  if (field.fieldKind === 'map') throw new TypeError(`${field} is a map, whose entries the limit does not count`);
+  const type = field.message !== undefined ? WireType.LengthDelimited : field.enum !== undefined ? WireType.Varint : typeOf(field.scalar);
+  return {
+    fields: field.message === undefined ? null : fieldsOf(field.message),
+    isPackable: field.fieldKind === 'list' && type !== WireType.LengthDelimited,
+    type,
+  };
+}
+
+function typeOf(scalar: ScalarType): WireType {
+  switch (scalar) {
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+      return WireType.LengthDelimited;
+    case ScalarType.DOUBLE:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return WireType.Bit64;
+    case ScalarType.FLOAT:
+    case ScalarType.FIXED32:
+    case ScalarType.SFIXED32:
+      return WireType.Bit32;
+    default:
+      return WireType.Varint;
+  }
 }

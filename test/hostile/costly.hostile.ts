@@ -38,6 +38,10 @@ const loads: Readonly<Record<string, (target: Target) => Promise<unknown>>> = {
   'a million packed statuses, gRPC': grpc('TransactionService/ListTransactions', field(4, Buffer.alloc(1_000_000, 1))),
   'a million packed statuses in gzip, gRPC': grpc('TransactionService/ListTransactions', field(4, Buffer.alloc(1_000_000, 1)), true),
   'half a million empty operations, gRPC': grpc('TransactionService/SendTransaction', field(3, repeated(Buffer.from([0x1a, 0]), 500_000))),
+  'half a million empty operations whose tags say group, gRPC': grpc(
+    'TransactionService/SendTransaction',
+    field(3, repeated(Buffer.from([0x1b, 0]), 500_000)),
+  ),
   'half a million unknown fields, gRPC': grpc('TransactionService/SendTransaction', repeated(Buffer.from([0x78, 1]), 500_000)),
 };
 
