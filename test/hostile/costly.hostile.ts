@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { Account, Contract, Keypair, StrKey, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import Sqlite from 'better-sqlite3';
 import { createEd25519Home, startService } from '../support/service.js';
 import { inLanes } from './attack.js';
@@ -23,6 +24,10 @@ const loads: Readonly<Record<string, (target: Target) => Promise<unknown>>> = {
   '9,000 unknown keys, REST': rest(send, `{${keys(9_000)}}`),
   'nested ScVals, REST': rest(send, invocation(list('{"vec":[{"u32":1},{"u32":2},{"u32":3}]}', 20_000))),
   '4,900 valid ScVals, REST': rest(send, invocation(list('{"u32":1}', 4_900))),
+  'an envelope of 150,000 contract values to sign, REST': (target) =>
+    rest('/api/v1/relayers/r1/sign-transaction', JSON.stringify({ unsigned_xdr: envelopeOf(150_000) }))(target),
+  'authorization entries of 180,000 contract values, REST': (target) =>
+    rest(send, JSON.stringify({ network: 'local', operations: [authorized(60_000, 3)] }))(target),
   '64 KiB of unknown keys in a notification, REST': rest('/api/v1/notifications', `{${keys(3_000)}}`),
   '1 MiB of unknown keys in a notification, REST': rest('/api/v1/notifications', `{${keys(55_000)}}`),
   'a number of a million digits, Connect': connect('TransactionService/SendTransaction', `{"evm":{"gasLimit":"${'9'.repeat(1_000_000)}"}}`),
@@ -148,6 +153,40 @@ function grpc(method: string, message: Buffer, isCompressed = false) {
 
 function invocation(args: string): string {
   return `{"network":"local","operations":[{"type":"invoke_contract","contract_address":"C","function_name":"f","args":[${args}]}]}`;
+}
+
+const contract = StrKey.encodeContract(Buffer.alloc(32, 7));
+
+function voids(count: number): xdr.ScVal[] {
+  return Array.from({ length: count }, () => xdr.ScVal.scvVoid());
+}
+
+/** An envelope whose operation calls a contract with so many values. */
+function envelopeOf(values: number): string {
+  const account = new Account(Keypair.random().publicKey(), '1');
+  return new TransactionBuilder(account, { fee: '100', networkPassphrase: 'Costly' })
+    .addOperation(new Contract(contract).call('f', ...voids(values)))
+    .setTimeout(60)
+    .build()
+    .toXDR();
+}
+
+/** A call of a contract with so many authorization entries, each of so many values. */
+function authorized(values: number, entries: number): object {
+  const args = new xdr.InvokeContractArgs({
+    contractAddress: new Contract(contract).address().toScAddress(),
+    functionName: 'f',
+    args: voids(values),
+  });
+  const entry = new xdr.SorobanAuthorizationEntry({
+    credentials: xdr.SorobanCredentials.sorobanCredentialsSourceAccount(),
+    rootInvocation: new xdr.SorobanAuthorizedInvocation({
+      function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(args),
+      subInvocations: [],
+    }),
+  }).toXDR('base64');
+  const auth = { type: 'xdr', entries: Array<string>(entries).fill(entry) };
+  return { type: 'invoke_contract', contract_address: contract, function_name: 'f', args: [], auth };
 }
 
 function list(item: string, count: number): string {

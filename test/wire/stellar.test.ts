@@ -315,6 +315,14 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
       { network: 'local', transaction_xdr: 'AAAA'.repeat(90_000) },
       'transaction_xdr must be at most 262144 bytes; networks accept no more',
     ],
+    [
+      'more authorization entries than a transaction may have, which are not read one by one',
+      {
+        network: 'local',
+        operations: [{ ...invoke, auth: { type: 'xdr', entries: Array(2).fill('AAAA'.repeat(30_000)) } }],
+      },
+      'operations has 180000 bytes of authorization entries; the maximum is 131072',
+    ],
   ];
   for (const [what, body, told] of rows)
     it(`Stellar request, refused: ${what}`, async () => assert.equal(await refusalOf(body), `FIELD_INVALID: ${told}`));
@@ -729,6 +737,10 @@ describe('a Stellar relayer on a ledger', () => {
       return `${status} ${headers['x-error-reason']}: ${JSON.parse(text).error}`;
     };
     assert.equal(await said('AAAA'), '400 FIELD_INVALID: unsigned_xdr must be base64 XDR of a TransactionEnvelope');
+    assert.equal(
+      await said('AAAA'.repeat(90_000)),
+      '400 FIELD_INVALID: unsigned_xdr must be at most 262144 bytes; networks accept no more',
+    );
     assert.equal(
       await said(built(user, [paying()]).toXDR()),
       `400 FIELD_INVALID: unsigned_xdr must have ${account.publicKey()}, the relayer's account, as the source account of the transaction or of an operation`,

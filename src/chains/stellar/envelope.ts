@@ -25,15 +25,11 @@ export interface Envelope {
 }
 
 const field = 'transaction_xdr';
-/** Above every network's limit: 132096 bytes for a contract call, less for others. */
-const maxEnvelopeBytes = 256 * 1024;
 /** The maximum number of operations of a transaction. */
 export const maxOperations = 100;
 
 /** Reads a caller's envelope and upgrades version 0 to version 1. Throws `DomainError` (400) naming `transaction_xdr`. */
 export function envelopeFromXdr(text: string): Envelope {
-  if (text.length > (maxEnvelopeBytes / 3) * 4)
-    throw invalidField(field, `must be at most ${maxEnvelopeBytes} bytes; networks accept no more`);
   const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
   switch (envelope.switch().name) {
     case 'envelopeTypeTx':

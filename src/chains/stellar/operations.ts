@@ -42,6 +42,12 @@ export function operationFrom(operation: StellarOperation, path: string): ReadOp
   }
 }
 
+/** Returns how many bytes of authorization entries an operation has. */
+export function authBytesOf(operation: StellarOperation): number {
+  if (!('auth' in operation) || operation.auth?.kind !== 'xdr') return 0;
+  return operation.auth.entries.reduce((sum, text) => sum + Math.floor((text.length * 3) / 4), 0);
+}
+
 function contractOperation(readFunction: () => xdr.HostFunction, readAuth: () => ReadAuth): ReadOperation {
   const { hostFunction, auth } = readAll({ hostFunction: readFunction, auth: readAuth });
   const body = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth.entries] }));

@@ -15,7 +15,7 @@ type OwnParts = Omit<StellarOperationsContent, 'network' | 'kind' | 'operations'
 type OwnFields = Readonly<Record<'operations' | 'memo' | 'sourceAccount', string>>;
 
 /** Nodes accept transactions up to 132096 bytes (`txMaxSizeBytes` of public networks). The difference leaves room for the rest of the envelope. */
-const maxOperationBytes = 131_072;
+export const maxOperationBytes = 131_072;
 
 /** Encodes content of the relayer's own account. Throws `DomainError` (400) naming the field if no ledger accepts the combination. */
 export function ownContentFrom(parts: OwnParts, fields: OwnFields): StellarOperationsContent {

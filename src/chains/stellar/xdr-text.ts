@@ -5,8 +5,15 @@ export interface XdrReader<T> {
   fromXDR(bytes: Buffer): T;
 }
 
-/** Reads base64 XDR of a request field; `what` completes "must be base64 XDR of ...". Throws `DomainError` (400) naming the field. */
+/** Above every network's limit of a whole transaction: 132096 bytes for a contract call, less for others. */
+const maxXdrBytes = 256 * 1024;
+
+/**
+ * Reads base64 XDR of a request field; `what` completes "must be base64 XDR of ...". Throws `DomainError` (400) naming the field, also if it is larger
+ * than networks accept: XDR of 1 MiB may have a quarter of a million values, which take a second to read and write.
+ */
 export function readXdrField<T>(type: XdrReader<T>, text: string, field: string, what: string): T {
+  if (text.length > (maxXdrBytes / 3) * 4) throw invalidField(field, `must be at most ${maxXdrBytes} bytes; networks accept no more`);
   const read = readXdr(type, text);
   if (read === null) throw invalidField(field, `must be base64 XDR of ${what}`);
   return read;
