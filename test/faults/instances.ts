@@ -3,7 +3,6 @@ import { parseEther } from 'ethers';
 import pg from 'pg';
 import { startAnvil } from '../support/anvil.js';
 import { startBalancer } from '../support/balancer.js';
-import { rest } from '../support/callers.js';
 import { type Instance, type Instances, startInstances } from '../support/instances.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { createRelayerClient, type TransactionRecord } from '../support/relayer-client.js';
@@ -11,32 +10,19 @@ import { createServiceHome } from '../support/service.js';
 import { type StatusReceiver, startStatusReceiver } from '../support/status-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { audit } from './audit.js';
-import { otherReceiver, paymentOf } from './payment.js';
+import { startCallers, type Traffic } from './instance-callers.js';
 import type { FaultRun, FaultSuite } from './suite.js';
 import { untilEverythingIsFinal } from './until.js';
 
 const count = 3;
-const callers = 4;
-/** A caller waits up to this long between two sends. */
-const greatestGapMs = 250;
 /** A fault is followed by up to this much quiet. */
 const greatestQuietMs = 2_500;
-/** The full form hangs at least this many owners. */
-const leastHung = 20;
+/** The full form lasts until at least so much has happened, which proves that it could have failed. */
+const least = { hung: 20, refusedCommits: 20, accepted: 2_000 } as const;
+const staleOwner = 'another process took over the database';
 /** Generous: how long it takes belongs to the figures. */
 const recoveryLimitMs = 90_000;
 const healingLimitMs = 240_000;
-/** Replacements have a value from here on. */
-const firstReplacement = 2_000_000_000;
-
-/** What the callers know. */
-interface Traffic {
-  /** The ids of accepted payments, by value. */
-  readonly accepted: Map<string, string>;
-  /** Accepted payments that a caller replaced or canceled, or tried to. */
-  readonly changed: Set<string>;
-}
-
 /** The parts that faults strike. */
 interface World {
   readonly instances: Instances;
@@ -60,7 +46,7 @@ const faults: Readonly<Record<string, Fault>> = {
     }
     // It goes on as an owner, but can commit nothing more.
     await exited;
-    if (!output().includes('another process took over the database')) violation('a stale owner did not find that another one took over');
+    if (!output().includes(staleOwner)) violation('a stale owner did not find that another one took over');
   },
   async cut({ databaseUrl }) {
     const client = new pg.Client({ connectionString: databaseUrl });
@@ -113,31 +99,52 @@ export const instances: FaultSuite = async (run) => {
   run.atEnd(() => balancer.stop());
 
   const ending = new AbortController();
-  const traffic: Traffic = { accepted: new Map(), changed: new Set() };
-  const calling = startCallers(run, balancer.baseUrl, traffic, ending.signal);
-  const figures = await strike(run, { instances: started, postgres, databaseUrl }, run.isShort ? 40_000 : 600_000);
+  const traffic = startCallers(run, [balancer.baseUrl, ...started.all.map(({ baseUrl }) => baseUrl)], ending.signal);
+  const isEnough = (hung: number) =>
+    hung >= least.hung && refusedCommits(started.ended) >= least.refusedCommits && traffic.accepted.size >= least.accepted;
+  const world = { instances: started, postgres, databaseUrl };
+  const figures = await strike(run, world, run.isShort ? { forMs: 40_000, isEnough: () => true } : { forMs: 600_000, isEnough });
   ending.abort();
-  await calling;
+  await traffic.ended;
 
   const { baseUrl } = await started.active();
   const client = createRelayerClient(baseUrl);
   const records = await untilEverythingIsFinal(run, client, healingLimitMs);
   await audit(run, { anvil, account: home.address, client });
   requireAccepted(run, traffic, records);
-  await requireEvents(run, receiver, records);
-  const stale = started.ended.filter((output) => output.includes('another process took over the database')).length;
-  return { accepted: traffic.accepted.size, ...figures, 'stale owners refused': stale };
+  const events = await requireEvents(run, { receiver, databaseUrl, traffic, records });
+  return {
+    accepted: traffic.accepted.size,
+    replaced: traffic.replaced(),
+    canceled: traffic.canceled(),
+    'calls left at an instance': traffic.left(),
+    ...figures,
+    'stale owners': started.ended.filter((output) => output.includes(staleOwner)).length,
+    'their refused commits': refusedCommits(started.ended),
+    events,
+  };
 };
 
-/** Strikes until the time is over, and resolves to the number of each fault and the slowest recovery from it. */
-async function strike(run: FaultRun, world: World, forMs: number): Promise<Record<string, number | string>> {
+/** The commits of stale owners that the database refused, as the owners logged them. */
+function refusedCommits(outputs: readonly string[]): number {
+  return outputs.flatMap((output) => [...output.matchAll(/"refusedCommits":(\d+)/g)]).reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** How long to strike. */
+interface Duration {
+  readonly forMs: number;
+  /** True if enough has happened, with this many owners hung. */
+  readonly isEnough: (hung: number) => boolean;
+}
+
+/** Strikes until the time is over and enough has happened, and resolves to the number of each fault and the slowest recovery from it. */
+async function strike(run: FaultRun, world: World, { forMs, isEnough }: Duration): Promise<Record<string, number | string>> {
   const { random } = run;
   const names = Object.keys(faults);
   const recoveries = new Map<string, number[]>();
   const endMs = performance.now() + forMs;
   // Each at least once, then by chance.
-  const hung = () => recoveries.get('hung')?.length ?? 0;
-  const isOver = () => performance.now() >= endMs && (run.isShort || hung() >= leastHung);
+  const isOver = () => performance.now() >= endMs && isEnough(recoveries.get('hung')?.length ?? 0);
   for (let strikes = 0; strikes < names.length || !isOver(); strikes += 1) {
     const name = names[strikes < names.length ? strikes : random.between(0, names.length - 1)] ?? '';
     const active = await world.instances.active();
@@ -159,51 +166,6 @@ async function strike(run: FaultRun, world: World, forMs: number): Promise<Recor
   );
 }
 
-/** Sends payments, each until it is accepted, and changes some of them, until the signal aborts. */
-async function startCallers(run: FaultRun, baseUrl: string, traffic: Traffic, signal: AbortSignal): Promise<void> {
-  const random = run.random.fork('callers');
-  let payments = 0;
-  let replacements = firstReplacement;
-
-  async function send(): Promise<void> {
-    const payment = paymentOf(payments++);
-    const key = { 'idempotency-key': `payment-${payment.value}` };
-    const id = await waitFor(
-      `payment ${payment.value} to be accepted`,
-      async () => {
-        const answer = await rest(baseUrl, 'POST', '/relayers/r1/transactions', payment, key).catch(() => null);
-        if (answer === null || answer.status >= 500 || answer.status === 409 || answer.status === 429) return undefined;
-        if (answer.status !== 200) run.violation(`a send was answered ${answer.status}: ${answer.text}`);
-        return answer.body.data.id as string;
-      },
-      recoveryLimitMs,
-    );
-    traffic.accepted.set(payment.value, id);
-  }
-
-  /** Without a retry: whether it succeeded, the records and the chain say. */
-  async function change(): Promise<void> {
-    const newest = [...traffic.accepted].slice(-8);
-    const [value, id] = newest[random.between(0, newest.length - 1)] ?? [];
-    if (value === undefined || id === undefined) return;
-    traffic.changed.add(value);
-    const path = `/relayers/r1/transactions/${id}`;
-    replacements += 1;
-    const body = { to: otherReceiver, value: replacements, speed: 'fast' };
-    await (random.chance(0.7) ? rest(baseUrl, 'PUT', path, body) : rest(baseUrl, 'DELETE', path)).catch(() => undefined);
-  }
-
-  async function call(): Promise<void> {
-    while (!signal.aborted) {
-      await (random.chance(0.8) ? send() : change());
-      await delay(random.between(0, greatestGapMs));
-    }
-  }
-
-  const ended = await Promise.allSettled(Array.from({ length: callers }, call));
-  for (const one of ended) if (one.status === 'rejected') run.violation(String(one.reason));
-}
-
 /** Every accepted payment has a record that was paid, as what the caller wanted last. `audit` compares the records with the chain. */
 function requireAccepted(run: FaultRun, { accepted, changed }: Traffic, records: readonly TransactionRecord[]): void {
   const byId = new Map(records.map((record) => [record.id, record]));
@@ -219,8 +181,27 @@ function requireAccepted(run: FaultRun, { accepted, changed }: Traffic, records:
     run.violation('there are more records than payments', { payments: accepted.size, records: records.length });
 }
 
-/** Every record's last change was delivered, and the changes of each came in order. */
-async function requireEvents(run: FaultRun, { told, revisions }: StatusReceiver, records: readonly TransactionRecord[]): Promise<void> {
+/** The events that can follow the event of a status on a chain without reorgs. A replacement and a cancel repeat the status. */
+const nextEvents: Readonly<Record<string, readonly string[]>> = {
+  pending: ['pending', 'sent', 'canceled'],
+  sent: ['sent', 'submitted', 'mined'],
+  submitted: ['submitted', 'mined'],
+  mined: ['confirmed', 'canceled'],
+};
+
+interface Events {
+  readonly receiver: StatusReceiver;
+  readonly databaseUrl: string;
+  readonly traffic: Traffic;
+  readonly records: readonly TransactionRecord[];
+}
+
+/**
+ * Every event was delivered, the events of each transaction came in order, none is missing between two statuses, and each state that a caller was shown has its
+ * event. Resolves to the number of events.
+ */
+async function requireEvents(run: FaultRun, { receiver, databaseUrl, traffic, records }: Events): Promise<number> {
+  const { told, revisions } = receiver;
   for (const { id, status } of records) {
     await waitFor(`the event of ${id} being ${status}`, () => (told.get(id)?.at(-1)?.status === status ? true : undefined), 60_000).catch(
       (error: unknown) => run.violation(String(error), { told: told.get(id) }),
@@ -228,5 +209,35 @@ async function requireEvents(run: FaultRun, { told, revisions }: StatusReceiver,
     const inOrder = revisions.get(id) ?? [];
     if (inOrder.some((revision, index) => index > 0 && revision <= (inOrder[index - 1] ?? 0)))
       run.violation('the events of a transaction came out of order', { id, revisions: inOrder, told: told.get(id) });
+    const statuses = (told.get(id) ?? []).map((one) => one.status);
+    if (
+      statuses[0] !== 'pending' ||
+      statuses.some((one, index) => index > 0 && nextEvents[statuses[index - 1] ?? '']?.includes(one) !== true)
+    )
+      run.violation('LOST: the events of a transaction have a gap', { id, statuses });
+  }
+  for (const { id, revision } of traffic.shown)
+    if (revisions.get(id)?.includes(revision) !== true)
+      run.violation('LOST: what a caller was shown has no event', { id, revision, revisions: revisions.get(id), told: told.get(id) });
+  return requireDelivered(run, receiver, databaseUrl);
+}
+
+/** Every event of the outbox is delivered, in the service's words and the receiver's. */
+async function requireDelivered(run: FaultRun, { received }: StatusReceiver, databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const read = async () => (await client.query<{ id: string; status: string }>('select id, status from events')).rows;
+  try {
+    await waitFor(
+      'every event to be delivered',
+      async () => ((await read()).every(({ status }) => status !== 'pending') ? true : undefined),
+      60_000,
+    );
+    const events = await read();
+    const lost = events.filter(({ id, status }) => status !== 'delivered' || !received.has(id));
+    if (lost.length > 0) run.violation('LOST: events were not delivered', lost);
+    return events.length;
+  } finally {
+    await client.end();
   }
 }

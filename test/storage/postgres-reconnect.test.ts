@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import type { Log } from '../../src/core/ports/log.js';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
@@ -34,8 +35,8 @@ interface Opened extends OpenedStore {
   insert(id: string): Promise<void>;
 }
 
-async function opened(test: TestContext, databaseUrl: string, url = databaseUrl): Promise<Opened> {
-  const one = await openStore(url, { log: silentLog });
+async function opened(test: TestContext, databaseUrl: string, url = databaseUrl, log: Log = silentLog): Promise<Opened> {
+  const one = await openStore(url, { log });
   test.after(() => one.store.close());
   let isLost = false;
   void one.lost.then(() => {
@@ -280,13 +281,19 @@ describe('a PostgreSQL connection that is lost', () => {
     assert.deepEqual(await storedIds(databaseUrl), ['one', 'three']);
   });
 
-  it('a process that recorded itself beside the lock is the owner: this one writes nothing more', async (test) => {
-    const { databaseUrl, insert, lost } = await opened(test, await server.newDatabase());
+  it('a process that recorded itself beside the lock is the owner: this one writes nothing more, and logs how many commits were refused', async (test) => {
+    const url = await server.newDatabase();
+    const refused: unknown[] = [];
+    const log: Log = { ...silentLog, warn: (fields) => void refused.push(fields) };
+    const { databaseUrl, insert, lost, store } = await opened(test, url, url, log);
     await insert('one');
     await asAdmin(databaseUrl, `update instances set token = 'of another process'`);
     await assert.rejects(insert('two'), /another process took over/);
+    await assert.rejects(insert('three'), /another process took over/);
     assert.match((await lost).message, /another process took over/);
     assert.deepEqual(await storedIds(databaseUrl), ['one']);
+    await store.close();
+    assert.deepEqual(refused, [{ refusedCommits: 2 }]);
   });
 
   it('a new connection that falls silent while it is given up does not end the reconnecting', async (test) => {

@@ -15,6 +15,8 @@ export interface StatusReceiver {
   readonly told: ReadonlyMap<string, readonly ToldStatus[]>;
   /** The revisions of the records that it got, in order and once each, by the transaction's id. */
   readonly revisions: ReadonlyMap<string, readonly number[]>;
+  /** The ids of all events that it got. */
+  readonly received: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ export async function startStatusReceiver(): Promise<StatusReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     told,
     revisions,
+    received: seen,
     async stop() {
       server.closeAllConnections();
       server.close();

@@ -6,7 +6,7 @@ import type { Log } from '../../core/ports/log.js';
 import { StoreAwayError } from '../../core/ports/store.js';
 import { pause } from '../../core/repeat.js';
 import { type BoundChange, step } from '../bound-change.js';
-import type { RunBatch } from '../commit-queue.js';
+import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
 import { instanceStatements } from '../statements/instances.js';
@@ -89,6 +89,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
   let loss: Error | null = null;
+  let refusedCommits = 0;
   let resolveLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => {
     resolveLost = resolve;
@@ -179,6 +180,15 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
   }
 
   const runBatch: RunBatch = async (lists) => {
+    try {
+      return await write(lists);
+    } catch (error) {
+      if (error instanceof NotOwnerError) refusedCommits += lists.length;
+      throw error;
+    }
+  };
+
+  async function write(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
       const begunMs = monotonicMs();
@@ -198,7 +208,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
         if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered || error instanceof LostConnectionError ? error.cause : error);
       }
     }
-  };
+  }
 
   async function readDurable<T>(read: () => Promise<T>): Promise<T> {
     for (let losses = 0; losses < maxLosses; losses += 1) {
@@ -225,6 +235,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
     async end() {
       ending.abort();
       await returning;
+      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits were refused, because another process took over the database');
       if (session === null) return;
       if (token !== null) await releaseDatabase(session, token);
       await endConnection(session.locked.writer);
