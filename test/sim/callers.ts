@@ -7,6 +7,7 @@ import { sendTransaction } from '../../src/core/transaction/send-transaction.js'
 import { evmRequest } from '../support/evm.js';
 import type { Orders } from './auditor.js';
 import { type RunContext, recurring } from './context.js';
+import { isLostDatabase } from './database.js';
 import { revertingData } from './evm/ledger.js';
 
 /** The callers of a run. */
@@ -66,7 +67,7 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
     work
       .then(then, (error: unknown) => {
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-        if (!(error instanceof DomainError) && !(error instanceof StoreAwayError)) context.fail(error);
+        if (!(error instanceof DomainError) && !(error instanceof StoreAwayError) && !isLostDatabase(error)) context.fail(error);
       })
       .finally(() => {
         if (mine === generation) open -= 1;

@@ -4,13 +4,15 @@ import type { Database } from '../../src/storage/database.js';
 import { sqlite } from '../../src/storage/dialect.js';
 import { migrate } from '../../src/storage/migrate.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
+import { createSqliteOwnership } from '../../src/storage/sqlite/sqlite-ownership.js';
+import { instanceStatements } from '../../src/storage/statements/instances.js';
 
 /** What happens to a commit: `refused`: nothing is written; `lost`: it is written, but the answer is an error. */
 export type CommitFate = 'done' | 'refused' | 'lost';
 
 /** A database in memory that outlives the processes that use it. */
 export interface SimDatabase {
-  /** Opens it for one process. `fateOf` and `delayMs` are asked for each batch. */
+  /** Opens it for one process, which is its owner from now on. `fateOf` and `delayMs` are asked for each batch. */
   connect(process: DatabaseProcess): Database;
   /** For checks: runs a query on what is committed. */
   query<R>(sql: string, ...values: readonly unknown[]): readonly R[];
@@ -22,6 +24,12 @@ export interface SimDatabase {
 /** The process that uses a database. */
 export interface DatabaseProcess {
   isAlive(): boolean;
+  /** Gives the process what arrives there: it may hang. */
+  arrive(task: () => void): void;
+  /** False: a process can write after another one became the owner, so only the guards of its commits protect what that one wrote. */
+  readonly isFenced: boolean;
+  /** Called if the process wrote something after another one became the owner. */
+  wroteStale(): void;
   fate(): CommitFate;
   /** How long a batch takes; it is written after half of that. */
   delayMs(): number;
@@ -33,6 +41,11 @@ class DiskError extends Error {
   constructor(readonly code: string) {
     super(`the disk fails: ${code}`);
   }
+}
+
+/** True for the error of a process after another one became the owner. */
+export function isLostDatabase(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('another process took over the database');
 }
 
 let template: Promise<Buffer> | null = null;
@@ -49,44 +62,57 @@ export async function openSimDatabase(): Promise<SimDatabase> {
   const db = new Sqlite(await template);
   db.pragma('foreign_keys = ON');
   const prepared = preparedStatements(db);
-  const write = createSqliteBatch(db, () => {});
+  const { record } = instanceStatements(sqlite.builder);
   const checks = new Map<string, Sqlite.Statement<unknown[]>>();
   const never = new Promise<never>(() => {});
   let writes = 0;
+  let owners = 0;
 
   return {
-    connect: (process) => ({
-      query: async (statement, values) => (process.isAlive() ? (prepared(statement).all(statement.bind(values)) as never) : never),
-      runBatch: (lists) =>
-        new Promise((resolve, reject) => {
-          if (!process.isAlive()) return;
-          const fate = process.fate();
-          const halfMs = process.delayMs() / 2;
-          process.after(halfMs, () => {
-            // A process that was killed before has written nothing.
+    connect(process) {
+      owners += 1;
+      const owner = owners;
+      const token = `owner ${owner}`;
+      const row = { number: 1, host: 'sim', pid: owner, token, since_ms: 0, checked_at_ms: 0 };
+      db.prepare<unknown[]>(record.sql).run(record.bind(row));
+      // Without the check of files: there are none.
+      const ownership = createSqliteOwnership(db, []);
+      ownership.stop();
+      ownership.takeToken(token);
+      const write = createSqliteBatch(db, process.isFenced ? ownership.requireToken : () => {});
+      return {
+        query: async (statement, values) => (process.isAlive() ? (prepared(statement).all(statement.bind(values)) as never) : never),
+        runBatch: (lists) =>
+          new Promise((resolve, reject) => {
             if (!process.isAlive()) return;
-            if (fate === 'refused') return reject(new DiskError('SQLITE_FULL'));
-            let outcomes: ReturnType<typeof write>;
-            try {
-              outcomes = write(lists);
-            } catch (error) {
-              return reject(error);
-            }
-            writes += 1;
-            process.after(halfMs, () => {
-              if (!process.isAlive()) return;
-              if (fate === 'lost') reject(new DiskError('SQLITE_IOERR_FSYNC'));
-              else resolve(outcomes);
+            const fate = process.fate();
+            const halfMs = process.delayMs() / 2;
+            const arriveAfter = (ms: number, task: () => void): void => process.after(ms, () => process.arrive(task));
+            // A process that was killed before has written nothing.
+            arriveAfter(halfMs, () => {
+              if (fate === 'refused') return reject(new DiskError('SQLITE_FULL'));
+              let outcomes: ReturnType<typeof write>;
+              try {
+                outcomes = write(lists);
+              } catch (error) {
+                return reject(error);
+              }
+              writes += 1;
+              if (owner !== owners) process.wroteStale();
+              arriveAfter(halfMs, () => {
+                if (fate === 'lost') reject(new DiskError('SQLITE_IOERR_FSYNC'));
+                else resolve(outcomes);
+              });
             });
-          });
-        }),
-      own: async () => {},
-      lost: never,
-      isAway: () => false,
-      onReturn: () => undefined,
-      logBytes: () => 0,
-      close: async () => {},
-    }),
+          }),
+        own: async () => {},
+        lost: ownership.lost,
+        isAway: () => false,
+        onReturn: () => undefined,
+        logBytes: () => 0,
+        close: async () => {},
+      };
+    },
     query<R>(sql: string, ...values: readonly unknown[]) {
       const statement = checks.get(sql) ?? db.prepare<unknown[]>(sql);
       checks.set(sql, statement);

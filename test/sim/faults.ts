@@ -4,6 +4,8 @@ import type { Random } from '../support/seeded-random.js';
 export const faults = [
   // The service and its store.
   'crash',
+  'hung owner',
+  'no fence',
   'refused commits',
   'lost commits',
   'full disk',

@@ -178,6 +178,73 @@ export const plants: readonly Plant[] = [
     changes: [['if (guarded && changes !== 1)', 'if (false)']],
   },
   {
+    name: 'a process that lost the database writes to it',
+    module: 'storage/sqlite/sqlite-ownership',
+    changes: [['if (fence !== null && fence.get(values) === undefined)', 'if (false)']],
+    faults: ['hung owner'],
+  },
+  {
+    name: 'the fence is checked before the first batch only',
+    module: 'storage/sqlite/sqlite-ownership',
+    changes: [
+      ['if (fence !== null && fence.get(values) === undefined)', 'if (fence !== null && values.length > 0 && (values = []) === null)'],
+    ],
+    faults: ['hung owner'],
+  },
+  {
+    name: 'neither a fence nor revisions guard a commit',
+    module: 'storage/sqlite/sqlite-batch',
+    changes: [['if (guarded && changes !== 1)', 'if (false)']],
+    faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
+  },
+  {
+    name: 'a conflict is taken for a commit',
+    module: 'engine/lane/sign-drafts',
+    changes: [['if (error instanceof ConflictError)', 'if (false)']],
+    faults: ['hung owner', 'no fence', 'burst'],
+  },
+  {
+    name: 'a new owner does not load what is open',
+    module: 'engine/lane/lane',
+    changes: [['transactions.put(open);\n                const { nonce }', 'const { nonce }']],
+    faults: ['hung owner'],
+  },
+  {
+    name: 'a new owner broadcasts nothing that an earlier one signed',
+    module: 'engine/lane/rebroadcast',
+    changes: [['for (const open of lane.transactions.inFlight())', 'for (const open of [])']],
+    faults: ['hung owner', 'pool loss'],
+  },
+  {
+    name: 'a new owner signs before it knows what is mined',
+    module: 'engine/lane/prepare',
+    changes: [['if (lane.settled === null || lane.isStopped()', 'if (lane.isStopped()']],
+    faults: ['hung owner', 'burst', 'lag'],
+  },
+  {
+    name: 'a new owner does not read the next nonce',
+    module: 'engine/lane/lane',
+    changes: [['break;\n            }\n            await loadNonce();', 'break;\n            }']],
+    faults: ['hung owner', 'burst'],
+  },
+  {
+    name: 'a new owner sends expired content of the earlier one',
+    module: 'engine/lane/broadcast',
+    changes: [
+      [
+        'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',
+        'if (live === null || heldBackBy(lane, live) !== null)',
+      ],
+    ],
+    faults: ['hung owner', 'valid until', 'congestion'],
+  },
+  {
+    name: 'what another owner accepted is never looked for',
+    module: 'engine/lane/find-stored',
+    changes: [['await hold(ids, () => reload(ids));', '']],
+    faults: ['hung owner', 'no fence', 'burst'],
+  },
+  {
     name: 'a reset connection fails the transaction',
     module: 'chains/evm/broadcast',
     changes: [["return { kind: 'unknown', sentence: 'no RPC node answered' };", "return { kind: 'accepted' };"]],

@@ -6,7 +6,7 @@ import { createAuditor, Violation } from './auditor.js';
 import { startCallers } from './callers.js';
 import { type ChainEvents, startChainEvents } from './chain-events.js';
 import { type RunContext, recurring } from './context.js';
-import { type CommitFate, openSimDatabase } from './database.js';
+import { type CommitFate, isLostDatabase, openSimDatabase } from './database.js';
 import { createEventLog } from './event-log.js';
 import { type AccountState, createLedger } from './evm/ledger.js';
 import { createNode, type SimNode } from './evm/node.js';
@@ -29,6 +29,10 @@ export interface RunResult {
   readonly digest: string;
   readonly met: ReadonlyMap<string, number>;
   readonly requests: number;
+  /** Hung owners that went on after another process had taken over, and found that. */
+  readonly staleOwners: number;
+  /** Batches that they wrote in worlds without a fence. */
+  readonly staleWrites: number;
   readonly virtualMs: number;
   /** The longest time until everything was final after the faults had ended. */
   readonly healingMs: number;
@@ -73,6 +77,13 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   let windowCalls = 0;
   let worstCalls = 0;
   let skewedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those that run, and those that hang. */
+  const services = new Set<Service>();
+  let willHang = false;
+  let resumedAtMs = Number.NEGATIVE_INFINITY;
+  let hungMs = 0;
+  let staleOwners = 0;
+  let staleWrites = 0;
   const fail = (error: unknown): void => {
     failure ??= error;
   };
@@ -136,6 +147,12 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   const commits = random.fork('commits');
 
   function commitFate(): CommitFate {
+    // Most likely to hurt during a commit.
+    if (willHang && context.has('hung owner') && running().isReady()) {
+      willHang = false;
+      const owner = running();
+      time.after(commits.between(0, 4), () => hang(owner));
+    }
     if (time.elapsedMs() < fullUntilMs) return 'refused';
     if (context.has('refused commits') && commits.chance(0.02)) return 'refused';
     return context.has('lost commits') && commits.chance(0.02) ? 'lost' : 'done';
@@ -155,7 +172,8 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
     for (const { method, params } of [JSON.parse(body)].flat()) {
       // What was decided before the clock moved forward may be on its way.
       const nowMs = elapsedMs - skewedAtMs < graceMs ? 0 : clock.nowMs();
-      const maxDelayMs = elapsedMs - troubleAtMs < 2 * graceMs ? graceMs : shortGraceMs;
+      const isResumed = elapsedMs - resumedAtMs < 2 * graceMs;
+      const maxDelayMs = (elapsedMs - troubleAtMs < 2 * graceMs || isResumed ? graceMs : shortGraceMs) + (isResumed ? hungMs : 0);
       if (method === 'eth_sendRawTransaction') guarded(() => auditor.broadcast(params[0], nowMs, maxDelayMs));
     }
   }
@@ -180,8 +198,41 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
     }
   }
 
+  function end(one: Service): void {
+    one.kill();
+    services.delete(one);
+  }
+
+  /** Hangs a process. A standby takes over, and the process goes on some time later, until it has found that. */
+  function hang(owner: Service): void {
+    if (owner !== service || !services.has(owner)) return;
+    log.write('the owner hangs');
+    const hungAtMs = time.elapsedMs();
+    owner.hang();
+    const takeOverMs = commits.between(5_000, 8_000);
+    time.after(takeOverMs, () => {
+      if (owner !== service || !services.has(owner)) return;
+      log.write('a standby takes over');
+      callers.abandon();
+      start();
+    });
+    time.after(takeOverMs + commits.between(0, commits.chance(0.5) ? 500 : 30_000), () => {
+      if (!services.has(owner)) return;
+      log.write('the hung owner goes on');
+      resumedAtMs = time.elapsedMs();
+      hungMs = Math.max(hungMs, resumedAtMs - hungAtMs);
+      owner.resume();
+      // It finds the new owner when it connects again, if not at its next commit. Without a fence it never does.
+      time.after(commits.between(0, faults.has('no fence') ? 60_000 : 10_000), () => {
+        end(owner);
+        // What an unfenced owner accepted is in the store alone.
+        if (faults.has('no fence')) running().engine.storeReturned();
+      });
+    });
+  }
+
   function start(): void {
-    service = startService({
+    const started = startService({
       database,
       wire: { fate, delayMs, time, sent, answer: (host, body) => nodes.find(({ name }) => host.startsWith(name))?.answer(body) ?? '' },
       clock,
@@ -197,19 +248,34 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
         if (level !== 'error') return;
         // Invented blocks are another branch.
         if (faults.has('invented blocks') && message.startsWith('RPC endpoint is on another branch')) return;
+        if (isLostDatabase(err)) return;
         if (err instanceof Error && ['StoreAwayError', 'ConflictError'].includes(err.name)) return;
         fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
       },
+      lostDatabase() {
+        log.write('a stale owner is refused');
+        staleOwners += 1;
+      },
+      isFenced: !faults.has('no fence'),
+      wroteStale() {
+        staleWrites += 1;
+        if (!faults.has('no fence')) fail(new Violation('a process wrote after another one had taken over the database'));
+      },
     });
+    service = started;
+    services.add(started);
   }
 
   start();
   recurring(context, 30_000, () => {
     if (!context.has('crash')) return;
     log.write('crash');
-    running().kill();
+    end(running());
     callers.abandon();
     time.after(commits.between(0, 5_000), start);
+  });
+  recurring(context, 30_000, () => {
+    willHang = true;
   });
   recurring(context, 60_000, () => {
     if (context.has('full disk')) fullUntilMs = time.elapsedMs() + commits.between(1, 20) * 1_000;
@@ -228,7 +294,7 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
     const before = time.elapsedMs();
     time.runNext();
     do await turn();
-    while (service?.isBusy() === true);
+    while ([...services].some((one) => one.isBusy()));
     atOnce = time.elapsedMs() === before ? atOnce + 1 : 0;
     if (atOnce > maxEventsAtOnce) throw new Violation('the service runs in circles');
     if (database.writes() !== lookedAt) {
@@ -270,7 +336,7 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   } catch (error) {
     violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   } finally {
-    service?.kill();
+    for (const one of services) one.kill();
     database.close();
   }
 
@@ -293,6 +359,8 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
     digest: log.digest(),
     met: auditor.met,
     requests: callers.sent(),
+    staleOwners,
+    staleWrites,
     virtualMs: time.elapsedMs(),
     healingMs: time.elapsedMs() - healedAtMs,
     worstCallsPerSecond: Math.max(worstCalls, windowCalls) / (callWindowMs / 1000),

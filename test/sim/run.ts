@@ -65,12 +65,16 @@ const startedMs = performance.now();
 const failed: number[] = [];
 const met = new Map<string, number>();
 let requests = 0;
+let staleOwners = 0;
+let staleWrites = 0;
 let virtualMs = 0;
 let healingMs = 0;
 let worstCalls = 0;
 for (let seed = from; seed < from + count && !(values.first && failed.length > 0); seed += 1) {
   const result = await runSeed(seed, only);
   requests += result.requests;
+  staleOwners += result.staleOwners;
+  staleWrites += result.staleWrites;
   virtualMs += result.virtualMs;
   if (result.healingMs > healingMs) healingMs = result.healingMs;
   if (result.worstCallsPerSecond > worstCalls) worstCalls = result.worstCallsPerSecond;
@@ -90,7 +94,7 @@ for (let seed = from; seed < from + count && !(values.first && failed.length > 0
 const seconds = (performance.now() - startedMs) / 1000;
 for (const [what, times] of [...met].sort()) print(`${String(times).padStart(8)}  ${what}`);
 print(
-  `${count} seeds in ${seconds.toFixed(1)} s (${(count / seconds).toFixed(1)} per second): ${requests} requests, ${(virtualMs / 3_600_000).toFixed(1)} virtual hours, ` +
+  `${count} seeds in ${seconds.toFixed(1)} s (${(count / seconds).toFixed(1)} per second): ${requests} requests, ${staleOwners} stale owners refused, ${staleWrites} batches of unfenced ones, ${(virtualMs / 3_600_000).toFixed(1)} virtual hours, ` +
     `longest healing ${(healingMs / 60_000).toFixed(1)} virtual minutes, at most ${worstCalls.toFixed(0)} node calls per second`,
 );
 print(failed.length === 0 ? 'no violation' : `${failed.length} seeds failed: ${failed.join(', ')}`);

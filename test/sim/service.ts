@@ -37,7 +37,13 @@ export interface ServiceWorld {
   readonly rpcTimeoutMs: number;
   commitFate(): CommitFate;
   commitDelayMs(): number;
+  /** See `DatabaseProcess`. */
+  readonly isFenced: boolean;
   logged(level: 'info' | 'warn' | 'error', fields: object, message: string): void;
+  /** The process found that another one owns the database. */
+  lostDatabase(): void;
+  /** The process wrote although another one owned the database. */
+  wroteStale(): void;
 }
 
 /** One process of the service: the engine and the use cases, from its start to its end. */
@@ -48,6 +54,9 @@ export interface Service {
   isReady(): boolean;
   /** True while it does something for which no virtual time passes: it passes a commit to the database. */
   isBusy(): boolean;
+  /** Stops it, as SIGSTOP does: nothing that it awaits continues until `resume`. */
+  hang(): void;
+  resume(): void;
   /** Ends it at once: nothing that it awaits ever continues. */
   kill(): void;
 }
@@ -62,11 +71,21 @@ export function startService(world: ServiceWorld): Service {
   let isWriting = false;
   let ready = false;
   const isAlive = (): boolean => alive;
+  /** What arrived since it hangs; null: it does not hang. */
+  let arrived: (() => void)[] | null = null;
+  const arrive = (task: () => void): void => {
+    if (arrived !== null) arrived.push(task);
+    else if (alive) task();
+  };
   const timers = {
-    after: (ms: number, task: () => void) =>
-      wire.time.after(ms, () => {
-        if (alive) task();
-      }),
+    after(ms: number, task: () => void) {
+      let isCanceled = false;
+      const cancel = wire.time.after(ms, () => arrive(() => !isCanceled && task()));
+      return () => {
+        isCanceled = true;
+        cancel();
+      };
+    },
   };
   const log: Log = {
     debug: () => {},
@@ -74,7 +93,16 @@ export function startService(world: ServiceWorld): Service {
     warn: (fields, message) => alive && world.logged('warn', fields, message),
     error: (fields, message) => alive && world.logged('error', fields, message),
   };
-  const connection = database.connect({ isAlive, fate: world.commitFate, delayMs: world.commitDelayMs, after: wire.time.after });
+  const connection = database.connect({
+    isAlive,
+    arrive,
+    isFenced: world.isFenced,
+    wroteStale: world.wroteStale,
+    fate: world.commitFate,
+    delayMs: world.commitDelayMs,
+    after: wire.time.after,
+  });
+  void connection.lost.then(() => alive && world.lostDatabase());
   const counted: Database = {
     ...connection,
     async runBatch(lists) {
@@ -102,7 +130,7 @@ export function startService(world: ServiceWorld): Service {
     rpcTimeoutMs: world.rpcTimeoutMs,
     log,
     clock,
-    openHttp: openWire(wire, isAlive),
+    openHttp: openWire(wire, arrive),
   });
   const eventDeps = {
     change: store.change,
@@ -142,6 +170,14 @@ export function startService(world: ServiceWorld): Service {
     engine,
     isReady: () => alive && ready,
     isBusy: () => alive && unseen > 0 && !isWriting,
+    hang() {
+      arrived ??= [];
+    },
+    resume() {
+      const tasks = arrived ?? [];
+      arrived = null;
+      for (const task of tasks) arrive(task);
+    },
     kill() {
       alive = false;
     },

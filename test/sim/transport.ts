@@ -15,8 +15,8 @@ export interface Wire {
   answer(host: string, body: string): string;
 }
 
-/** Opens connections for one process: nothing answers it once it is dead. */
-export function openWire(wire: Wire, isAlive: () => boolean): typeof createHttpClient {
+/** Opens connections for one process. `arrive` gives it what arrives there. */
+export function openWire(wire: Wire, arrive: (task: () => void) => void): typeof createHttpClient {
   return ({ target: { host }, timeoutMs, onLost }) => {
     let http = 0;
     let items = 0;
@@ -28,7 +28,7 @@ export function openWire(wire: Wire, isAlive: () => boolean): typeof createHttpC
         return new Promise((resolve, reject) => {
           const fate = wire.fate(host, body);
           const delayMs = wire.delayMs(host);
-          const later = (ms: number, task: () => void): void => void wire.time.after(ms, () => isAlive() && task());
+          const later = (ms: number, task: () => void): void => void wire.time.after(ms, () => arrive(task));
           let text = '';
           if (fate === 'answered' || fate === 'acted')
             wire.time.after(delayMs / 2, () => {
