@@ -1,9 +1,10 @@
 /*
- * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [names of rows...]`. See README.md here.
+ * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres] [names of rows...]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
+import { startPostgres, type TestPostgres } from '../test/support/postgres.js';
 import { type Case, casesFor, type ServerName, sampleTransaction } from './cases.js';
 import { startLoadGenerator } from './load/load-generator.js';
 import { processCpuUs } from './load/process-cpu.js';
@@ -30,13 +31,14 @@ const { values: options, positionals: names } = parseArgs({
     'slice-ms': { type: 'string', default: '300' },
     batch: { type: 'string', default: '500' },
     max: { type: 'string' },
+    postgres: { type: 'boolean', default: false },
   },
 });
 const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'engine'] as const;
 const unknown = names.filter((name) => !(rows as readonly string[]).includes(name));
 if (options.against === undefined || unknown.length > 0) {
   process.stderr.write(
-    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [${rows.join(' ')}]\n`,
+    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres] [${rows.join(' ')}]\n`,
   );
   process.exit(2);
 }
@@ -55,8 +57,10 @@ try {
   const reference = referenceBuild(options.against);
   const chain = await startAnvil({ blockTime: 1, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   releasers.push(chain.stop);
-  const old = await startContender(`${reference}/dist/src/main.js`, chain);
-  const own = await startContender('dist/src/main.js', chain);
+  const postgres = options.postgres ? await startPostgres() : null;
+  if (postgres !== null) releasers.push(postgres.stop);
+  const old = await startContender(`${reference}/dist/src/main.js`, chain, postgres);
+  const own = await startContender('dist/src/main.js', chain, postgres);
   for (const row of chosen) {
     const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);
     ratios.set(row, ratio);
@@ -70,8 +74,9 @@ if (options.max !== undefined && worst > Number(options.max)) {
   process.exitCode = 1;
 }
 
-async function startContender(main: string, chain: Anvil): Promise<Contender> {
-  const server = await started(startBuiltService(main, chain.url, []));
+async function startContender(main: string, chain: Anvil, postgres: TestPostgres | null): Promise<Contender> {
+  const env = postgres === null ? {} : { DATABASE_URL: await postgres.newDatabase() };
+  const server = await started(startBuiltService(main, chain.url, [], env));
   const relayer = await call(server, 'GET', '/relayers/r1');
   await chain.rpc('anvil_setBalance', [relayer.address, '0x21e19e0c9bab2400000']);
   const transaction = await call(server, 'POST', '/relayers/r1/transactions', sampleTransaction);

@@ -15,9 +15,14 @@ export interface MeasuredServer {
   stop(): Promise<void>;
 }
 
-/** The built service, as users run it: its own home, a durable database file, its log in a file. */
-export async function startBuiltService(main: string, rpcUrl: string, nodeFlags: readonly string[]): Promise<MeasuredServer> {
-  const home = await createServiceHome({ rpcUrl, env: { LOG_LEVEL: 'info' } });
+/** The built service, as users run it: its own home, a durable database file unless `env` names another database, its log in a file. */
+export async function startBuiltService(
+  main: string,
+  rpcUrl: string,
+  nodeFlags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<MeasuredServer> {
+  const home = await createServiceHome({ rpcUrl, env: { LOG_LEVEL: 'info', ...env } });
   const service = await startServiceIn(home, main, nodeFlags);
   return {
     ...service,

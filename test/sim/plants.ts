@@ -198,45 +198,55 @@ export const plants: readonly Plant[] = [
     faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
   },
   {
-    name: 'a conflict is taken for a commit',
-    module: 'engine/lane/sign-drafts',
-    changes: [['if (error instanceof ConflictError)', 'if (false)']],
+    name: 'a change of a transaction is not guarded by the revision that was read',
+    module: 'storage/changes',
+    changes: [['const update = guarded(transactions.update, row)', 'const update = step(transactions.update, row)']],
+    faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
+  },
+  {
+    name: 'a commit that another owner made impossible counts as written',
+    module: 'engine/lane/commit-moves',
+    changes: [
+      [
+        'lane.noteUnanswered();\n        throw error;',
+        "lane.noteUnanswered();\n        if (error.name === 'ConflictError') return;\n        throw error;",
+      ],
+    ],
     faults: ['hung owner', 'no fence', 'burst'],
+  },
+  {
+    name: 'a commit that the fence refused counts as written',
+    module: 'engine/lane/commit-moves',
+    changes: [
+      [
+        'lane.noteUnanswered();\n        throw error;',
+        "lane.noteUnanswered();\n        if (error.message.includes('took over')) return;\n        throw error;",
+      ],
+    ],
+    faults: ['hung owner', 'burst'],
+  },
+  {
+    name: 'an owner broadcasts what the fence does not let it store',
+    module: 'engine/lane/commit-moves',
+    changes: [
+      [
+        'await deps.store.commit([...inserts,',
+        'void lane.chain.broadcastAll(moves.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
+      ],
+    ],
+    faults: ['hung owner', 'burst'],
   },
   {
     name: 'a new owner does not load what is open',
     module: 'engine/lane/lane',
-    changes: [['transactions.put(open);\n                const { nonce }', 'const { nonce }']],
+    changes: [['transactions.put(open);\n                    const { nonce }', 'const { nonce }']],
     faults: ['hung owner'],
   },
   {
-    name: 'a new owner broadcasts nothing that an earlier one signed',
-    module: 'engine/lane/rebroadcast',
-    changes: [['for (const open of lane.transactions.inFlight())', 'for (const open of [])']],
-    faults: ['hung owner', 'pool loss'],
-  },
-  {
-    name: 'a new owner signs before it knows what is mined',
-    module: 'engine/lane/prepare',
-    changes: [['if (lane.settled === null || lane.isStopped()', 'if (lane.isStopped()']],
-    faults: ['hung owner', 'burst', 'lag'],
-  },
-  {
-    name: 'a new owner does not read the next nonce',
-    module: 'engine/lane/lane',
-    changes: [['break;\n            }\n            await loadNonce();', 'break;\n            }']],
-    faults: ['hung owner', 'burst'],
-  },
-  {
-    name: 'a new owner sends expired content of the earlier one',
-    module: 'engine/lane/broadcast',
-    changes: [
-      [
-        'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',
-        'if (live === null || heldBackBy(lane, live) !== null)',
-      ],
-    ],
-    faults: ['hung owner', 'valid until', 'congestion'],
+    name: 'taking nonces is not guarded',
+    module: 'storage/changes',
+    changes: [['[guarded(lanes.move,', '[step(lanes.move,']],
+    faults: ['hung owner', 'no fence', 'burst'],
   },
   {
     name: 'what another owner accepted is never looked for',

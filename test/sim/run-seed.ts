@@ -49,10 +49,18 @@ const callWindowMs = 10_000;
 /** The service asks per block and per transaction that it signs or looks for, not per transaction that waits. */
 const maxCallsPerWindow = 1_000;
 
-/** Runs the service through one seeded life, and checks it after every event. `only`: the faults of the run; absent: as the seed chooses. */
-export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<RunResult> {
+/** Which faults a run has. */
+export interface FaultChoice {
+  /** Absent: as the seed chooses. */
+  readonly only: ReadonlySet<Fault> | undefined;
+  /** Besides those that the seed chooses. */
+  readonly also: ReadonlySet<Fault> | undefined;
+}
+
+/** Runs the service through one seeded life, and checks it after every event. */
+export async function runSeed(seed: number, { only, also }: FaultChoice): Promise<RunResult> {
   const random = createRandom(seed);
-  const faults = only ?? swarm(random.fork('swarm'));
+  const faults = only ?? new Set([...swarm(random.fork('swarm')), ...(also ?? [])]);
   const time = createVirtualTime();
   const clock = createSkewedClock(time);
   const log = createEventLog(400, time.elapsedMs);

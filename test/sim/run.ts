@@ -12,6 +12,7 @@ import { type RunResult, runSeed } from './run-seed.js';
  *
  *     npm run test:sim -- --first               ends at the first violation
  *     npm run test:sim -- --faults reorg,lag    worlds with these faults only
+ *     npm run test:sim -- --with 'hung owner'   worlds that have these faults besides those that the seed chooses
  *
  * One seed in ten runs twice, and both runs must have the same events.
  */
@@ -24,9 +25,11 @@ const { values } = parseArgs({
     tail: { type: 'string', default: '80' },
     first: { type: 'boolean', default: false },
     faults: { type: 'string' },
+    with: { type: 'string' },
   },
 });
-const only = values.faults === undefined ? undefined : new Set(values.faults.split(',').map(faultFrom));
+const faultsIn = (names: string | undefined) => (names === undefined ? undefined : new Set(names.split(',').map(faultFrom)));
+const choice = { only: faultsIn(values.faults), also: faultsIn(values.with) };
 const from = Number(values.seed ?? values.from);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
 
@@ -36,7 +39,7 @@ function print(line: string): void {
 
 function faultFrom(name: string): Fault {
   const fault = faults.find((one) => one === name);
-  if (fault === undefined) throw new Error(`--faults must be some of: ${faults.join(', ')}`);
+  if (fault === undefined) throw new Error(`${JSON.stringify(name)} is not a fault; the faults are: ${faults.join(', ')}`);
   return fault;
 }
 
@@ -71,7 +74,7 @@ let virtualMs = 0;
 let healingMs = 0;
 let worstCalls = 0;
 for (let seed = from; seed < from + count && !(values.first && failed.length > 0); seed += 1) {
-  const result = await runSeed(seed, only);
+  const result = await runSeed(seed, choice);
   requests += result.requests;
   staleOwners += result.staleOwners;
   staleWrites += result.staleWrites;
@@ -83,7 +86,7 @@ for (let seed = from; seed < from + count && !(values.first && failed.length > 0
   if (rejection !== null) violation = `nothing handles a rejection: ${rejection instanceof Error ? rejection.stack : String(rejection)}`;
   rejection = null;
   if (violation === null && (count === 1 || seed % 10 === 0)) {
-    const again = await runSeed(seed, only);
+    const again = await runSeed(seed, choice);
     if (again.digest !== result.digest) violation = `two runs differ: ${result.digest} and ${again.digest}`;
   }
   if (violation !== null) {
