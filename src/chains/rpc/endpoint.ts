@@ -12,6 +12,8 @@ import { NodeError, TransportError } from './node-error.js';
 
 /** Number of concurrent reads if the endpoint rejects batches. */
 const maxConcurrentReads = 8;
+/** A batch that the endpoint once rejected is tried again after this time: a proof that needs one answer from one node must not fail forever. */
+const batchLimitMs = 600_000;
 
 /** The options of the RPC client of a network. */
 export interface RpcOptions<N extends Network = Network> {
@@ -83,8 +85,8 @@ export function createEndpoint({
   };
   const client = openHttp({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry, connect: connectorFor?.(url.url) });
   const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log, clock.elapsedMs);
-  /** The most calls per request that the endpoint has not rejected. */
-  let maxBatch = Number.POSITIVE_INFINITY;
+  /** The largest batch that the endpoint accepts, as far as it has shown that, and since when this is known. */
+  let batchLimit: { readonly calls: number; readonly sinceMs: number } | null = null;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne = false): Promise<readonly Settled<T>[]> {
     if (breaker.isBlocked()) throw new TransportError(host, 'not used: it serves another chain or asked for a pause');
@@ -144,6 +146,7 @@ export function createEndpoint({
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne = false): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
+    const maxBatch = knownMaxBatch();
     if (asOne && calls.length > maxBatch) return unbatchable(calls);
     if (maxBatch === 1) return singles(calls, inOrder);
     if (calls.length > maxBatch) return inParts(calls, maxBatch, inOrder);
@@ -165,7 +168,7 @@ export function createEndpoint({
         half,
         inOrder,
       );
-      if (again.some((item) => !isEndpointFailure(item)) && half < maxBatch) limitBatches(half, response.statusCode);
+      if (again.some((item) => !isEndpointFailure(item)) && half < knownMaxBatch()) limitBatches(half, response.statusCode);
       const settled = [...answer.settled];
       for (const [position, { index }] of open.entries()) settled[index] = again[position] ?? null;
       return settled.map((item) => item ?? { error: new TransportError(host, 'response to a batch lacks one of its calls') });
@@ -183,8 +186,15 @@ export function createEndpoint({
     return calls.map(() => ({ error }));
   }
 
+  function knownMaxBatch(): number {
+    const isKnown = batchLimit !== null && clock.elapsedMs() - batchLimit.sinceMs < batchLimitMs;
+    return isKnown && batchLimit !== null ? batchLimit.calls : Number.POSITIVE_INFINITY;
+  }
+
   function limitBatches(calls: number, statusCode: number): void {
-    maxBatch = calls;
+    const isNews = batchLimit?.calls !== calls;
+    batchLimit = { calls, sinceMs: clock.elapsedMs() };
+    if (!isNews) return;
     const message =
       calls === 1
         ? 'RPC endpoint rejects batches; sending one call per request'
@@ -196,7 +206,7 @@ export function createEndpoint({
   async function inParts<T>(calls: readonly RpcCall<T>[], size: number, inOrder: boolean): Promise<readonly Settled<T>[]> {
     const settled: Settled<T>[] = [];
     while (settled.length < calls.length) {
-      const part = calls.slice(settled.length, settled.length + Math.min(size, maxBatch));
+      const part = calls.slice(settled.length, settled.length + Math.min(size, knownMaxBatch()));
       const isFirst = settled.length === 0;
       const answers = await send(part, inOrder).catch((error: unknown) => {
         if (isFirst || !(error instanceof TransportError)) throw error;

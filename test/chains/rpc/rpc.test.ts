@@ -7,6 +7,7 @@ import type { NodeDialect } from '../../../src/chains/rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../../../src/chains/rpc/node-error.js';
 import { createRpc, type Rpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
+import { type DurationClock, systemClock } from '../../../src/core/ports/clock.js';
 import type { RpcUrl } from '../../../src/core/relayer/network.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
@@ -40,12 +41,16 @@ function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines:
 /** Waits for answers as long as a busy machine may take, unless a test is about an answer that does not come. */
 function openWith(
   test: TestContext,
-  { dialect = evmDialect(31337n), rpcTimeoutMs = 15_000 }: { readonly dialect?: NodeDialect; readonly rpcTimeoutMs?: number },
+  {
+    dialect = evmDialect(31337n),
+    rpcTimeoutMs = 15_000,
+    clock = systemClock,
+  }: { readonly dialect?: NodeDialect; readonly rpcTimeoutMs?: number; readonly clock?: DurationClock },
   ...urls: readonly RpcUrl[]
 ): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
   const network = evmNetwork({ name: 'test-network', averageBlockTimeMs: 100 });
-  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs, log }, dialect);
+  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs, log, clock }, dialect);
   test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }
@@ -411,6 +416,25 @@ describe('batches', () => {
       assert.equal(lines.length, 1);
     });
   }
+
+  it('batches: are tried again ten minutes after an endpoint has rejected one', async (test) => {
+    let rejects = true;
+    const fake = await startFakeNode(test, (request) =>
+      request.isBatch && rejects ? { status: 403, body: '' } : answering(request, (call) => echo(call)),
+    );
+    let passedMs = 0;
+    const clock = { nowMs: systemClock.nowMs, elapsedMs: () => passedMs };
+    const { rpc } = openWith(test, { clock }, heavy(fake.url));
+    const [first, second] = calls(2);
+    assert.ok(first !== undefined && second !== undefined);
+    const together = () => rpc.together([first, second]);
+    await assert.rejects(together());
+    rejects = false;
+    passedMs = 599_000;
+    await assert.rejects(together());
+    passedMs = 601_000;
+    assert.deepEqual(await together(), ['0x0', '0x1']);
+  });
 
   for (const [name, isList] of [
     ['a list of one error with the first ID', true],
