@@ -1,64 +1,56 @@
 import { DomainError } from '../../src/core/errors.js';
+import type { ContentRequest } from '../../src/core/ports/chain.js';
 import { StoreAwayError } from '../../src/core/ports/store.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
-import { evmRequest } from '../support/evm.js';
-import type { Orders } from './auditor.js';
+import type { Random } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';
 import { isLostDatabase } from './database.js';
-import { revertingData } from './evm/ledger.js';
+import type { SimRelayer } from './service.js';
+import type { Callers } from './world.js';
 
-/** The callers of a run. */
-export interface Callers extends Orders {
-  /** The number of calls without an answer. */
-  open(): number;
-  /** Forgets the calls that a process took with it. */
-  abandon(): void;
-  /** The number of requests so far. */
-  sent(): number;
+/** Which payments belong to one request. */
+export interface Orders {
+  /** The request that a payment of this amount belongs to; undefined: none. */
+  requestOf(amount: bigint): number | undefined;
+  /** The ids of the requests that were answered. */
+  accepted(): ReadonlyMap<string, number>;
 }
 
-const gwei = 10n ** 9n;
+/** What callers ask for on a network. */
+export interface CallerOptions {
+  readonly relayers: readonly SimRelayer[];
+  readonly blockMs: number;
+  /** Calls about this many times per block. */
+  readonly paceBlocks?: number;
+  isOver(): boolean;
+  /** A payment of this amount by this relayer. */
+  content(amount: bigint, relayer: SimRelayer, random: Random): ContentRequest;
+}
+
 /** More requests make a run longer, and find less than more runs do. */
 const maxRequests = 50;
 
-/** Starts to call the service until `isOver`. Each payment has an amount of its own, which shows on the chain what it is for. */
-export function startCallers(context: RunContext, isOver: () => boolean): Callers {
-  const { random: allRandom, relayers, log, clock, blockMs } = context;
+/** Starts to call the service. Each payment has an amount of its own, which shows on the chain what it is for. */
+export function startCallers(
+  context: RunContext,
+  { relayers, blockMs, isOver, content: contentOf, paceBlocks = 1 }: CallerOptions,
+): Callers & Orders {
+  const { random: allRandom, log } = context;
   const random = allRandom.fork('callers');
   const owners = new Map<bigint, number>();
   const accepted = new Map<string, number>();
-  const relayerOf = new Map<string, number>();
+  const relayerOf = new Map<string, SimRelayer>();
   let amounts = 0n;
   let requests = 0;
-  let highestWei = 0n;
   let open = 0;
   let generation = 0;
 
-  function content(request: number): EvmRequest {
+  function content(request: number, relayer: SimRelayer): ContentRequest {
     amounts += 1n;
     owners.set(amounts, request);
-    const hasData = random.chance(0.3);
-    const isReverting = context.has('reverting') && random.chance(0.1);
-    const data = isReverting ? revertingData : hasData ? `0x${'ab'.repeat(random.between(1, 60))}` : undefined;
-    const gasLimit = isReverting && random.chance(0.7) ? 100_000n : undefined;
-    const isExplicit = context.has('explicit price') && random.chance(0.2);
-    const maxFeePerGasWei = BigInt(random.between(2, 120)) * gwei;
-    if (isExplicit && maxFeePerGasWei > highestWei) highestWei = maxFeePerGasWei;
-    return evmRequest({
-      to: `0x${'99'.repeat(20)}`,
-      valueWei: amounts,
-      data,
-      gasLimit,
-      ...(isExplicit ? { maxFeePerGasWei, maxPriorityFeePerGasWei: maxFeePerGasWei / BigInt(random.between(2, 40)) } : {}),
-      speed: isExplicit ? undefined : (['safeLow', 'average', 'fast', 'fastest'] as const)[random.between(0, 3)],
-      validUntilMs:
-        context.has('valid until') && random.chance(0.25)
-          ? clock.nowMs() + random.between(1_000, random.chance(0.5) ? 15_000 : 120_000)
-          : undefined,
-    });
+    return contentOf(amounts, relayer, random);
   }
 
   function call<T>(what: string, work: Promise<T>, then: (result: T) => void = () => {}): void {
@@ -75,15 +67,14 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
   }
 
   function send(): void {
-    const at = random.between(0, relayers.length - 1);
-    const relayer = relayers[at]?.relayer;
-    if (relayer === undefined) return;
+    const one = relayers[random.between(0, relayers.length - 1)];
+    if (one === undefined) return;
     requests += 1;
     const request = requests;
     log.write(`send ${request}`);
-    call(`send ${request}`, sendTransaction(context.service().deps, relayer, content(request)), ({ transaction }) => {
+    call(`send ${request}`, sendTransaction(context.service().deps, one.relayer, content(request, one)), ({ transaction }) => {
       accepted.set(transaction.id, request);
-      relayerOf.set(transaction.id, at);
+      relayerOf.set(transaction.id, one);
     });
   }
 
@@ -95,28 +86,29 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
 
   function change(): void {
     const id = anyId();
-    const relayer = relayers[relayerOf.get(id ?? '') ?? -1]?.relayer;
+    const one = relayerOf.get(id ?? '');
     const request = accepted.get(id ?? '');
-    if (id === undefined || relayer === undefined || request === undefined) return;
+    if (id === undefined || one === undefined || request === undefined) return;
     if (context.has('replace') && random.chance(0.6)) {
       log.write(`replace ${request}`);
-      call(`replace ${request}`, replaceTransaction(context.service().deps, relayer, id, content(request)));
+      call(`replace ${request}`, replaceTransaction(context.service().deps, one.relayer, id, content(request, one)));
     } else if (context.has('cancel')) {
       log.write(`cancel ${request}`);
-      call(`cancel ${request}`, cancelTransaction(context.service().deps, relayer, id));
+      call(`cancel ${request}`, cancelTransaction(context.service().deps, one.relayer, id));
     }
   }
 
   const isUp = (): boolean => !isOver() && context.service().isReady();
-  recurring(context, 2.5 * blockMs, () => {
+  const paceMs = paceBlocks * blockMs;
+  recurring(context, 2.5 * paceMs, () => {
     if (!isUp() || requests >= maxRequests) return;
     const count = context.has('burst') && random.chance(0.15) ? random.between(3, 20) : 1;
     for (let number = 0; number < count; number += 1) send();
   });
-  recurring(context, 6 * blockMs, () => {
+  recurring(context, 6 * paceMs, () => {
     if (isUp()) change();
   });
-  recurring(context, 60 * blockMs, () => {
+  recurring(context, 60 * paceMs, () => {
     const relayer = relayers[0]?.relayer;
     if (!isUp() || !context.has('cancel all') || relayer === undefined) return;
     log.write('cancel all');
@@ -124,9 +116,8 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
   });
 
   return {
-    requestOf: (valueWei) => owners.get(valueWei),
+    requestOf: (amount) => owners.get(amount),
     accepted: () => accepted,
-    highestPriceWei: () => highestWei,
     open: () => open,
     abandon() {
       generation += 1;
@@ -134,4 +125,10 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
     },
     sent: () => requests,
   };
+}
+
+/** The time limit that some callers set; undefined: none. */
+export function validUntil(context: RunContext, random: Random): number | undefined {
+  if (!context.has('valid until') || !random.chance(0.25)) return undefined;
+  return context.clock.nowMs() + random.between(1_000, random.chance(0.5) ? 15_000 : 120_000);
 }

@@ -1,28 +1,19 @@
 import type { Random } from '../support/seeded-random.js';
-import type { Auditor } from './auditor.js';
+import type { SimDatabase } from './database.js';
 import type { EventLog } from './event-log.js';
-import type { Ledger } from './evm/ledger.js';
-import type { SimNode } from './evm/node.js';
-import type { Pool } from './evm/pool.js';
 import type { Fault } from './faults.js';
-import type { Service, SimRelayer } from './service.js';
+import type { Service } from './service.js';
 import type { SkewedClock, VirtualTime } from './virtual-time.js';
 
-/** What the parts of a run share. */
+/** What the parts of a run share on every network. */
 export interface RunContext {
   readonly time: VirtualTime;
   readonly clock: SkewedClock;
   readonly random: Random;
   readonly log: EventLog;
-  readonly ledger: Ledger;
-  readonly nodes: readonly SimNode[];
-  /** What those who build blocks know. */
-  readonly builder: Pool;
-  readonly relayers: readonly SimRelayer[];
-  readonly blockMs: number;
-  readonly confirmations: number;
-  readonly chainId: bigint;
-  auditor(): Auditor;
+  readonly database: SimDatabase;
+  /** The faults of the run, healed or not. */
+  readonly faults: ReadonlySet<Fault>;
   service(): Service;
   /** True if the run has this fault and is not healed yet. */
   has(fault: Fault): boolean;

@@ -1,7 +1,7 @@
 import type { Random } from '../support/seeded-random.js';
 
-/** Everything that can go wrong in a run. Each run leaves out about half of it, so that rare combinations occur. */
-export const faults = [
+/** What can go wrong in a run on EVM. */
+export const evmFaults = [
   // The service and its store.
   'crash',
   'hung owner',
@@ -56,10 +56,62 @@ export const faults = [
   'burst',
 ] as const;
 
+/** What can go wrong in a run on Solana. */
+export const solanaFaults = [
+  // The service and its store.
+  'crash',
+  'refused commits',
+  'lost commits',
+  'full disk',
+  'slow commits',
+  'clock',
+  // The way to the nodes.
+  'lost requests',
+  'lost answers',
+  'resets',
+  'overload',
+  'slow answers',
+  'outage',
+  'batch limit',
+  // Nodes and what they know.
+  'split gateway',
+  'snapshot restart',
+  'lost index',
+  'no history',
+  'lag',
+  'fork',
+  'forwards nothing',
+  'no units',
+  // The cluster.
+  'reorg',
+  'lost packets',
+  'late packets',
+  'pool loss',
+  'priced out',
+  'stall',
+  'skipped slots',
+  'no votes',
+  'low funds',
+  // The callers.
+  'replace',
+  'cancel',
+  'cancel all',
+  'valid until',
+  'foreign blockhash',
+  'reverting',
+  'burst',
+] as const;
+
 /** One of them. */
-export type Fault = (typeof faults)[number];
+export type Fault = (typeof faults)[SimNetwork][number];
+
+/** Everything that can go wrong in a run, by network type. Each run leaves out about half of it, so that rare combinations occur. */
+export const faults = { evm: evmFaults, solana: solanaFaults } as const;
+
+/** The type of the network of a run. */
+export type SimNetwork = keyof typeof faults;
 
 /** Returns the faults of a run. */
-export function swarm(random: Random): ReadonlySet<Fault> {
-  return new Set(faults.filter(() => random.chance(0.5)));
+export function swarm(type: SimNetwork, random: Random): ReadonlySet<Fault> {
+  return new Set<Fault>(faults[type].filter(() => random.chance(0.5)));
 }

@@ -1,4 +1,4 @@
-import type { Fault } from './faults.js';
+import type { Fault, SimNetwork } from './faults.js';
 
 /** A fault that is put into the built service on purpose, to see whether the simulation finds it. */
 export interface Plant {
@@ -9,6 +9,8 @@ export interface Plant {
   readonly changes: readonly (readonly [from: string, to: string])[];
   /** The only faults of the worlds that are searched, since others hide this one. Absent: the seed chooses. */
   readonly faults?: readonly Fault[];
+  /** Absent: EVM. */
+  readonly network?: SimNetwork;
 }
 
 /** The faults. Several are what the engine once did wrong. */
@@ -149,6 +151,7 @@ export const plants: readonly Plant[] = [
       ["if (bump?.reason === 'waited' && meetsMarket(bump.live, choice)) {", 'if (false) {'],
       ['if (reaches({ kind:', 'if (true || reaches({ kind:'],
     ],
+    faults: ['congestion', 'crash', 'lag'],
   },
   {
     name: 'an event is missing when a transaction is mined',
@@ -255,8 +258,42 @@ export const plants: readonly Plant[] = [
     faults: ['hung owner', 'no fence', 'burst'],
   },
   {
-    name: 'a reset connection fails the transaction',
+    name: 'a broadcast that no node answered counts as accepted',
     module: 'chains/evm/broadcast',
     changes: [["return { kind: 'unknown', sentence: 'no RPC node answered' };", "return { kind: 'accepted' };"]],
+  },
+  {
+    name: 'Solana: death is proved by answers of different nodes, and without blocks',
+    network: 'solana',
+    module: 'chains/solana/attempt-outcomes',
+    changes: [
+      ['const absent = await absence.among(attempts, {', 'const absent = attempts.map((attempt) => ({ attempt, more: 0 })) ?? ({'],
+      [
+        'const [finalized, statuses, slots] = await rpc.together([',
+        'const [finalized, statuses, slots] = await ((calls) => Promise.all(calls.map(({ method, params, read }) => rpc.ask(method, params, read, atHead))))([',
+      ],
+      ['const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);', 'const isKnown = true;'],
+      ["const { value } = await rpc.ask(method, params, read, { first: 'another' });", 'const value = proved.map(() => null);'],
+    ],
+  },
+  {
+    name: 'Solana: an attempt is dead when its blockhash has expired in a block that is not final',
+    network: 'solana',
+    module: 'chains/solana/attempt-outcomes',
+    changes: [["positionCall('finalized')", "positionCall('confirmed')"]],
+    faults: ['reorg', 'late packets', 'lost packets'],
+  },
+  {
+    name: 'Solana: the blocks that could include an attempt are not read',
+    network: 'solana',
+    module: 'chains/solana/attempt-outcomes',
+    changes: [['const absent = await absence.among(attempts, {', 'const absent = attempts.map((attempt) => ({ attempt, more: 0 })) ?? ({']],
+    faults: ['lost index', 'outage', 'crash', 'stall'],
+  },
+  {
+    name: 'Solana: a transaction is final in a block that is not finalized',
+    network: 'solana',
+    module: 'chains/solana/statuses',
+    changes: [["isFinal: confirmationStatus === 'finalized'", "isFinal: confirmationStatus !== 'processed'"]],
   },
 ];

@@ -16,11 +16,25 @@ const { values } = parseArgs({
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 let missed = 0;
-for (const { name, faults } of plants.filter((plant) => plant.name.includes(values.name))) {
+for (const { name, faults, network = 'evm' } of plants.filter((plant) => plant.name.includes(values.name))) {
   const only = faults === undefined ? [] : ['--faults', faults.join(',')];
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ['--import', file('./plant.js'), file('./run.js'), '--first', '--seeds', values.seeds, '--from', values.from, '--tail', '0', ...only],
+    [
+      '--import',
+      file('./plant.js'),
+      file('./run.js'),
+      '--first',
+      '--seeds',
+      values.seeds,
+      '--from',
+      values.from,
+      '--tail',
+      '0',
+      '--network',
+      network,
+      ...only,
+    ],
     { env: { ...process.env, PLANT: name }, encoding: 'utf8' },
   );
   const found = /^seed (\d+) at commit \S+: (.*)/m.exec(stdout);

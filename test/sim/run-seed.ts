@@ -1,23 +1,14 @@
-import type { Relayer } from '../../src/core/relayer/relayer.js';
-import { createLocalSigner } from '../../src/signers/local/local-signer.js';
-import { evmNetwork, evmRelayer } from '../support/evm.js';
-import { createRandom, type Random } from '../support/seeded-random.js';
-import { createAuditor, Violation } from './auditor.js';
-import { startCallers } from './callers.js';
-import { type ChainEvents, startChainEvents } from './chain-events.js';
+import { createRandom } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';
 import { type CommitFate, isLostDatabase, openSimDatabase } from './database.js';
 import { createEventLog } from './event-log.js';
-import { type AccountState, createLedger } from './evm/ledger.js';
-import { createNode, type SimNode } from './evm/node.js';
-import { createPool, defaultRules } from './evm/pool.js';
-import { foreignTransfer } from './evm/transaction.js';
-import { kinds } from './evm/words.js';
-import { type Fault, swarm } from './faults.js';
-import { startNodeFaults } from './node-faults.js';
-import { type Service, type SimRelayer, startService } from './service.js';
+import { makeEvmWorld } from './evm/world.js';
+import { type Fault, type SimNetwork, swarm } from './faults.js';
+import { Violation } from './records.js';
+import { type Service, startService } from './service.js';
+import { makeSolanaWorld } from './solana/world.js';
 import type { RequestFate } from './transport.js';
-import { createSkewedClock, createVirtualTime, trueTimeMs } from './virtual-time.js';
+import { createSkewedClock, createVirtualTime } from './virtual-time.js';
 
 /** The result of a run. */
 export interface RunResult {
@@ -40,14 +31,13 @@ export interface RunResult {
   readonly worstCallsPerSecond: number;
 }
 
-const chainId = 31_337n;
 /** Everything must be final within this time after the faults have ended. */
 const maxHealingMs = 2 * 3_600_000;
 /** More events than this at one moment: the service runs in circles. */
 const maxEventsAtOnce = 20_000;
 const callWindowMs = 10_000;
-/** The service asks per block and per transaction that it signs or looks for, not per transaction that waits. */
-const maxCallsPerWindow = 1_000;
+const rpcTimeoutMs = 5_000;
+const worlds = { evm: makeEvmWorld, solana: makeSolanaWorld } as const;
 
 /** Which faults a run has. */
 export interface FaultChoice {
@@ -58,26 +48,15 @@ export interface FaultChoice {
 }
 
 /** Runs the service through one seeded life, and checks it after every event. */
-export async function runSeed(seed: number, { only, also }: FaultChoice): Promise<RunResult> {
+export async function runSeed(type: SimNetwork, seed: number, { only, also }: FaultChoice): Promise<RunResult> {
   const random = createRandom(seed);
-  const faults = only ?? new Set([...swarm(random.fork('swarm')), ...(also ?? [])]);
+  const faults = only ?? new Set([...swarm(type, random.fork('swarm')), ...(also ?? [])]);
   const time = createVirtualTime();
   const clock = createSkewedClock(time);
   const log = createEventLog(400, time.elapsedMs);
-  const blockMs = [400, 1_000, 2_000, 12_000][random.between(0, 3)] ?? 2_000;
-  const confirmations = random.between(1, 8);
-  const activeMs = random.between(40, 110) * Math.max(blockMs, 1_500);
-  const relayers = makeRelayers(random);
-  const fundsWei = faults.has('low funds') ? 3n * 10n ** 15n : 10n ** 21n;
-  const accounts = new Map<string, AccountState>(
-    relayers.map(({ relayer }) => [relayer.address.toLowerCase(), { nonce: 0, balanceWei: fundsWei }]),
-  );
-  const ledger = createLedger(random.fork('ledger'), accounts, Math.floor(trueTimeMs(time) / 1000) - 1);
   const database = await openSimDatabase();
-  const stranger = await strangersTransaction();
   let healed = false;
   let failure: unknown = null;
-  let chain = null as ChainEvents | null;
   let service = null as Service | null;
   let fullUntilMs = 0;
   let healedAtMs = 0;
@@ -92,66 +71,30 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
   let hungMs = 0;
   let staleOwners = 0;
   let staleWrites = 0;
-  const fail = (error: unknown): void => {
-    failure ??= error;
-  };
-
-  const nodes: SimNode[] = Array.from({ length: random.between(1, 3) }, (_, index) =>
-    createNode({
-      name: `n${index}`,
-      kind: kinds[random.between(0, kinds.length - 1)] ?? 'geth',
-      chainId,
-      ledger,
-      gossip: (transaction, from) => chain?.gossip(transaction, from),
-      stranger: () => stranger,
-    }),
-  );
-  const network = evmNetwork({
-    rpcUrls: nodes.map(({ name }, index) => ({ url: `http://${name}.sim`, weight: 100 - index })),
-    requiredConfirmations: confirmations,
-    averageBlockTimeMs: blockMs,
-  });
-  const builder = createPool({ ...defaultRules, isStrict: false, hasNoGaps: false, leastTipWei: 0n });
+  let troubleAtMs = Number.NEGATIVE_INFINITY;
   const running = (): Service => {
     if (service === null) throw new Error('the service has not started');
     return service;
   };
-
   const context: RunContext = {
     time,
     clock,
     random,
     log,
-    ledger,
-    nodes,
-    builder,
-    relayers: relayers.map((one) => ({ ...one, relayer: { ...one.relayer, network } })),
-    blockMs,
-    confirmations,
-    chainId,
-    auditor: () => auditor,
+    database,
+    faults,
     service: running,
     has: (fault) => !healed && faults.has(fault),
     isHealed: () => healed,
-    fail,
+    fail(error) {
+      failure ??= error;
+    },
   };
-  const callers = startCallers(context, () => time.elapsedMs() >= activeMs);
-  const rpcTimeoutMs = 5_000;
-  const graceMs = (nodes.length + 1) * rpcTimeoutMs;
+  const world = await worlds[type](context);
+  const { activeMs, auditor, callers, wires } = world;
+  const graceMs = (world.nodeCount + 1) * rpcTimeoutMs;
   /** After requests without an answer, signed bytes may still be on their way to another node. */
   const shortGraceMs = 1_000;
-  let troubleAtMs = Number.NEGATIVE_INFINITY;
-  const auditor = createAuditor({
-    database,
-    ledger,
-    orders: callers,
-    accounts: context.relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
-    confirmations,
-    faults,
-    elapsedMs: time.elapsedMs,
-  });
-  chain = startChainEvents(context);
-  const weather = startNodeFaults(context, chain);
   const commits = random.fork('commits');
 
   function commitFate(): CommitFate {
@@ -173,37 +116,32 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
       [windowStartMs, windowCalls] = [elapsedMs, 0];
     }
     windowCalls += calls;
-    if (windowCalls > maxCallsPerWindow) fail(new Violation(`${windowCalls} calls to nodes within ${callWindowMs} ms`));
-    const methods = [...body.matchAll(/"method":"eth_(\w+)"/g)].map(([, method]) => method);
+    if (windowCalls > world.maxCallsPerWindow) context.fail(new Violation(`${windowCalls} calls to nodes within ${callWindowMs} ms`));
+    const methods = [...body.matchAll(/"method":"(?:eth_)?(\w+)"/g)].map(([, method]) => method);
     log.write(`> ${host} ${methods.length > 4 ? `${methods[0]} x${methods.length}` : methods.join(' ')}`);
-    if (!methods.includes('sendRawTransaction')) return;
-    for (const { method, params } of [JSON.parse(body)].flat()) {
+    for (const hash of world.broadcasts(body)) {
       // What was decided before the clock moved forward may be on its way.
       const nowMs = elapsedMs - skewedAtMs < graceMs ? 0 : clock.nowMs();
       const isResumed = elapsedMs - resumedAtMs < 2 * graceMs;
       const maxDelayMs = (elapsedMs - troubleAtMs < 2 * graceMs || isResumed ? graceMs : shortGraceMs) + (isResumed ? hungMs : 0);
-      if (method === 'eth_sendRawTransaction') guarded(() => auditor.broadcast(params[0], nowMs, maxDelayMs));
+      try {
+        auditor.broadcast(hash, nowMs, maxDelayMs);
+      } catch (error) {
+        context.fail(error);
+      }
     }
   }
 
   function fate(host: string, body: string): RequestFate {
-    const chosen = weather.fate(host, body);
+    const chosen = wires.fate(host, body);
     if (chosen !== 'answered') troubleAtMs = time.elapsedMs();
     return chosen;
   }
 
   function delayMs(host: string): number {
-    const chosen = weather.delayMs(host);
+    const chosen = wires.delayMs(host);
     if (chosen > shortGraceMs / 4) troubleAtMs = time.elapsedMs();
     return chosen;
-  }
-
-  function guarded(check: () => void): void {
-    try {
-      check();
-    } catch (error) {
-      fail(error);
-    }
   }
 
   function end(one: Service): void {
@@ -242,10 +180,10 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
   function start(): void {
     const started = startService({
       database,
-      wire: { fate, delayMs, time, sent, answer: (host, body) => nodes.find(({ name }) => host.startsWith(name))?.answer(body) ?? '' },
+      wire: { fate, delayMs, time, sent, answer: world.answer },
       clock,
-      network,
-      relayers: context.relayers,
+      relayers: world.relayers,
+      openChain: world.openChain,
       random: random.fork(`service ${time.elapsedMs()}`),
       rpcTimeoutMs,
       commitFate,
@@ -254,11 +192,10 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
         log.write(`${level}: ${message} ${describe(fields)}`);
         const { err } = fields as { err?: unknown };
         if (level !== 'error') return;
-        // Invented blocks are another branch.
-        if (faults.has('invented blocks') && message.startsWith('RPC endpoint is on another branch')) return;
+        if (world.mayLog(message)) return;
         if (isLostDatabase(err)) return;
         if (err instanceof Error && ['StoreAwayError', 'ConflictError'].includes(err.name)) return;
-        fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
+        context.fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
       },
       lostDatabase() {
         log.write('a stale owner is refused');
@@ -267,7 +204,7 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
       isFenced: !faults.has('no fence'),
       wroteStale() {
         staleWrites += 1;
-        if (!faults.has('no fence')) fail(new Violation('a process wrote after another one had taken over the database'));
+        if (!faults.has('no fence')) context.fail(new Violation('a process wrote after another one had taken over the database'));
       },
     });
     service = started;
@@ -326,13 +263,12 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
     healedAtMs = time.elapsedMs();
     log.write('healed');
     fullUntilMs = 0;
-    weather.heal();
-    chain.heal();
-    let lastNumber = ledger.head().number;
+    world.heal();
+    let lastHeight = world.height();
     for (;;) {
       await step();
-      if (ledger.head().number === lastNumber) continue;
-      lastNumber = ledger.head().number;
+      if (world.height() === lastHeight) continue;
+      lastHeight = world.height();
       if (isQuiet()) break;
       if (time.elapsedMs() - healedAtMs > maxHealingMs)
         throw new Violation(`not everything is final ${maxHealingMs / 3_600_000} hours after the faults ended:\n${openRows()}`);
@@ -350,13 +286,12 @@ export async function runSeed(seed: number, { only, also }: FaultChoice): Promis
 
   function openRows(): string {
     const lanes = database.query<object>('select account, next_nonce from lanes').map((row) => JSON.stringify(row));
-    const accounts = [...ledger.head().accounts].map(([account, { nonce }]) => `${account} is at nonce ${nonce}`);
     const open = database
       .query<object>(
         "select id, status, status_reason, intent, nonce, live_version from transactions where status in ('pending','sent','submitted','mined')",
       )
       .map((row) => JSON.stringify(row));
-    return [...lanes, ...accounts, ...open].join('\n');
+    return [...lanes, ...world.accounts(), ...open].join('\n');
   }
 
   return {
@@ -384,30 +319,4 @@ function describe(fields: object): string {
   return JSON.stringify(fields, (_, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value instanceof Error ? value.message : value,
   );
-}
-
-function makeRelayers(random: Random): readonly SimRelayer[] {
-  return Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, index) => {
-    const privateKey = Buffer.from(Array.from({ length: 32 }, () => random.between(1, 250)));
-    const signer = createLocalSigner({ id: `s${index}`, privateKey });
-    const relayer: Relayer = {
-      ...evmRelayer(signer.address, {
-        maxInFlight: random.chance(0.5) ? 16 : random.between(1, 8),
-        gasPriceCapWei: random.chance(0.3) ? BigInt(random.between(20, 200)) * 10n ** 9n : null,
-        eip1559Pricing: random.chance(0.85),
-      }),
-      id: `r${index}`,
-      signerId: signer.id,
-      notificationId: 'hook',
-    };
-    return { relayer, signer };
-  });
-}
-
-const strangersKey = Buffer.alloc(32, 7);
-
-function strangersTransaction() {
-  const signer = createLocalSigner({ id: 'stranger', privateKey: strangersKey });
-  const bid = { maxFeePerGasWei: 10n ** 9n, maxPriorityFeePerGasWei: 10n ** 9n };
-  return foreignTransfer({ chainId, signer, nonce: 0n, to: `0x${'55'.repeat(20)}`, ...bid });
 }

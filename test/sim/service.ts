@@ -1,12 +1,12 @@
-import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
+import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import type { Ids } from '../../src/core/ids.js';
 import { eventFor } from '../../src/core/notification/events.js';
+import type { Chain } from '../../src/core/ports/chain.js';
 import type { DurationClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
@@ -26,13 +26,16 @@ export interface SimRelayer {
   readonly signer: Signer;
 }
 
+/** What a process gives its chain; the world adds the network. */
+export type ChainParts = Required<Pick<RpcOptions, 'rpcTimeoutMs' | 'log' | 'clock' | 'openHttp'>>;
+
 /** The world that a process of the service runs in. */
 export interface ServiceWorld {
   readonly database: SimDatabase;
   readonly wire: Wire;
   readonly clock: DurationClock;
-  readonly network: EvmNetwork;
   readonly relayers: readonly SimRelayer[];
+  openChain(parts: ChainParts): Chain;
   readonly random: Random;
   readonly rpcTimeoutMs: number;
   commitFate(): CommitFate;
@@ -65,7 +68,7 @@ const statements = compileStatements(sqlite);
 
 /** Starts a process on what is stored. */
 export function startService(world: ServiceWorld): Service {
-  const { database, wire, clock, network, relayers, random } = world;
+  const { database, wire, clock, relayers, random } = world;
   let alive = true;
   let unseen = 0;
   let isWriting = false;
@@ -124,14 +127,7 @@ export function startService(world: ServiceWorld): Service {
     },
   };
   const ids = createSimIds(clock, random);
-  const chain = createEvmChain({
-    network,
-    rpcUrls: network.rpcUrls,
-    rpcTimeoutMs: world.rpcTimeoutMs,
-    log,
-    clock,
-    openHttp: openWire(wire, arrive),
-  });
+  const chain = world.openChain({ rpcTimeoutMs: world.rpcTimeoutMs, log, clock, openHttp: openWire(wire, arrive) });
   const eventDeps = {
     change: store.change,
     clock,

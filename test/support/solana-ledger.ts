@@ -37,13 +37,14 @@ export function readSolanaLedger(chain: SolanaChain, payer: string): SolanaLedge
   return { height: Number(chain.tip(newest).height), transactions, byHash };
 }
 
-interface Transfer {
+/** A transfer out of an account. */
+export interface Transfer {
   readonly to: string;
   readonly lamports: bigint;
 }
 
 /** The parts of a decoded message that transfers need. */
-interface CompiledMessage {
+export interface CompiledMessage {
   readonly staticAccounts: readonly string[];
   readonly instructions?: readonly {
     readonly programAddressIndex: number;
@@ -52,7 +53,8 @@ interface CompiledMessage {
   }[];
 }
 
-function transfersOf({ staticAccounts, instructions = [] }: CompiledMessage, payer: string): readonly Transfer[] {
+/** The transfers of a message out of an account. */
+export function transfersOf({ staticAccounts, instructions = [] }: CompiledMessage, payer: string): readonly Transfer[] {
   return instructions.flatMap(({ programAddressIndex, accountIndices = [], data = [] }) => {
     const bytes = Buffer.from(data);
     const [from, to] = accountIndices.map((index) => staticAccounts[index]);

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { addressFromPublicKey } from '../../src/chains/solana/address.js';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
 import type { SolanaNetwork } from '../../src/core/relayer/network.js';
@@ -59,10 +59,10 @@ export interface SolanaKey {
   readonly address: string;
 }
 
-/** Makes a new key. */
-export function solanaKey(): SolanaKey {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const bytes = publicKeyBytes(publicKey);
+/** Makes a new key, or the one of a seed of 32 bytes. */
+export function solanaKey(seed?: Uint8Array): SolanaKey {
+  const privateKey = seed === undefined ? generateKeyPairSync('ed25519').privateKey : privateKeyOf(seed);
+  const bytes = publicKeyBytes(createPublicKey(privateKey));
   const signer: Ed25519Signer = {
     id: 's1',
     curve: 'ed25519',
@@ -70,6 +70,13 @@ export function solanaKey(): SolanaKey {
     sign: async (message) => new Uint8Array(sign(null, message, privateKey)),
   };
   return { signer, address: addressFromPublicKey(bytes) };
+}
+
+/** The DER prefix of an ed25519 private key (RFC 8410, section 7). */
+const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([privateKeyPrefix, seed]), format: 'der', type: 'pkcs8' });
 }
 
 function publicKeyBytes(key: KeyObject): Uint8Array {

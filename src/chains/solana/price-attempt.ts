@@ -66,7 +66,7 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
   const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed, unitLimitOf(message, budget));
   const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
   for (let draws = 0; draws < maxDraws; draws += 1) {
-    const unitLimit = randomInt(minLimit, maxLimit + 1);
+    const unitLimit = recent.drawLimit(minLimit, maxLimit + 1);
     const affordable = ((maxFeeLamports - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
     const unitPrice = marketPrice < affordable ? marketPrice : affordable;
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
@@ -109,15 +109,18 @@ const sameRefusal: Refusal = {
 export interface RecentMessages {
   /** Returns false if the same message with the same blockhash was added before: both would have one signature and land only once. */
   add(message: Message): boolean;
+  /** Returns a random unit limit of at least `least` and below `end`. */
+  drawLimit(least: number, end: number): number;
 }
 
 /** New messages use the newest blockhash; some drafts may still use earlier ones. */
 const blockhashesKept = 8;
 
 /** Creates an empty memory. */
-export function createRecentMessages(): RecentMessages {
+export function createRecentMessages(drawLimit: RecentMessages['drawLimit'] = randomInt): RecentMessages {
   const made = new Map<string, Set<string>>();
   return {
+    drawLimit,
     add(message) {
       const digests = made.get(message.blockhash) ?? new Set();
       if (digests.size === 0) made.set(message.blockhash, digests);

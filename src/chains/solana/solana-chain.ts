@@ -11,18 +11,24 @@ import { solanaDialect } from './dialect.js';
 import { draftAttempt, readBalance } from './draft.js';
 import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
-import { createRecentMessages } from './price-attempt.js';
+import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { signForeignTransaction } from './sign-foreign.js';
 import { whyFailed } from './statuses.js';
 
+/** The options of a Solana cluster. */
+export interface SolanaChainOptions extends RpcOptions<SolanaNetwork> {
+  /** Chooses unit limits. Default: the system's random numbers. */
+  readonly drawLimit?: RecentMessages['drawLimit'];
+}
+
 /** Opens a Solana cluster without asking a node. All its transactions are unsequenced and can land until their blockhash expires. */
-export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
+export function createSolanaChain(options: SolanaChainOptions): Chain {
   const { network, log, clock = systemClock } = options;
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
   const lifetimes = createLifetimes(rpc, memory, clock);
-  const recent = createRecentMessages();
+  const recent = createRecentMessages(options.drawLimit);
   const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;

@@ -56,6 +56,10 @@ export interface SolanaChainOptions {
   readonly finalizedAfterBlocks?: number;
   /** The blocks for which a blockhash is valid; default 150, as on a real cluster. */
   readonly blockhashAgeBlocks?: number;
+  /** Base58 of 32 bytes; default random. All blockhashes follow from it. */
+  readonly genesisHash?: string;
+  /** Milliseconds since 1970; default the system clock. */
+  readonly nowMs?: () => number;
 }
 
 /** A chain: one bank of the real runtime, blocks on command, and a pool of pending transactions. */
@@ -112,10 +116,10 @@ const base58 = getBase58Decoder();
 /** Starts a chain with enough blocks for the first one to be final. */
 export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain {
   const { accounts = [], confirmedAfterBlocks = 1, finalizedAfterBlocks = 31, blockhashAgeBlocks = 150 } = options;
+  const { genesisHash = base58.decode(randomBytes(32)), nowMs = Date.now } = options;
   // MAX_PROCESSING_AGE counts from the parent block (check_transactions.rs): one more than the reported height.
   const maxAge = BigInt(blockhashAgeBlocks);
   const runtime: Runtime = createRuntime();
-  const genesisHash = base58.decode(randomBytes(32));
   const pool = createPool();
   const refused = new Map<string, TransactionError>();
   const blocks: Block[] = [];
@@ -136,7 +140,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   function makeBlock(): void {
     const parent = blocks.at(-1);
     slot += 1n;
-    const unixSeconds = BigInt(Math.floor(Date.now() / 1000));
+    const unixSeconds = BigInt(Math.floor(nowMs() / 1000));
     runtime.moveTo(slot, unixSeconds);
     const before = new Map<string, AccountState | null>();
     const landed: Landed[] = [];

@@ -32,7 +32,7 @@ export interface NodeCondition {
   blocksBehind: number;
   /** The slot since which it follows its own fork, as high as the chain but without its transactions; null if it does not. */
   forkedAfterSlot: bigint | null;
-  /** False if it keeps no history and knows only the statuses of the newest 300 blocks. */
+  /** False if it keeps no history and knows only the statuses of the newest blocks. */
   keepsHistory: boolean;
   /** The first slot of its history. */
   historyFromSlot: bigint;
@@ -46,15 +46,30 @@ export interface NodeCondition {
   reportsUnits: boolean;
   /** True if it accepts transactions but never forwards them. */
   forwardsNothing: boolean;
+  /** The number of blocks whose statuses it knows without history. */
+  recentBlocks: number;
 }
+
+/** How a node that works serves the chain. */
+export const wellConditioned: NodeCondition = {
+  blocksBehind: 0,
+  forkedAfterSlot: null,
+  keepsHistory: true,
+  historyFromSlot: 0n,
+  historyGap: null,
+  indexFromSlot: 0n,
+  indexGap: null,
+  reportsUnits: true,
+  forwardsNothing: false,
+  // MAX_RECENT_BLOCKHASHES
+  recentBlocks: 300,
+};
 
 /** The methods of a node, by name. A method throws `RpcError`. */
 export type Methods = Readonly<Record<string, (params: readonly unknown[]) => unknown>>;
 
 /** A node is healthy up to this lag (DELINQUENT_VALIDATOR_SLOT_DISTANCE). */
 const healthySlots = 128;
-/** The number of blocks whose statuses a node keeps without history (MAX_RECENT_BLOCKHASHES). */
-const recentBlocks = 300;
 /** The maximum per call, and more than the chain keeps. */
 const greatestBlocks = 500_000;
 const slotsInEpoch = 432_000n;
@@ -120,7 +135,7 @@ export function createMethods(
     const { indexFromSlot, indexGap } = condition;
     const isLost = indexGap !== null && found.slot >= indexGap.from && found.slot <= indexGap.to;
     const isIndexed = isInHistory(found.slot) && found.slot >= indexFromSlot && !isLost;
-    const isKnown = above <= recentBlocks || (searchesHistory && isIndexed);
+    const isKnown = above <= condition.recentBlocks || (searchesHistory && isIndexed);
     return isKnown ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
   }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { SolanaChain } from './chain.js';
 import { exactJson } from './exact-json.js';
-import { createMethods, type Methods, type NodeCondition } from './methods.js';
+import { createMethods, type Methods, type NodeCondition, wellConditioned } from './methods.js';
 import { RpcError } from './rpc-error.js';
 
 /** A fault of a call. */
@@ -59,17 +59,7 @@ class RateLimited extends Error {}
 
 /** Starts a node on a loopback port. */
 export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} }: SolanaNodeOptions): Promise<SolanaNode> {
-  const condition: NodeCondition = {
-    blocksBehind: 0,
-    forkedAfterSlot: null,
-    keepsHistory: true,
-    historyFromSlot: 0n,
-    historyGap: null,
-    indexFromSlot: 0n,
-    indexGap: null,
-    reportsUnits: true,
-    forwardsNothing: false,
-  };
+  const condition: NodeCondition = { ...wellConditioned };
   const methods: Methods = createMethods(chain, condition, airdrop);
   const calls = new Map<string, number>();
   let faults: { readonly method: string; readonly fault: Fault; times: number }[] = [];

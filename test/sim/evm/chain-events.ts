@@ -1,7 +1,8 @@
-import { type RunContext, recurring } from './context.js';
-import type { SimNode } from './evm/node.js';
-import { foreignTransfer, type SimTransaction } from './evm/transaction.js';
-import { trueTimeMs } from './virtual-time.js';
+import { recurring } from '../context.js';
+import { trueTimeMs } from '../virtual-time.js';
+import type { EvmContext } from './context.js';
+import type { SimNode } from './node.js';
+import { foreignTransfer, type SimTransaction } from './transaction.js';
 
 /** The market and the blocks of a run. */
 export interface ChainEvents {
@@ -18,7 +19,7 @@ const gwei = 10n ** 9n;
 const spikeBlocks = { least: 8, most: 24 };
 
 /** Starts to make blocks. */
-export function startChainEvents(context: RunContext): ChainEvents {
+export function startChainEvents(context: EvmContext): ChainEvents {
   const { time, random: allRandom, ledger, nodes, builder, relayers, blockMs, log, chainId } = context;
   const random = allRandom.fork('chain');
   let baseFeeWei = BigInt(random.between(1, 30)) * gwei;

@@ -1,10 +1,11 @@
-import type { Random } from '../support/seeded-random.js';
+import type { Random } from '../../support/seeded-random.js';
+import { recurring } from '../context.js';
+import { evmFaults, type Fault } from '../faults.js';
+import { startWires, type Wires } from '../wires.js';
 import type { ChainEvents } from './chain-events.js';
-import { type RunContext, recurring } from './context.js';
-import { honest, type Misbehavior, type SimNode } from './evm/node.js';
-import { defaultRules, type PoolRules } from './evm/pool.js';
-import { type Fault, faults } from './faults.js';
-import type { RequestFate, Wire } from './transport.js';
+import type { EvmContext } from './context.js';
+import { honest, type Misbehavior, type SimNode } from './node.js';
+import { defaultRules, type PoolRules } from './pool.js';
 
 /** How a node misbehaves for a while: how it answers, or the rules of its pool. */
 interface Misdeed {
@@ -13,7 +14,7 @@ interface Misdeed {
   readonly forgetsPool?: true;
 }
 
-const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Random, node: SimNode) => Misdeed>>> = {
+const misdeeds: Readonly<Partial<Record<Fault, (context: EvmContext, random: Random, node: SimNode) => Misdeed>>> = {
   'small pool': (_, random) => ({ rules: { capacity: random.between(1, 5) } }),
   'strict pool': (_, random) => ({ rules: { bumpPercent: random.chance(0.3) ? 100n : 10n, isStrict: true } }),
   'pools nothing': () => ({ behavior: { poolsNothing: true } }),
@@ -42,23 +43,20 @@ const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Ran
 /** Lies need another node that tells the truth. */
 const lies: readonly Fault[] = ['invented blocks', 'nonce lie', 'forged sender'];
 
-/** The state of the way to the nodes. */
-export interface Weather extends Pick<Wire, 'fate' | 'delayMs'> {
-  heal(): void;
-}
-
 /** Lets nodes misbehave from time to time, and the ways to them fail. At most one of them lies, always the same. */
-export function startNodeFaults(context: RunContext, chain: Pick<ChainEvents, 'hold'>): Weather {
+export function startNodeFaults(context: EvmContext, chain: Pick<ChainEvents, 'hold'>): Wires {
   const { nodes, time, log, random: allRandom } = context;
   const random = allRandom.fork('nodes');
-  const wires = allRandom.fork('wires');
+  const wires = startWires(
+    context,
+    nodes.map(({ name }) => name),
+  );
   // The heaviest endpoint is asked for the head, so its lies matter most.
   const liar = random.chance(0.6) ? nodes[0] : nodes[random.between(0, nodes.length - 1)];
-  const down = new Map<string, number>();
   /** Until when the liar lies: the others answer meanwhile, since a lie that nobody contradicts is the truth. */
   let lyingUntilMs = 0;
 
-  for (const fault of faults) {
+  for (const fault of evmFaults) {
     const misdeedOf = misdeeds[fault];
     if (misdeedOf === undefined) continue;
     recurring(context, 90_000, () => {
@@ -81,30 +79,11 @@ export function startNodeFaults(context: RunContext, chain: Pick<ChainEvents, 'h
       });
     });
   }
-  recurring(context, 60_000, () => {
-    const node = nodes[random.between(0, nodes.length - 1)];
-    if (node === undefined || !context.has('outage')) return;
-    log.write(`${node.name}: away`);
-    down.set(node.name, time.elapsedMs() + random.between(1, 30) * 1_000);
-  });
-
-  const rates: readonly (readonly [Fault, RequestFate, number])[] = [
-    ['lost requests', 'lost', 0.01],
-    ['lost answers', 'acted', 0.01],
-    ['resets', 'reset', 0.015],
-    ['overload', 'overload', 0.005],
-  ];
-
   return {
-    fate(host) {
-      if (time.elapsedMs() < lyingUntilMs && host !== `${liar?.name}.sim`) return 'answered';
-      if (time.elapsedMs() < (down.get(host.split('.')[0] ?? '') ?? 0)) return 'lost';
-      for (const [fault, fate, rate] of rates) if (context.has(fault) && wires.chance(rate)) return fate;
-      return 'answered';
-    },
-    delayMs: () => (context.has('slow answers') && wires.chance(0.02) ? wires.between(500, 6_000) : wires.between(2, 40)),
+    fate: (host) => (time.elapsedMs() < lyingUntilMs && host !== `${liar?.name}.sim` ? 'answered' : wires.fate(host, '')),
+    delayMs: wires.delayMs,
     heal() {
-      down.clear();
+      wires.heal();
       for (const node of nodes) {
         Object.assign(node.behavior, honest);
         Object.assign(node.pool.rules, defaultRules);

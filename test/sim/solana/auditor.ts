@@ -1,0 +1,143 @@
+import { type Block, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
+import { readTransaction, type WireTransaction } from '../../local-chains/solana/wire-transaction.js';
+import { transfersOf } from '../../support/solana-ledger.js';
+import type { Orders } from '../callers.js';
+import type { SimDatabase } from '../database.js';
+import { type AttemptRow, finals, followRecords, type Row, require } from '../records.js';
+import type { NetworkAuditor } from '../world.js';
+
+/** Checks the promises of the service on Solana. */
+export interface SolanaAuditor extends NetworkAuditor {
+  /** The true chain has a new block. */
+  built(block: Block): void;
+  /** The true chain lost blocks. */
+  tookBack(blocks: readonly Block[]): void;
+  /** A node received the attempt with this signature. */
+  received(signature: string): void;
+}
+
+/** The parts of an auditor. */
+export interface SolanaAuditorOptions {
+  readonly database: SimDatabase;
+  readonly chain: SolanaChain;
+  readonly orders: Orders;
+  readonly relayers: readonly { readonly relayerId: string; readonly account: string }[];
+  /** The blocks for which a blockhash is valid. */
+  readonly blockhashAgeBlocks: bigint;
+}
+
+const finalView = { ...newest, commitment: 'finalized' } as const;
+
+/** Makes an auditor. Its methods throw `Violation`. */
+export function createSolanaAuditor({ database, chain, orders, relayers, blockhashAgeBlocks }: SolanaAuditorOptions): SolanaAuditor {
+  /** How often each request is paid on the true chain now. */
+  const paid = new Map<number, number>();
+  const heights = new Map<string, bigint>();
+  const received = new Set<string>();
+  const wires = new Map<string, WireTransaction>();
+  const records = followRecords({
+    database,
+    relayerIds: relayers.map(({ relayerId }) => relayerId),
+    attempt: seeAttempt,
+    record: see,
+  });
+  const { history } = records;
+  for (const block of chain.recentBlocks(Number.MAX_SAFE_INTEGER, newest)) heights.set(block.hash, block.height);
+
+  function wireOf({ hash, raw }: AttemptRow): WireTransaction {
+    const known = wires.get(hash);
+    if (known !== undefined) return known;
+    const wire = readTransaction(Buffer.from(raw, 'base64'));
+    wires.set(hash, wire);
+    return wire;
+  }
+
+  function pay({ landed, height }: Block, by: 1 | -1): void {
+    for (const { transaction, error } of landed) {
+      const own = relayers.find(({ account }) => account === transaction.payer);
+      if (own === undefined) continue;
+      require(records.attemptBy(transaction.signature) !== undefined, () => `${transaction.signature} is in a block, but not stored`);
+      if (error !== null) continue;
+      for (const { lamports } of transfersOf(transaction.message, own.account)) {
+        const request = orders.requestOf(lamports);
+        if (request === undefined) continue;
+        const times = (paid.get(request) ?? 0) + by;
+        paid.set(request, times);
+        const id = records.attemptBy(transaction.signature)?.transaction_id ?? '';
+        require(times <= 1, () => `request ${request} is paid twice: again in block ${height}:\n${history(id)}`);
+      }
+    }
+  }
+
+  const landedOf = ({ hash }: AttemptRow) => chain.landed(hash, newest);
+
+  /** True if no block will ever include it. */
+  function isDead(row: AttemptRow): boolean {
+    const height = heights.get(wireOf(row).blockhash);
+    // Otherwise its blockhash was on a fork that is gone.
+    return landedOf(row) === undefined && (height === undefined || chain.tip(finalView).height > height + blockhashAgeBlocks);
+  }
+
+  function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
+    for (const earlier of own.slice(0, -1))
+      require(isDead(earlier), () =>
+        `attempt ${row.version} of ${row.transaction_id} is signed while attempt ${earlier.version} can be included:\n${history(row.transaction_id)}`);
+  }
+
+  /** A final record equals the true chain. */
+  function requireTrue(row: Row): void {
+    const { id, status } = row;
+    const own = records.attemptsOf(id);
+    const mined = records.minedOf(row);
+    if (mined !== undefined) {
+      const landed = landedOf(mined);
+      require(landed !== undefined, () => `${id} is ${status}, but attempt ${mined.version} is in no block:\n${history(id)}`);
+      require(String(landed.slot) === row.mined_block_number, () => `${id} is ${status} in another block than its own`);
+      require((landed.error === null) === (row.mined_succeeded === 1), () => `${id} shows another result than its block`);
+      require(status === (landed.error === null ? 'confirmed' : 'failed'), () => `${id} is ${status}, but its attempt was mined`);
+      return;
+    }
+    require(status !== 'confirmed', () => `${id} is confirmed without a block`);
+    const alive = own.find((one) => !isDead(one));
+    require(alive === undefined, () =>
+      `${id} is ${status}, but attempt ${alive?.version} can be included or is in a block:\n${history(id)}`);
+  }
+
+  /** A final status rests on a finalized block. */
+  function requireEarned(row: Row): void {
+    const mined = records.minedOf(row);
+    const landed = mined === undefined ? undefined : landedOf(mined);
+    const isFinal = landed === undefined || chain.commitmentOf(landed.slot, newest) === 'finalized';
+    require(isFinal, () => `${row.id} is ${row.status} in a block that is not finalized`);
+  }
+
+  function see(row: Row, before: Row | undefined): void {
+    if (before?.status === 'sent' && row.status === 'submitted')
+      require(records.attemptsOf(row.id).some(({ hash }) => received.has(hash)), () =>
+        `${row.id} is submitted, but no node has received it:\n${history(row.id)}`);
+    if (!finals.includes(row.status)) return;
+    requireTrue(row);
+    requireEarned(row);
+  }
+
+  return {
+    met: records.met,
+    built(block) {
+      heights.set(block.hash, block.height);
+      pay(block, 1);
+    },
+    tookBack(blocks) {
+      for (const block of blocks) {
+        heights.delete(block.hash);
+        pay(block, -1);
+      }
+    },
+    received: (signature) => void received.add(signature),
+    broadcast: records.broadcast,
+    look: records.look,
+    finish() {
+      records.finish(orders.accepted().keys());
+      for (const row of records.known.values()) requireTrue(row);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { newest, type SolanaChain } from '../../local-chains/solana/chain.js';
+import { type NodeCondition, wellConditioned } from '../../local-chains/solana/methods.js';
+import type { Random } from '../../support/seeded-random.js';
+import { type RunContext, recurring } from '../context.js';
+import { type Fault, solanaFaults } from '../faults.js';
+import type { Gateway } from './node.js';
+
+type Misdeed = (chain: SolanaChain, random: Random) => Partial<NodeCondition>;
+
+const misdeeds: Readonly<Partial<Record<Fault, Misdeed>>> = {
+  'snapshot restart': (chain, random) => ({ historyGap: gap(chain, random), recentBlocks: random.between(0, 10) }),
+  'lost index': (chain, random) => ({ indexGap: gap(chain, random) }),
+  'no history': () => ({ keepsHistory: false }),
+  lag: (_, random) => ({ blocksBehind: random.between(1, random.chance(0.5) ? 5 : 150) }),
+  fork: (chain, random) => ({ forkedAfterSlot: chain.tip(newest).slot - BigInt(random.between(0, 3)) }),
+  'forwards nothing': () => ({ forwardsNothing: true }),
+  'no units': () => ({ reportsUnits: false }),
+};
+
+/** Some of the newest slots. */
+function gap(chain: SolanaChain, random: Random): { readonly from: bigint; readonly to: bigint } {
+  const to = chain.tip(newest).slot - BigInt(random.between(0, 20));
+  return { from: to - BigInt(random.between(3, 60)), to };
+}
+
+/** Lets nodes misbehave from time to time, and URLs meet different nodes. */
+export function startNodeFaults(
+  run: RunContext,
+  { gateways, chain, recentBlocks }: { readonly gateways: readonly Gateway[]; readonly chain: SolanaChain; readonly recentBlocks: number },
+): { heal(): void } {
+  const { time, log } = run;
+  const random = run.random.fork('nodes');
+  const well = { ...wellConditioned, recentBlocks };
+  const any = <T>(all: readonly T[]): T | undefined => all[random.between(0, all.length - 1)];
+
+  for (const fault of solanaFaults) {
+    const misdeedOf = misdeeds[fault];
+    if (misdeedOf === undefined) continue;
+    recurring(run, 60_000, () => {
+      const gateway = any(gateways);
+      const condition = any(gateway?.conditions ?? []);
+      if (condition === undefined || !run.has(fault)) return;
+      log.write(`${gateway?.name}: ${fault}`);
+      const changes = misdeedOf(chain, random);
+      Object.assign(condition, changes);
+      time.after(random.between(2, 90) * 1_000, () => {
+        for (const key of Object.keys(changes)) Object.assign(condition, { [key]: well[key as keyof NodeCondition] });
+      });
+    });
+  }
+  recurring(run, 40_000, () => {
+    const gateway = any(gateways);
+    if (gateway === undefined || !run.has('split gateway')) return;
+    gateway.splits = random.chance(0.3) ? 'nothing' : random.chance(0.5) ? 'requests' : 'calls';
+  });
+  recurring(run, 60_000, () => {
+    const gateway = any(gateways);
+    if (gateway !== undefined && run.has('batch limit')) gateway.refusesBatches = !gateway.refusesBatches;
+  });
+
+  return {
+    heal() {
+      for (const gateway of gateways) {
+        gateway.splits = 'nothing';
+        gateway.refusesBatches = false;
+        for (const condition of gateway.conditions) Object.assign(condition, well);
+      }
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import { exactJson } from '../../local-chains/solana/exact-json.js';
+import { createMethods, type Methods, type NodeCondition, wellConditioned } from '../../local-chains/solana/methods.js';
+import { RpcError } from '../../local-chains/solana/rpc-error.js';
+
+/** A node behind a URL. */
+interface Backend {
+  readonly condition: NodeCondition;
+  readonly methods: Methods;
+}
+
+/** A URL with one or two nodes behind it. */
+export interface Gateway {
+  readonly name: string;
+  /** How its nodes see and serve the chain. */
+  readonly conditions: readonly NodeCondition[];
+  /** True if each request, or each call of a batch, may meet another node. */
+  splits: 'nothing' | 'requests' | 'calls';
+  refusesBatches: boolean;
+  /** Answers a request's body. */
+  answer(body: string): string;
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params?: readonly unknown[];
+}
+
+/** What a gateway needs. */
+export interface GatewayOptions {
+  readonly name: string;
+  readonly chain: SolanaChain;
+  readonly nodeCount: number;
+  /** The blocks whose statuses its nodes know without history. */
+  readonly recentBlocks: number;
+  /** Chooses one of this many nodes. */
+  pick(count: number): number;
+  /** Called before a node acts on these signed bytes (base64). True: nothing gets them now. */
+  withheld(transaction: string): boolean;
+}
+
+/** Makes a gateway whose nodes are in good condition. */
+export function createGateway({ name, chain, nodeCount, recentBlocks, pick, withheld }: GatewayOptions): Gateway {
+  const backends = Array.from({ length: nodeCount }, (): Backend => {
+    const condition: NodeCondition = { ...wellConditioned, recentBlocks };
+    const airdrop = (): never => {
+      throw new RpcError(-32601, 'Method not found');
+    };
+    return { condition, methods: createMethods(chain, condition, airdrop) };
+  });
+
+  function choose(): Backend {
+    const backend = backends[gateway.splits === 'nothing' ? 0 : pick(backends.length)];
+    if (backend === undefined) throw new Error('a gateway has a node');
+    return backend;
+  }
+
+  function answerOne({ id, method, params = [] }: Call, { condition, methods }: Backend): object {
+    const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    const before = condition.forwardsNothing;
+    try {
+      if (run === undefined) throw new RpcError(-32601, 'Method not found');
+      if (method === 'sendTransaction' && withheld(String(params[0]))) condition.forwardsNothing = true;
+      return { jsonrpc: '2.0', result: run(params), id };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      const { code, message, data } = error;
+      return { jsonrpc: '2.0', error: { code, message, ...(data === undefined ? {} : { data }) }, id };
+    } finally {
+      condition.forwardsNothing = before;
+    }
+  }
+
+  const gateway: Gateway = {
+    name,
+    conditions: backends.map(({ condition }) => condition),
+    splits: 'nothing',
+    refusesBatches: false,
+    answer(body) {
+      const request: Call | readonly Call[] = JSON.parse(body);
+      const backend = choose();
+      if (!Array.isArray(request)) return exactJson(answerOne(request as Call, backend));
+      if (gateway.refusesBatches)
+        return exactJson({ jsonrpc: '2.0', error: { code: -32600, message: 'batch requests are not supported' }, id: null });
+      return exactJson(request.map((call) => answerOne(call, gateway.splits === 'calls' ? choose() : backend)));
+    },
+  };
+  return gateway;
+}

@@ -1,0 +1,165 @@
+import { getBase58Decoder } from '@solana/kit';
+import { compileInstructions } from '../../../src/chains/solana/instructions.js';
+import { createSolanaChain as openSolanaChain } from '../../../src/chains/solana/solana-chain.js';
+import { base64From, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
+import type { SolanaInstruction, SolanaRequest } from '../../../src/core/transaction/solana.js';
+import { createSolanaChain, newest } from '../../local-chains/solana/chain.js';
+import { readTransaction } from '../../local-chains/solana/wire-transaction.js';
+import type { Random } from '../../support/seeded-random.js';
+import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
+import { startCallers, validUntil } from '../callers.js';
+import type { RunContext } from '../context.js';
+import type { SimRelayer } from '../service.js';
+import { trueTimeMs } from '../virtual-time.js';
+import { startWires } from '../wires.js';
+import type { World } from '../world.js';
+import { createSolanaAuditor, type SolanaAuditor } from './auditor.js';
+import { startChainEvents } from './chain-events.js';
+import { createGateway, type Gateway } from './node.js';
+import { startNodeFaults } from './node-faults.js';
+
+/** A fifth of the real numbers, so that blockhashes expire and histories end within a run. */
+const blockhashAgeBlocks = 30;
+const finalizedAfterBlocks = 6;
+const recentBlocks = 60;
+const fullLamports = 10n ** 10n;
+const lowLamports = 3_000_000n;
+const systemProgram = '11111111111111111111111111111111';
+
+/** Makes the world of a Solana cluster: the real runtime behind simulated nodes. */
+export async function makeSolanaWorld(run: RunContext): Promise<World> {
+  const { random, time, faults, database, log } = run;
+  const blockMs = [400, 1_000][random.between(0, 1)] ?? 400;
+  const activeMs = random.between(60, 200) * blockMs;
+  const network = solanaNetwork({
+    rpcUrls: Array.from({ length: random.between(1, 2) }, (_, index) => ({ url: `http://n${index}.sim`, weight: 100 - index })),
+    averageBlockTimeMs: blockMs,
+  });
+  const relayers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, index): SimRelayer => {
+    const { signer, address } = solanaKey(bytes(random));
+    const relayer = { ...solanaRelayer(address), network, id: `r${index}`, signerId: `s${index}`, notificationId: 'hook' };
+    return { relayer, signer: { ...signer, id: `s${index}` } };
+  });
+  const receiver = solanaKey(bytes(random)).address;
+  const lamports = faults.has('low funds') ? lowLamports : fullLamports;
+  const chain = createSolanaChain({
+    accounts: [...relayers.map(({ relayer }) => ({ address: relayer.address, lamports })), { address: receiver, lamports: fullLamports }],
+    blockhashAgeBlocks,
+    finalizedAfterBlocks,
+    genesisHash: getBase58Decoder().decode(bytes(random)),
+    nowMs: () => trueTimeMs(time),
+  });
+  const callers = startCallers(run, {
+    relayers,
+    blockMs,
+    isOver: () => time.elapsedMs() >= activeMs,
+    content: (amount, { relayer }, choices) => payment(run, { amount, payer: relayer.address, receiver, random: choices, blockhash }),
+  });
+  const auditor: SolanaAuditor = createSolanaAuditor({
+    database,
+    chain,
+    orders: callers,
+    relayers: relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
+    blockhashAgeBlocks: BigInt(blockhashAgeBlocks),
+  });
+  const late = random.fork('late packets');
+  const routes = random.fork('routes');
+  const gateways: readonly Gateway[] = network.rpcUrls.map((_, index) =>
+    createGateway({
+      name: `n${index}`,
+      chain,
+      nodeCount: 2,
+      recentBlocks,
+      pick: (count) => routes.between(0, count - 1),
+      withheld: (transaction) => withhold(transaction),
+    }),
+  );
+  const wires = startWires(
+    run,
+    gateways.map(({ name }) => name),
+  );
+  const nodeFaults = startNodeFaults(run, { gateways, chain, recentBlocks });
+  const events = startChainEvents(run, { chain, auditor, blockMs, mostTakenBack: finalizedAfterBlocks - 1, relayers, fullLamports });
+
+  /** The newest blockhash, as others choose it. */
+  function blockhash(): string {
+    return chain.tip({ ...newest, commitment: 'confirmed' }).hash;
+  }
+
+  /** Some packets reach a leader much later, as long as their blockhash is valid. */
+  function withhold(transaction: string): boolean {
+    if (!run.has('late packets') || !late.chance(0.3)) return false;
+    const wire = readTransaction(Buffer.from(transaction, 'base64'));
+    const lastValidHeight = chain.lastValidHeight(wire.blockhash, newest);
+    time.after(late.between(1, blockhashAgeBlocks + 5) * blockMs, () => {
+      if (lastValidHeight === null) return;
+      log.write(`late ${wire.signature.slice(0, 6)}`);
+      chain.pool.add(wire, { maxRetries: 1, lastValidHeight });
+    });
+    return true;
+  }
+
+  return {
+    activeMs,
+    relayers,
+    nodeCount: gateways.length,
+    wires,
+    callers,
+    maxCallsPerWindow: 4_000,
+    openChain(parts) {
+      const limits = random.fork(`limits ${time.elapsedMs()}`);
+      const drawLimit = (least: number, end: number): number => limits.between(least, end - 1);
+      return openSolanaChain({ ...parts, network, rpcUrls: network.rpcUrls, drawLimit });
+    },
+    answer(host, body) {
+      for (const signature of broadcasts(body)) auditor.received(signature);
+      return gateways.find(({ name }) => host.startsWith(name))?.answer(body) ?? '';
+    },
+    broadcasts,
+    auditor,
+    height: () => Number(chain.tip(newest).height),
+    heal() {
+      wires.heal();
+      nodeFaults.heal();
+      events.heal();
+    },
+    accounts: () => relayers.map(({ relayer }) => `${relayer.address} has ${chain.account(relayer.address, newest)?.lamports} lamports`),
+    mayLog: () => false,
+  };
+}
+
+/** The signatures of the transactions that a body sends. */
+function broadcasts(body: string): readonly string[] {
+  if (!body.includes('"sendTransaction"')) return [];
+  const calls: readonly { readonly method: string; readonly params: readonly [string] }[] = [JSON.parse(body)].flat();
+  return calls.flatMap(({ method, params: [raw] }) =>
+    method === 'sendTransaction' ? readTransaction(Buffer.from(raw, 'base64')).signature : [],
+  );
+}
+
+interface Payment {
+  readonly amount: bigint;
+  readonly payer: string;
+  readonly receiver: string;
+  readonly random: Random;
+  blockhash(): string;
+}
+
+function payment(run: RunContext, { amount, payer, receiver, random, blockhash }: Payment): SolanaRequest {
+  const transfer = transferInstruction(payer, receiver, amount);
+  const isReverting = run.has('reverting') && random.chance(0.1);
+  const instructions = isReverting ? [transfer, nonsense] : [transfer];
+  const isFixed = run.has('foreign blockhash') && random.chance(0.3);
+  const validUntilMs = validUntil(run, random);
+  if (!isFixed) return solanaRequest({ instructions, validUntilMs });
+  const message = { ...compileInstructions(payer, instructions), blockhash: blockhash() };
+  return solanaRequest({ transaction: base64From(unsignedTransactionBytes(message)), validUntilMs });
+}
+
+/** An instruction that fails. */
+const nonsense: SolanaInstruction = { programId: systemProgram, accounts: [], data: Buffer.from([99, 0, 0, 0]).toString('base64') };
+
+/** 32 bytes that are a key, or a hash. */
+function bytes(random: Random): Uint8Array {
+  return Uint8Array.from({ length: 32 }, () => random.between(1, 250));
+}
