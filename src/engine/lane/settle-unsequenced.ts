@@ -145,16 +145,15 @@ async function land(
   outcome: Extract<AttemptOutcome, { kind: 'landed' }>,
 ): Promise<void> {
   const at = minedAt(attempt, outcome.receipt);
-  const isNews = seen.transaction.mined?.blockHash !== at.blockHash || seen.transaction.mined.version !== at.version;
-  if (!isNews && !outcome.isFinal) return;
+  const isShownBy = ({ mined: shown }: Transaction): boolean => shown?.blockHash === at.blockHash && shown.version === at.version;
+  if (isShownBy(seen.transaction) && !outcome.isFinal) return;
   const whyFailed = at.succeeded || !outcome.isFinal ? null : await lane.chain.whyFailed(outcome.receipt, lane.relayer());
   await lane.move(seen.transaction.id, ({ transaction }) => {
     const nowMs = lane.deps.clock.nowMs();
+    // The transaction may have changed since nodes were asked: another answer can have taken its block away.
+    if (isShownBy(transaction)) return outcome.isFinal ? { steps: [resolved(transaction, 'content', whyFailed, nowMs)] } : null;
     const step = mined(transaction, at, nowMs);
-    if (!outcome.isFinal) return { steps: [step] };
-    return isNews
-      ? { steps: [step, resolved(step, 'content', whyFailed, nowMs)] }
-      : { steps: [resolved(transaction, 'content', whyFailed, nowMs)] };
+    return { steps: outcome.isFinal ? [step, resolved(step, 'content', whyFailed, nowMs)] : [step] };
   });
 }
 

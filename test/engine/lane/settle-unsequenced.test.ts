@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { AttemptOutcome, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { Decide } from '../../../src/core/ports/lanes.js';
+import type { OpenTransaction } from '../../../src/core/ports/store.js';
+import type { MinedAt, Transaction } from '../../../src/core/transaction/transaction.js';
+import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
+import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
+import { anAttempt, aTransaction } from '../../support/stored-samples.js';
+
+const attempt = anAttempt({ transactionId: 't', nonce: null });
+const at: MinedAt = { version: 1, blockNumber: 7n, blockHash: '7', succeeded: true, facts: null };
+const submitted = aTransaction({ id: 't', status: 'submitted', liveVersion: 1, sentAtMs: 1 });
+const mined: Transaction = { ...submitted, status: 'mined', mined: at };
+const landed: AttemptOutcome = {
+  kind: 'landed',
+  isFinal: true,
+  receipt: { hash: attempt.hash, blockNumber: 7n, blockHash: '7', succeeded: true, facts: null },
+};
+
+/** Settles a transaction that the lane has seen in one state and that is in another when the answer is written. */
+async function settle(seen: Transaction, current: Transaction): Promise<readonly string[]> {
+  const written: string[] = [];
+  const open = (transaction: Transaction): OpenTransaction => ({ transaction, attempts: [attempt] });
+  const lane = {
+    transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
+    chain: { sequence: {} },
+    deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
+    beside: async (_: string, task: () => Promise<void>) => task(),
+    isStopped: () => true,
+    async move(_: string, decide: Decide) {
+      const move = await decide(open(current));
+      written.push(...(move?.steps ?? []).map(({ status }) => status));
+      return null;
+    },
+  } as unknown as LaneContext;
+  const unsequenced = { outcomes: async () => new Map([[attempt.hash, landed]]) } as unknown as Unsequenced;
+  await settleUnsequenced(lane, unsequenced, { number: 9n, hash: '9', timestampMs: 0 });
+  return written;
+}
+
+it('settle: a final block counts for a transaction that lost its block after nodes were asked', async () => {
+  assert.deepEqual(await settle(mined, mined), ['confirmed']);
+  assert.deepEqual(await settle(submitted, submitted), ['mined', 'confirmed']);
+  assert.deepEqual(await settle(mined, submitted), ['mined', 'confirmed']);
+  assert.deepEqual(await settle(submitted, mined), ['confirmed']);
+});
