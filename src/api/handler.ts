@@ -59,8 +59,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const watched = watch({ request, response, path, requestId, target });
 
     // Requests and answers may break off; without listeners that would end the process.
-    request.on('error', () => undefined);
-    response.on('error', () => undefined);
+    request.on('error', ignore);
+    response.on('error', ignore);
     drainAfterAnswer(request, response);
 
     try {
@@ -158,6 +158,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
   };
 }
+
+const ignore = (): void => undefined;
 
 type Found = Exclude<Target, { kind: 'none' } | { kind: 'not_offered' } | { kind: 'wrong_verb' }>;
 

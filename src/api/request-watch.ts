@@ -52,7 +52,7 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
       failure: null,
       within: (task) => tracer.within(span, task),
     };
-    response.once('close', () => {
+    response.on('close', () => {
       const failure = watched.failure ?? watched.call?.failure ?? null;
       const status = response.headersSent ? response.statusCode : callerLeftStatus;
       const code = failure === null || status === callerLeftStatus ? status : errorTable[failure.kind].httpStatus;

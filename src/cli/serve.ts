@@ -5,6 +5,7 @@ import { ConfigError } from '../config/problem.js';
 import type { Settings } from '../config/settings.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
+import { standardOutput } from '../observability/standard-output.js';
 import { StandbyEndedError } from '../storage/standby-ended-error.js';
 import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
@@ -43,7 +44,9 @@ async function serve(): Promise<void> {
   let renewCertificate = async (): Promise<void> => undefined;
   process.on('SIGHUP', () => void renewCertificate());
   const { settings, config } = await loadConfiguration(processEnvironment());
-  const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };
+  // Both logs share one, so that the lines of a turn leave in one write.
+  const destination = standardOutput();
+  const log = { ...createLogger({ level: settings.logLevel, destination }), ...(await openAuditLog(settings.auditLogFile, destination)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   await checkPortIsFree(settings);
   const { startApp } = await import('../app.js');

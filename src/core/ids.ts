@@ -23,8 +23,9 @@ export function createIds(clock: Clock): Ids {
   // One call of randomBytes for many ids: one call per id costs more than all the rest.
   let pool: Buffer = randomBytes(poolBytes);
   let used = 0;
-  let lastMs = 0;
+  let lastMs = -1;
   let counter = 0;
+  let time = '';
 
   function timeOrdered(): string {
     if (used + bytesPerId > poolBytes) {
@@ -33,22 +34,18 @@ export function createIds(clock: Clock): Ids {
     }
     const nowMs = clock.nowMs();
     const start = pool.readUInt16BE(used) % counterStartLimit;
-    if (nowMs > lastMs) {
-      lastMs = nowMs;
+    counter += 1;
+    if (nowMs > lastMs || counter === counterLimit) {
+      lastMs = Math.max(nowMs, lastMs + 1);
       counter = start;
-    } else {
-      counter += 1;
-      if (counter === counterLimit) {
-        lastMs += 1;
-        counter = start;
-      }
+      const digits = lastMs.toString(16).padStart(12, '0');
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
     }
-    const time = lastMs.toString(16).padStart(12, '0');
     const version = (0x7000 + counter).toString(16);
     const variant = (0x8000 + (pool.readUInt16BE(used + 2) & 0x3fff)).toString(16);
     const random = pool.toString('hex', used + 4, used + bytesPerId);
     used += bytesPerId;
-    return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${random}`;
+    return `${time}-${version}-${variant}-${random}`;
   }
 
   return { timeOrdered, random: () => randomUUID() };

@@ -1,10 +1,13 @@
 const maxShownCharacters = 64;
+/** Nearly all names. */
+const plainName = /^[\w.:-]*$/;
 const maxBytes = 1024;
 /** Shorter parts of a URL are too common as words to be masked. */
 const minSecretLength = 6;
 
 /** Returns the start of a caller's id or name, fit for an error: 64 whole characters, with U+FFFD for half of a surrogate pair. */
 export function shownName(name: string): string {
+  if (name.length <= maxShownCharacters && plainName.test(name)) return name;
   const start = Array.from(name.slice(0, 2 * maxShownCharacters)).slice(0, maxShownCharacters);
   return start.join('').replace(/\p{Surrogate}/gu, '\uFFFD');
 }

@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { AuditLog } from '../core/ports/log.js';
+import { flatFieldsText } from './flat-line.js';
 import { perTurn, standardOutput } from './standard-output.js';
+import { isoTimeText } from './time-text.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /**
@@ -12,8 +14,10 @@ export async function openAuditLog(file: string | null, destination: Destination
   const output = file === null ? destination : perTurn(await openFile(file));
   return {
     audit(fields) {
-      const text = JSON.stringify({ ...withoutSecrets(fields), msg: 'audit' });
-      output.write(`{"level":"audit"${stdTimeFunctions.isoTime()},${text.slice(1)}\n`);
+      const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
+      const text = flatFieldsText(fields);
+      if (text === null) output.write(`${start},${JSON.stringify({ ...withoutSecrets(fields), msg: 'audit' }).slice(1)}\n`);
+      else output.write(`${start}${text},"msg":"audit"}\n`);
     },
   };
 }

@@ -1,7 +1,8 @@
-import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../core/ports/log.js';
 import { flatFieldsText } from './flat-line.js';
 import { standardOutput } from './standard-output.js';
+import { isoTimeText } from './time-text.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** The severity of a log line, in ascending order. */
@@ -21,7 +22,7 @@ export function createLogger({ level, destination = standardOutput() }: LoggerOp
     {
       level,
       base: null,
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTimeText(Date.now())}"`,
       formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
       // `withoutSecrets` has already converted errors to plain objects.
       serializers: { err: (value: unknown) => value },
@@ -32,7 +33,7 @@ export function createLogger({ level, destination = standardOutput() }: LoggerOp
   function info(fields: object, message: string): void {
     const text = flatFieldsText(fields);
     if (text === null) log.info(fields, message);
-    else destination.write(`{"level":"info"${stdTimeFunctions.isoTime()}${text},"msg":${JSON.stringify(message)}}\n`);
+    else destination.write(`{"level":"info","time":"${isoTimeText(Date.now())}"${text},"msg":${JSON.stringify(message)}}\n`);
   }
 
   return {

@@ -239,7 +239,7 @@ describe('access to every method, for every scope and kind of key', () => {
   it('access: a stored key with admin and a list of relayers cannot borrow the signer of another relayer', async () => {
     const id = systemIds.timeOrdered();
     const key = newKeyText(id);
-    const digest = keyDigest(key).toString('hex');
+    const digest = keyDigest(key);
     const old: ApiKey = {
       id,
       name: 'old',

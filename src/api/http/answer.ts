@@ -42,7 +42,7 @@ export function breakOff(response: ApiResponse): void {
 export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): void {
   // On HTTP/2 the response's own `finish` comes only when the stream is closed, which waits for the end of the body.
   const out = 'stream' in request ? request.stream : response;
-  out.once('finish', () => {
+  out.on('finish', () => {
     if (request.complete) return;
     const timer = setTimeout(() => ('stream' in request ? request.stream.close() : request.destroy()), lingerMs).unref();
     request.once('close', () => clearTimeout(timer));

@@ -33,8 +33,8 @@ export function readBytes(request: ApiRequest, { limit, tooLarge, start }: Bytes
       }
     };
     request.on('data', onData);
-    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
     // After `end` this changes nothing; before it, alone or after an error, it means that the caller has left.
-    request.once('close', () => resolve(null));
+    request.on('close', () => resolve(null));
   });
 }

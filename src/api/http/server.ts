@@ -116,6 +116,14 @@ export function createServer({
     // The host guard answers instead, in the caller's protocol.
     requireHostHeader: false,
   });
+  // How long nothing may move on a connection. Node restarts the timer with each request; a timer of each answer would be a second one.
+  http1.timeout = timeouts.requestMs;
+  http1.on('timeout', (socket) => {
+    const responses = http1Responses.get(socket);
+    const isIdle = responses === undefined || responses.size === 0;
+    // A stream that waits for news is as quiet, but has nothing unread.
+    if (isIdle || [...responses].some(({ writableLength }) => writableLength > 0)) socket.destroy();
+  });
   // The last line of defence: nothing that a caller sends may end the process.
   const handle = (request: ApiRequest, response: ApiResponse) => {
     try {
@@ -129,13 +137,11 @@ export function createServer({
     const { socket } = request;
     const responses = http1Responses.get(socket);
     responses?.add(response);
-    response.once('close', () => {
+    response.on('close', () => {
       responses?.delete(response);
       if (stopping) socket.destroySoon();
     });
     if (stopping) response.setHeader('connection', 'close');
-    // No byte moved in either direction. A stream that waits for news is as quiet, but has nothing unread.
-    response.setTimeout(timeouts.requestMs, () => response.writableLength > 0 && socket.destroy());
     handle(request, response);
   };
   http1.on('request', onHttp1Request);

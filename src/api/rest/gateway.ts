@@ -112,7 +112,8 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     call.bodyProblem = reading.problem;
     const values = createContextValues().set(callKey, call);
     // REST has no deadlines.
-    const context = new UnaryContext(endpoint.method, { ...exchange, values, protocolName: 'rest', deadlineMs: null });
+    const { request, response } = exchange;
+    const context = new UnaryContext(endpoint.method, { request, response, values, protocolName: 'rest', deadlineMs: null });
     return { text: endpoint.write(await endpoint.dispatch(message, context)), headers: context.answerHeaders };
   }
 

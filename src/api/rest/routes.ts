@@ -20,6 +20,10 @@ interface Node {
 
 const none: RestMatch = { kind: 'none' };
 
+/** Callers repeat the paths of their relayers. A caller that sends a new path each time fills no more memory than this. */
+const maxRemembered = 1_000;
+const maxRememberedLength = 256;
+
 /**
  * Compiles the routes of all plans that have one. Each verb has its own tree, so that a literal segment wins over a variable only if the
  * verb has that literal. Throws if a template is malformed or two methods share a route.
@@ -29,12 +33,23 @@ export function compileRoutes(plans: readonly MethodPlan[]): (verb: string, path
   for (const plan of plans) {
     if (plan.http !== null) addRoute(treeOf(trees, plan.http.verb), plan, plan.http.template);
   }
-  return (verb, path) => {
+  const remembered = new Map<string, Map<string, RouteMatch>>([...trees.keys()].map((verb) => [verb, new Map()]));
+  return (anyVerb, path) => {
+    const verb = anyVerb === 'HEAD' ? 'GET' : anyVerb;
+    const known = remembered.get(verb);
+    const again = known?.get(path);
+    if (again !== undefined) return again;
     const segments = segmentsOf(path);
     if (segments === undefined) return none;
-    const tree = trees.get(verb === 'HEAD' ? 'GET' : verb);
+    const tree = trees.get(verb);
     const found = tree && find(tree, segments, 0, []);
-    if (found) return found;
+    if (found) {
+      if (known !== undefined && path.length <= maxRememberedLength) {
+        if (known.size === maxRemembered) known.clear();
+        known.set(path, found);
+      }
+      return found;
+    }
     const allow = [...trees]
       .filter(([, other]) => find(other, segments, 0, []) !== undefined)
       .flatMap(([name]) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));

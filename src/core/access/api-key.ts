@@ -32,9 +32,17 @@ export function keyIdOf(text: string): string | undefined {
   return parts === null ? undefined : parts.slice(1).join('-');
 }
 
-/** SHA-256 of a key's text, in one call: a hash object costs the garbage collector more than the hash costs. */
-export function keyDigest(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
+/** SHA-256 of a key's text, 64 hex digits, in one call: a hash object, or a buffer for the result, costs more than the hash. */
+export function keyDigest(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+/** Compares two digests in a time that does not depend on where they differ. */
+export function areSameDigests(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let index = 0; index < a.length; index += 1) difference |= a.charCodeAt(index) ^ b.charCodeAt(index);
+  return difference === 0;
 }
 
 /**

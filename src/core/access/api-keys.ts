@@ -71,7 +71,7 @@ export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKey
     name: wanted.name,
     scopes: [...new Set(wanted.scopes)],
     relayerIds: [...new Set(wanted.relayerIds)],
-    digest: keyDigest(text).toString('hex'),
+    digest: keyDigest(text),
     createdAtMs: nowMs,
     expiresAtMs: wanted.expiresAtMs,
   };

@@ -1,6 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../ports/clock.js';
-import { keyDigest, keyIdOf } from './api-key.js';
+import { areSameDigests, keyDigest, keyIdOf } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import { everyScope, type Principal } from './principal.js';
 
@@ -31,10 +30,10 @@ export function createAuthenticate({ bootstrapKey, keys, clock }: AuthenticateDe
   const bootstrapDigest = keyDigest(bootstrapKey);
   return (token) => {
     const digest = keyDigest(token);
-    if (timingSafeEqual(digest, bootstrapDigest)) return bootstrapPrincipal;
+    if (areSameDigests(digest, bootstrapDigest)) return bootstrapPrincipal;
     const id = keyIdOf(token);
     const held = id === undefined ? undefined : keys.find(id);
-    if (held === undefined || !timingSafeEqual(digest, held.digest)) return undefined;
+    if (held === undefined || !areSameDigests(digest, held.digest)) return undefined;
     const { expiresAtMs } = held.principal;
     return expiresAtMs !== null && expiresAtMs <= clock.nowMs() ? undefined : held.principal;
   };

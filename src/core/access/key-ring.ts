@@ -11,7 +11,8 @@ const reloadIntervalMs = 2_000;
 
 /** A key that callers can present. */
 export interface HeldKey {
-  readonly digest: Buffer;
+  /** 64 hex digits. */
+  readonly digest: string;
   readonly principal: Principal;
 }
 
@@ -99,5 +100,5 @@ function heldFrom(key: ApiKey): EndableKey {
   const ended = new AbortController();
   // Every stream of the key listens to the signal; Node warns of more than ten listeners.
   setMaxListeners(0, ended.signal);
-  return { digest: Buffer.from(key.digest, 'hex'), principal: principalFromApiKey(key, ended.signal), end: () => ended.abort() };
+  return { digest: key.digest, principal: principalFromApiKey(key, ended.signal), end: () => ended.abort() };
 }

@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
+import { headText, labelsText, lineOf } from './series.js';
 
 /** The figures of a relayer. */
 export interface RelayerFigures {
@@ -37,93 +38,115 @@ export interface FigureSources {
   databaseLogBytes(): number;
 }
 
-/** The values of a gauge by their labels. */
-type Shown = readonly (readonly [labels: Record<string, string>, value: number])[];
-
 /** How long a gauge may take to read: the store may hang, and a scrape has a time limit. */
 const maxReadingMs = 2_000;
 
-/** Reads a gauge. One that fails or hangs has no values, so that the others still have theirs. */
-async function readInTime(shown: () => Shown | Promise<Shown>): Promise<Shown> {
+/** How many relayers are written in one turn of the event loop: a service may have ten thousand, and calls must not wait for a scrape. */
+const relayersPerTurn = 500;
+
+/** Returns the value of a gauge. One that fails or hangs has no value, so that the others still have theirs. */
+async function readInTime(read: () => Promise<number>): Promise<number | null> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Shown>((resolve) => {
-    timer = setTimeout(() => resolve([]), maxReadingMs);
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), maxReadingMs);
   });
   try {
-    return await Promise.race([shown(), late]);
+    return await Promise.race([read(), late]);
   } catch {
-    return [];
+    return null;
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Adds the gauges, which read their values at each scrape. */
-export function addGauges(
-  registry: Registry,
+/** A gauge of each relayer or network. Figures that are null have no value. */
+interface GaugeOf<Figures> {
+  readonly name: string;
+  readonly help: string;
+  valueOf(figures: Figures, nowMs: number): number | null;
+}
+
+const relayerGauges: readonly GaugeOf<RelayerFigures>[] = [
+  { name: 'relayer_lane_waiting', help: 'Open transactions without a signed attempt', valueOf: ({ waiting }) => waiting },
+  { name: 'relayer_lane_in_flight', help: 'Open transactions with a signed attempt', valueOf: ({ inFlight }) => inFlight },
+  {
+    name: 'relayer_lane_in_flight_limit',
+    help: 'Transactions that may be in flight now; no value on networks without nonces',
+    valueOf: ({ inFlightLimit }) => inFlightLimit,
+  },
+  {
+    name: 'relayer_oldest_open_seconds',
+    help: 'Age of the oldest open transaction; 0 if there is none',
+    valueOf: ({ oldestOpenMs }, nowMs) => (oldestOpenMs === null ? 0 : Math.max(0, nowMs - oldestOpenMs) / 1000),
+  },
+  {
+    name: 'relayer_active',
+    help: '1 if the relayer is active, 0 if it is paused or disabled',
+    valueOf: ({ isActive }) => (isActive ? 1 : 0),
+  },
+];
+
+const networkGauges: readonly GaugeOf<NetworkFigures>[] = [
+  {
+    name: 'relayer_network_reachable',
+    help: '1 if at least one RPC node of the network answers, else 0',
+    valueOf: ({ isReachable }) => (isReachable ? 1 : 0),
+  },
+  {
+    name: 'relayer_network_forked_endpoints',
+    help: 'RPC endpoints that are left out because they are on another branch of the chain',
+    valueOf: ({ forkedEndpoints }) => forkedEndpoints,
+  },
+  {
+    name: 'relayer_head_block',
+    help: 'Number of the newest block seen',
+    valueOf: ({ head }) => (head === null ? null : Number(head.number)),
+  },
+  {
+    name: 'relayer_head_age_seconds',
+    help: 'Time since the timestamp of the newest block seen',
+    valueOf: ({ head }, nowMs) => (head === null ? null : Math.max(0, nowMs - head.timestampMs) / 1000),
+  },
+];
+
+/** Returns the gauges' text, with the values that they have now. */
+export async function gaugesText(
   { relayers, networks, webhookBacklog, databaseLogBytes }: FigureSources,
   nowMs: () => number,
-): void {
-  function gauge(name: string, help: string, labelNames: readonly string[], shown: () => Shown | Promise<Shown>): void {
-    new Gauge({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-      async collect() {
-        const now = await readInTime(shown);
-        this.reset();
-        // A gauge without labels is 0 after a reset, which would be a wrong value.
-        if (labelNames.length === 0) this.remove();
-        for (const [labels, value] of now) this.set(labels, value);
-      },
-    });
+): Promise<string> {
+  const backlog = await readInTime(webhookBacklog);
+  const openHead = headText('relayer_open_transactions', 'Open transactions by status', 'gauge');
+  const texts = [openHead, ...relayerGauges.map(({ name, help }) => headText(name, help, 'gauge'))];
+  // A lane changes between two turns of the loop, but each relayer is written in one.
+  for (const [index, figures] of relayers().entries()) {
+    if (index > 0 && index % relayersPerTurn === 0) await nextTurn();
+    const labels = labelsText(['relayer'], [figures.relayerId]);
+    for (const status of openStatuses)
+      texts[0] += lineOf('relayer_open_transactions', `${labels},status="${status}"`, figures.open.get(status) ?? 0);
+    addLines(texts, 1, relayerGauges, labels, figures, nowMs());
   }
-  const perRelayer = (name: string, help: string, figureOf: (figures: RelayerFigures) => number | null) =>
-    gauge(name, help, ['relayer'], () =>
-      relayers().flatMap((figures) => {
-        const value = figureOf(figures);
-        return value === null ? [] : [[{ relayer: figures.relayerId }, value] as const];
-      }),
-    );
-  const perNetwork = (name: string, help: string, figureOf: (figures: NetworkFigures) => number | null) =>
-    gauge(name, help, ['network'], () =>
-      networks().flatMap((figures) => {
-        const value = figureOf(figures);
-        return value === null ? [] : [[{ network: figures.network }, value] as const];
-      }),
-    );
+  const networkTexts = networkGauges.map(({ name, help }) => headText(name, help, 'gauge'));
+  for (const figures of networks()) addLines(networkTexts, 0, networkGauges, labelsText(['network'], [figures.network]), figures, nowMs());
+  const own = [
+    headText('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', 'gauge') +
+      (backlog === null ? '' : lineOf('relayer_webhook_backlog', '', backlog)),
+    headText('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", 'gauge') +
+      lineOf('relayer_database_log_bytes', '', databaseLogBytes()),
+  ];
+  return [...texts, ...networkTexts, ...own].join('\n');
+}
 
-  gauge('relayer_open_transactions', 'Open transactions by status', ['relayer', 'status'], () =>
-    relayers().flatMap(({ relayerId, open }) =>
-      openStatuses.map((status) => [{ relayer: relayerId, status }, open.get(status) ?? 0] as const),
-    ),
-  );
-  perRelayer('relayer_lane_waiting', 'Open transactions without a signed attempt', ({ waiting }) => waiting);
-  perRelayer('relayer_lane_in_flight', 'Open transactions with a signed attempt', ({ inFlight }) => inFlight);
-  perRelayer(
-    'relayer_lane_in_flight_limit',
-    'Transactions that may be in flight now; no value on networks without nonces',
-    ({ inFlightLimit }) => inFlightLimit,
-  );
-  perRelayer('relayer_oldest_open_seconds', 'Age of the oldest open transaction; 0 if there is none', ({ oldestOpenMs }) =>
-    oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs) / 1000,
-  );
-  perRelayer('relayer_active', '1 if the relayer is active, 0 if it is paused or disabled', ({ isActive }) => (isActive ? 1 : 0));
-  perNetwork('relayer_network_reachable', '1 if at least one RPC node of the network answers, else 0', ({ isReachable }) =>
-    isReachable ? 1 : 0,
-  );
-  perNetwork(
-    'relayer_network_forked_endpoints',
-    'RPC endpoints that are left out because they are on another branch of the chain',
-    ({ forkedEndpoints }) => forkedEndpoints,
-  );
-  perNetwork('relayer_head_block', 'Number of the newest block seen', ({ head }) => (head === null ? null : Number(head.number)));
-  perNetwork('relayer_head_age_seconds', 'Time since the timestamp of the newest block seen', ({ head }) =>
-    head === null ? null : Math.max(0, nowMs() - head.timestampMs) / 1000,
-  );
-  gauge('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', [], async () => [
-    [{}, await webhookBacklog()],
-  ]);
-  gauge('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", [], () => [[{}, databaseLogBytes()]]);
+/** Adds a value of each gauge to its text; the first gauge's is at `start`. */
+function addLines<Figures>(
+  texts: string[],
+  start: number,
+  gauges: readonly GaugeOf<Figures>[],
+  labels: string,
+  figures: Figures,
+  nowMs: number,
+): void {
+  for (const [index, gauge] of gauges.entries()) {
+    const value = gauge.valueOf(figures, nowMs);
+    if (value !== null) texts[start + index] += lineOf(gauge.name, labels, value);
+  }
 }

@@ -1,5 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Meter } from '../../core/ports/telemetry.js';
+import { createCounter, createHistogram } from './series.js';
 
 /** From a fast request to longer than any request may take. */
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -9,12 +9,20 @@ const outsideSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 /** Up to the last retry of a webhook. */
 const delaySeconds = [0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600, 14_400, 86_400];
 
-/** Makes the meter that keeps its numbers in a registry. */
-export function createPrometheusMeter(registry: Registry): Meter {
-  const registers = [registry];
-  const counter = (name: string, help: string, labelNames: string[]) => seriesOf(new Counter({ name, help, labelNames, registers }));
-  const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
-    seriesOf(new Histogram({ name, help, labelNames, buckets, registers }));
+/** A meter, and its metrics in Prometheus's text format. */
+export interface PrometheusMeter extends Meter {
+  text(): string;
+}
+
+/** Makes a meter. */
+export function createPrometheusMeter(): PrometheusMeter {
+  const texts: (() => string)[] = [];
+  function shown<Series>({ series, text }: { readonly series: Series; text(): string }): Series {
+    texts.push(text);
+    return series;
+  }
+  const counter = (...definition: Parameters<typeof createCounter>) => shown(createCounter(...definition));
+  const histogram = (...definition: Parameters<typeof createHistogram>) => shown(createHistogram(...definition));
 
   const requests = counter(
     'relayer_requests_total',
@@ -86,32 +94,10 @@ export function createPrometheusMeter(registry: Registry): Meter {
     },
     statusReached: (relayerId, status) => transactions(relayerId, status).inc(),
     attemptStored: (relayerId, kind) => attempts(relayerId, kind).inc(),
+    text: () => texts.map((text) => text()).join('\n'),
   };
 }
 
 function resultOf(code: number): string {
   return code < 400 ? 'ok' : code < 500 ? 'refused' : 'failed';
-}
-
-interface Branch<Child> {
-  readonly branches: Map<string, Branch<Child>>;
-  child: Child | null;
-}
-
-/** Finds or makes the series of a metric by the values of its labels. `labels` of the library makes a new object at each call; this does not. */
-function seriesOf<Child>(metric: { labels(...values: string[]): Child }): (...values: string[]) => Child {
-  const root: Branch<Child> = { branches: new Map(), child: null };
-  return (...values) => {
-    let branch = root;
-    for (const value of values) {
-      let next = branch.branches.get(value);
-      if (next === undefined) {
-        next = { branches: new Map(), child: null };
-        branch.branches.set(value, next);
-      }
-      branch = next;
-    }
-    branch.child ??= metric.labels(...values);
-    return branch.child;
-  };
 }

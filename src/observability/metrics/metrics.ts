@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Meter } from '../../core/ports/telemetry.js';
 import { lostLogLines } from '../standard-output.js';
-import { addGauges, type FigureSources } from './gauges.js';
+import { type FigureSources, gaugesText } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';
 
 /** The metrics of the service for Prometheus. */
@@ -42,14 +42,23 @@ export function createMetrics({ version, clock }: { readonly version: string; re
       this.inc(lostLogLines());
     },
   });
-  const meter = createPrometheusMeter(registry);
+  const meter = createPrometheusMeter();
+  let figures: FigureSources | null = null;
   let underWay: Promise<string> | null = null;
+
+  async function read(): Promise<string> {
+    const gauges = figures === null ? '' : `\n${await gaugesText(figures, () => clock.nowMs())}`;
+    return `${await registry.metrics()}\n${meter.text()}${gauges}`;
+  }
+
   return {
     meter,
     showStandby: (isStandby) => standby.set(isStandby ? 1 : 0),
-    show: (sources) => addGauges(registry, sources, () => clock.nowMs()),
+    show(sources) {
+      figures = sources;
+    },
     text() {
-      underWay ??= registry.metrics().finally(() => {
+      underWay ??= read().finally(() => {
         underWay = null;
       });
       return underWay;

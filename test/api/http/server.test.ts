@@ -324,6 +324,16 @@ test('HTTP/1: cuts off an unread answer', async () => {
   await rig.stop();
 });
 
+test('HTTP/1: closes a connection that was used once and then stays quiet', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, keepAliveMs: 100 } });
+  const socket = await openSocket(rig.port);
+  const answer = once(socket, 'data');
+  socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.match(String((await answer)[0]), /^HTTP\/1\.1 \d{3} /);
+  await new Promise((resolve) => socket.once('close', resolve));
+  await rig.stop();
+});
+
 test('RPC JSON: rejects text that is not UTF-8', async () => {
   const rig = await startRig({ notifications: getNotification });
   const head = `POST /relayer.v1.NotificationService/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 24\r\nConnection: close\r\n\r\n`;
