@@ -245,9 +245,10 @@ async function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Loo
   if (found !== null) {
     if (record !== undefined) record.unexplained = record.looks = null;
     const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
-    await lane.move(id, ({ transaction }) => {
-      if (transaction.nonce !== found.attempt.nonce) return null;
+    await lane.move(id, (current) => {
+      const { transaction } = current;
       const { receipt, attempt } = found;
+      if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, receipt, seen, current)) return null;
       const step = mined(transaction, minedAt(attempt, receipt), lane.deps.clock.nowMs());
       if (shown === null || !isFinal(receipt.blockNumber)) return { steps: [step] };
       return { steps: [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
@@ -283,6 +284,14 @@ async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<v
     if (!isInBlockOf(transaction, open.transaction)) return null;
     return { steps: [resolved(transaction, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
   });
+}
+
+/**
+ * True if the receipt is that of the attempt's inner transaction, and an attempt was signed since nodes were asked: that one may have the same inner transaction,
+ * and be the one in the block. The next head shows which.
+ */
+export function mayBeNewer(attempt: Attempt, receipt: Receipt, seen: OpenTransaction, current: OpenTransaction): boolean {
+  return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;
 }
 
 /** An attempt and the block that holds it. */

@@ -21,7 +21,7 @@ import { isExpired } from './expire.js';
 import { readFunds, splitByFunds } from './funds.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { highestCost } from './open-transactions.js';
-import { isInBlockOf, minedAt } from './settle-slots.js';
+import { isInBlockOf, mayBeNewer, minedAt } from './settle-slots.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
 /** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
@@ -148,7 +148,9 @@ async function land(
   const isShownBy = ({ mined: shown }: Transaction): boolean => shown?.blockHash === at.blockHash && shown.version === at.version;
   if (isShownBy(seen.transaction) && !outcome.isFinal) return;
   const whyFailed = at.succeeded || !outcome.isFinal ? null : await lane.chain.whyFailed(outcome.receipt, lane.relayer());
-  await lane.move(seen.transaction.id, ({ transaction }) => {
+  await lane.move(seen.transaction.id, (current) => {
+    const { transaction } = current;
+    if (mayBeNewer(attempt, outcome.receipt, seen, current)) return null;
     const nowMs = lane.deps.clock.nowMs();
     // The transaction may have changed since nodes were asked: another answer can have taken its block away.
     if (isShownBy(transaction)) return outcome.isFinal ? { steps: [resolved(transaction, 'content', whyFailed, nowMs)] } : null;

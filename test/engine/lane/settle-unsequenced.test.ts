@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { AttemptOutcome, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
-import type { MinedAt, Transaction } from '../../../src/core/transaction/transaction.js';
+import type { Attempt, MinedAt, Transaction } from '../../../src/core/transaction/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
@@ -12,16 +12,21 @@ const attempt = anAttempt({ transactionId: 't', nonce: null });
 const at: MinedAt = { version: 1, blockNumber: 7n, blockHash: '7', succeeded: true, facts: null };
 const submitted = aTransaction({ id: 't', status: 'submitted', liveVersion: 1, sentAtMs: 1 });
 const mined: Transaction = { ...submitted, status: 'mined', mined: at };
-const landed: AttemptOutcome = {
+const landed: Extract<AttemptOutcome, { kind: 'landed' }> = {
   kind: 'landed',
   isFinal: true,
   receipt: { hash: attempt.hash, blockNumber: 7n, blockHash: '7', succeeded: true, facts: null },
 };
 
 /** Settles a transaction that the lane has seen in one state and that is in another when the answer is written. */
-async function settle(seen: Transaction, current: Transaction): Promise<readonly string[]> {
+async function settle(
+  seen: Transaction,
+  current: Transaction,
+  { hash = attempt.hash, newer = [] as Attempt[] } = {},
+): Promise<readonly string[]> {
   const written: string[] = [];
-  const open = (transaction: Transaction): OpenTransaction => ({ transaction, attempts: [attempt] });
+  const open = (transaction: Transaction, attempts: readonly Attempt[] = [attempt]): OpenTransaction => ({ transaction, attempts });
+  const outcome = { ...landed, receipt: { ...landed.receipt, hash } };
   const lane = {
     transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
     chain: { sequence: {} },
@@ -29,12 +34,12 @@ async function settle(seen: Transaction, current: Transaction): Promise<readonly
     beside: async (_: string, task: () => Promise<void>) => task(),
     isStopped: () => true,
     async move(_: string, decide: Decide) {
-      const move = await decide(open(current));
+      const move = await decide(open(current, [attempt, ...newer]));
       written.push(...(move?.steps ?? []).map(({ status }) => status));
       return null;
     },
   } as unknown as LaneContext;
-  const unsequenced = { outcomes: async () => new Map([[attempt.hash, landed]]) } as unknown as Unsequenced;
+  const unsequenced = { outcomes: async () => new Map([[attempt.hash, outcome]]) } as unknown as Unsequenced;
   await settleUnsequenced(lane, unsequenced, { number: 9n, hash: '9', timestampMs: 0 });
   return written;
 }
@@ -44,4 +49,11 @@ it('settle: a final block counts for a transaction that lost its block after nod
   assert.deepEqual(await settle(submitted, submitted), ['mined', 'confirmed']);
   assert.deepEqual(await settle(mined, submitted), ['mined', 'confirmed']);
   assert.deepEqual(await settle(submitted, mined), ['confirmed']);
+});
+
+it('settle: an inner transaction in a block is not taken for an earlier fee bump while a newer one was signed', async () => {
+  const newer = [anAttempt({ transactionId: 't', nonce: null, version: 2, hash: `0x${'ef'.repeat(32)}` })];
+  assert.deepEqual(await settle(submitted, submitted, { hash: 'inner' }), ['mined', 'confirmed']);
+  assert.deepEqual(await settle(submitted, submitted, { newer }), ['mined', 'confirmed']);
+  assert.deepEqual(await settle(submitted, submitted, { hash: 'inner', newer }), []);
 });
