@@ -102,11 +102,52 @@ export const solanaFaults = [
   'burst',
 ] as const;
 
+/** What can go wrong in a run on Stellar. */
+export const stellarFaults = [
+  // The service and its store.
+  'crash',
+  'refused commits',
+  'lost commits',
+  'full disk',
+  'slow commits',
+  'clock',
+  // The way to the nodes.
+  'lost requests',
+  'lost answers',
+  'resets',
+  'overload',
+  'slow answers',
+  'outage',
+  'split gateway',
+  // Nodes and what they know.
+  'lag',
+  'fresh node',
+  'forged envelope',
+  'drops sent',
+  'busy queue',
+  'full queue',
+  // The network.
+  'queue loss',
+  'surge',
+  'stall',
+  'foreign use',
+  'low funds',
+  // The callers.
+  'replace',
+  'cancel',
+  'cancel all',
+  'valid until',
+  'max fee',
+  'foreign envelope',
+  'reverting',
+  'burst',
+] as const;
+
 /** One of them. */
 export type Fault = (typeof faults)[SimNetwork][number];
 
 /** Everything that can go wrong in a run, by network type. Each run leaves out about half of it, so that rare combinations occur. */
-export const faults = { evm: evmFaults, solana: solanaFaults } as const;
+export const faults = { evm: evmFaults, solana: solanaFaults, stellar: stellarFaults } as const;
 
 /** The type of the network of a run. */
 export type SimNetwork = keyof typeof faults;

@@ -296,4 +296,34 @@ export const plants: readonly Plant[] = [
     module: 'chains/solana/statuses',
     changes: [["isFinal: confirmationStatus === 'finalized'", "isFinal: confirmationStatus !== 'processed'"]],
   },
+  {
+    name: 'Stellar: an envelope that nobody signed displaces ours',
+    network: 'stellar',
+    module: 'chains/stellar/history',
+    changes: [['sender.sequence === sequence && isSigned(sender, address)', 'sender.sequence === sequence']],
+    faults: ['forged envelope', 'lost requests'],
+  },
+  {
+    name: 'Stellar: a landed fee bump counts as the earlier one around the same transaction',
+    network: 'stellar',
+    module: 'engine/lane/settle-slots',
+    changes: [['return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;', 'return false;']],
+  },
+  {
+    name: 'Stellar: expired transactions are broadcast',
+    network: 'stellar',
+    module: 'engine/lane/broadcast',
+    changes: [
+      [
+        'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',
+        'if (live === null || heldBackBy(lane, live) !== null)',
+      ],
+    ],
+  },
+  {
+    name: 'Stellar: one node ends a fee bump that another may have in a ledger',
+    network: 'stellar',
+    module: 'chains/stellar/attempt-outcomes',
+    changes: [['if (!isLost(outcome))', 'if (true)']],
+  },
 ];

@@ -7,6 +7,7 @@ import { type Fault, type SimNetwork, swarm } from './faults.js';
 import { Violation } from './records.js';
 import { type Service, startService } from './service.js';
 import { makeSolanaWorld } from './solana/world.js';
+import { makeStellarWorld } from './stellar/world.js';
 import type { RequestFate } from './transport.js';
 import { createSkewedClock, createVirtualTime } from './virtual-time.js';
 
@@ -37,7 +38,7 @@ const maxHealingMs = 2 * 3_600_000;
 const maxEventsAtOnce = 20_000;
 const callWindowMs = 10_000;
 const rpcTimeoutMs = 5_000;
-const worlds = { evm: makeEvmWorld, solana: makeSolanaWorld } as const;
+const worlds = { evm: makeEvmWorld, solana: makeSolanaWorld, stellar: makeStellarWorld } as const;
 
 /** Which faults a run has. */
 export interface FaultChoice {
@@ -217,7 +218,7 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
     log.write('crash');
     end(running());
     callers.abandon();
-    time.after(commits.between(0, 5_000), start);
+    time.after(commits.between(0, world.maxDowntimeMs), start);
   });
   recurring(context, 30_000, () => {
     willHang = true;
@@ -274,6 +275,9 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
         throw new Violation(`not everything is final ${maxHealingMs / 3_600_000} hours after the faults ended:\n${openRows()}`);
     }
     auditor.finish();
+    // The store's last answers are on their way to the lanes.
+    const quietAtMs = time.elapsedMs();
+    while (time.elapsedMs() < quietAtMs + 1_000) await step();
     for (const { relayerId, waiting, inFlight } of running().engine.lanes())
       if (waiting + inFlight > 0)
         throw new Violation(`the lane of ${relayerId} keeps ${waiting} waiting and ${inFlight} signed transactions that are final`);

@@ -10,7 +10,7 @@ import { type RunResult, runSeed } from './run-seed.js';
  *     npm run test:sim -- --from 501 --seeds 500   the next ones
  *     npm run test:sim -- --seed 17                one seed, with its last events
  *
- *     npm run test:sim -- --network solana      on Solana; default: EVM
+ *     npm run test:sim -- --network solana      on Solana or Stellar; default: EVM
  *     npm run test:sim -- --first               ends at the first violation
  *     npm run test:sim -- --faults reorg,lag    worlds with these faults only
  *     npm run test:sim -- --with 'hung owner'   worlds that have these faults besides those that the seed chooses

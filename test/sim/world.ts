@@ -35,6 +35,8 @@ export interface World {
   readonly callers: Callers;
   /** The service makes at most this many calls within ten seconds: it asks per block, not per transaction that waits. */
   readonly maxCallsPerWindow: number;
+  /** A killed process is started again within this time. */
+  readonly maxDowntimeMs: number;
   openChain(parts: ChainParts): Chain;
   /** Answers a request's body. */
   answer(host: string, body: string): string;

@@ -45,9 +45,9 @@ export interface StellarKey {
   readonly keys: Keypair;
 }
 
-/** Makes a new key. */
-export function stellarKey(): StellarKey {
-  const keys = Keypair.random();
+/** Makes a new key, or the one of a seed of 32 bytes. */
+export function stellarKey(seed?: Uint8Array): StellarKey {
+  const keys = seed === undefined ? Keypair.random() : Keypair.fromRawEd25519Seed(Buffer.from(seed));
   const signer: Ed25519Signer = {
     id: 's1',
     curve: 'ed25519',

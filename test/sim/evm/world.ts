@@ -93,6 +93,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
     wires,
     callers,
     maxCallsPerWindow: 1_000,
+    maxDowntimeMs: 5_000,
     openChain: (parts) => createEvmChain({ ...parts, network, rpcUrls: network.rpcUrls }),
     answer(host, body) {
       for (const hash of broadcasts(body)) context.auditor().received(hash);

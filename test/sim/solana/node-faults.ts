@@ -23,11 +23,17 @@ function gap(chain: SolanaChain, random: Random): { readonly from: bigint; reado
   return { from: to - BigInt(random.between(3, 60)), to };
 }
 
+/** The parts of the nodes' faults. */
+export interface NodeFaultOptions {
+  readonly gateways: readonly Gateway[];
+  readonly chain: SolanaChain;
+  /** The blocks whose statuses a node knows without history. */
+  readonly recentBlocks: number;
+  readonly blockMs: number;
+}
+
 /** Lets nodes misbehave from time to time, and URLs meet different nodes. */
-export function startNodeFaults(
-  run: RunContext,
-  { gateways, chain, recentBlocks }: { readonly gateways: readonly Gateway[]; readonly chain: SolanaChain; readonly recentBlocks: number },
-): { heal(): void } {
+export function startNodeFaults(run: RunContext, { gateways, chain, recentBlocks, blockMs }: NodeFaultOptions): { heal(): void } {
   const { time, log } = run;
   const random = run.random.fork('nodes');
   const well = { ...wellConditioned, recentBlocks };
@@ -36,24 +42,24 @@ export function startNodeFaults(
   for (const fault of solanaFaults) {
     const misdeedOf = misdeeds[fault];
     if (misdeedOf === undefined) continue;
-    recurring(run, 60_000, () => {
+    recurring(run, 60 * blockMs, () => {
       const gateway = any(gateways);
       const condition = any(gateway?.conditions ?? []);
       if (condition === undefined || !run.has(fault)) return;
       log.write(`${gateway?.name}: ${fault}`);
       const changes = misdeedOf(chain, random);
       Object.assign(condition, changes);
-      time.after(random.between(2, 90) * 1_000, () => {
+      time.after(random.between(5, 120) * blockMs, () => {
         for (const key of Object.keys(changes)) Object.assign(condition, { [key]: well[key as keyof NodeCondition] });
       });
     });
   }
-  recurring(run, 40_000, () => {
+  recurring(run, 40 * blockMs, () => {
     const gateway = any(gateways);
     if (gateway === undefined || !run.has('split gateway')) return;
     gateway.splits = random.chance(0.3) ? 'nothing' : random.chance(0.5) ? 'requests' : 'calls';
   });
-  recurring(run, 60_000, () => {
+  recurring(run, 80 * blockMs, () => {
     const gateway = any(gateways);
     if (gateway !== undefined && run.has('batch limit')) gateway.refusesBatches = !gateway.refusesBatches;
   });

@@ -30,7 +30,7 @@ const systemProgram = '11111111111111111111111111111111';
 export async function makeSolanaWorld(run: RunContext): Promise<World> {
   const { random, time, faults, database, log } = run;
   const blockMs = [400, 1_000][random.between(0, 1)] ?? 400;
-  const activeMs = random.between(60, 200) * blockMs;
+  const activeMs = random.between(120, 350) * blockMs;
   const network = solanaNetwork({
     rpcUrls: Array.from({ length: random.between(1, 2) }, (_, index) => ({ url: `http://n${index}.sim`, weight: 100 - index })),
     averageBlockTimeMs: blockMs,
@@ -78,7 +78,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     run,
     gateways.map(({ name }) => name),
   );
-  const nodeFaults = startNodeFaults(run, { gateways, chain, recentBlocks });
+  const nodeFaults = startNodeFaults(run, { gateways, chain, recentBlocks, blockMs });
   const events = startChainEvents(run, { chain, auditor, blockMs, mostTakenBack: finalizedAfterBlocks - 1, relayers, fullLamports });
 
   /** The newest blockhash, as others choose it. */
@@ -106,6 +106,8 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     wires,
     callers,
     maxCallsPerWindow: 4_000,
+    // Longer than blockhashes live.
+    maxDowntimeMs: 60 * blockMs,
     openChain(parts) {
       const limits = random.fork(`limits ${time.elapsedMs()}`);
       const drawLimit = (least: number, end: number): number => limits.between(least, end - 1);

@@ -1,0 +1,139 @@
+import type { AppliedTransaction } from '../../local-chains/stellar/apply.js';
+import type { ClosedLedger } from '../../local-chains/stellar/closed-ledger.js';
+import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import type { Orders } from '../callers.js';
+import type { SimDatabase } from '../database.js';
+import { type AttemptRow, finals, followRecords, type Row, require } from '../records.js';
+import type { Callers, NetworkAuditor } from '../world.js';
+
+/** Checks the promises of the service on Stellar. */
+export interface StellarAuditor extends NetworkAuditor {
+  /** The network has a new ledger. */
+  closed(ledger: ClosedLedger): void;
+  /** A node received the attempt with this hash. */
+  received(hash: string): void;
+  /** The key was used elsewhere, for the transaction with this hash. */
+  usedElsewhere(hash: string): void;
+}
+
+/** The parts of an auditor. */
+export interface StellarAuditorOptions {
+  readonly database: SimDatabase;
+  readonly ledger: StellarLedger;
+  readonly orders: Orders & Pick<Callers, 'sent'>;
+  readonly relayers: readonly { readonly relayerId: string; readonly account: string }[];
+}
+
+/** Nodes that lie about a sequence number may make the service fill it. Not more often than this. */
+const maxIdleFillers = 20;
+/** No transaction needs more attempts than this. */
+const maxAttempts = 60;
+
+/** Makes an auditor. Its methods throw `Violation`. */
+export function createStellarAuditor({ database, ledger, orders, relayers }: StellarAuditorOptions): StellarAuditor {
+  const paid = new Map<number, number>();
+  /** The hash of the transaction that used a sequence number of an account; that of the inner one, if it was in a fee-bump envelope. */
+  const users = new Map<string, string>();
+  const received = new Set<string>();
+  const foreign = new Set<string>();
+  const records = followRecords({
+    database,
+    relayerIds: relayers.map(({ relayerId }) => relayerId),
+    attempt: seeAttempt,
+    record: see,
+  });
+  const { history } = records;
+
+  function seeApplied({ frame, isSuccess }: AppliedTransaction, number: number): void {
+    users.set(`${frame.source} ${frame.sequence}`, frame.innerHash);
+    const isOurs = [frame.source, frame.feeSource].some((account) => relayers.some((one) => one.account === account));
+    const isKnown = [frame.hash, frame.innerHash].some((hash) => foreign.has(hash) || records.attemptBy(hash) !== undefined);
+    require(!isOurs || isKnown, () => `${frame.hash} is in a ledger, but not stored`);
+    if (!isSuccess) return;
+    for (const operation of frame.transaction.operations()) {
+      const body = operation.body();
+      if (body.switch().name !== 'payment') continue;
+      const request = orders.requestOf(body.paymentOp().amount().toBigInt());
+      if (request === undefined) continue;
+      const times = (paid.get(request) ?? 0) + 1;
+      paid.set(request, times);
+      const id = records.attemptBy(frame.hash)?.transaction_id ?? '';
+      require(times <= 1, () => `request ${request} is paid twice: again in ledger ${number}:\n${history(id)}`);
+    }
+  }
+
+  function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
+    require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
+    const versions = own.filter(({ nonce }) => nonce === row.nonce);
+    const landed = versions.find(({ hash }) => landedOf(hash) !== undefined && hash !== row.hash);
+    if (landed !== undefined && row.nonce !== null) records.count('an attempt is signed after another has landed');
+  }
+
+  /** The envelope with this hash in a ledger, or the inner transaction. */
+  const landedOf = (hash: string) => ledger.find(hash);
+
+  /** A final record equals the ledgers. */
+  function requireTrue(row: Row): void {
+    const { id, status } = row;
+    const own = records.attemptsOf(id);
+    const mined = records.minedOf(row);
+    if (mined !== undefined) {
+      const landed = landedOf(mined.hash);
+      require(landed !== undefined, () => `${id} is ${status}, but attempt ${mined.version} is in no ledger:\n${history(id)}`);
+      require(String(landed.ledger.sequence) === row.mined_block_number, () => `${id} is ${status} in another ledger than its own`);
+      require(landed.transaction.isSuccess === (row.mined_succeeded === 1), () => `${id} shows another result than its ledger`);
+      const expected = {
+        content: landed.transaction.isSuccess ? 'confirmed' : 'failed',
+        cancel: 'canceled',
+        expire: 'expired',
+        release_slot: 'failed',
+      }[mined.purpose];
+      require(status === expected, () => `${id} is ${status}, but attempt ${mined.version} (${mined.purpose}) was mined:\n${history(id)}`);
+      return;
+    }
+    require(status !== 'confirmed', () => `${id} is confirmed without a ledger`);
+    const contents = own.filter(({ purpose }) => purpose === 'content');
+    const landed = contents.find(({ hash }) => landedOf(hash) !== undefined);
+    require(landed === undefined, () =>
+      `${id} is ${status}, but attempt ${landed?.version} of its content is in a ledger:\n${history(id)}`);
+  }
+
+  /** The service gave a transaction another sequence number: a foreign one used its own. */
+  function requireDisplaced(before: Row): void {
+    const account = relayers.find(({ relayerId }) => relayerId === before.relayer_id)?.account;
+    const user = users.get(`${account} ${before.nonce}`);
+    require(user !== undefined && records.attemptBy(user) === undefined, () =>
+      `${before.id} lost sequence number ${before.nonce}, which no foreign transaction has used:\n${history(before.id)}`);
+  }
+
+  function see(row: Row, before: Row | undefined): void {
+    const mostRecords = orders.sent() + foreign.size + maxIdleFillers;
+    require(records.known.size <= mostRecords, () => `there are ${records.known.size} records of ${orders.sent()} requests`);
+    if (before?.status === 'sent' && row.status === 'submitted')
+      require(records.attemptsOf(row.id).some(({ hash }) => received.has(hash)), () =>
+        `${row.id} is submitted, but no node has received it:\n${history(row.id)}`);
+    if (before !== undefined && before.nonce !== null && row.nonce !== before.nonce) {
+      records.count('another sequence number');
+      requireDisplaced(before);
+    }
+    if (finals.includes(row.status)) requireTrue(row);
+  }
+
+  return {
+    met: records.met,
+    closed({ transactions, sequence }) {
+      for (const one of transactions) seeApplied(one, sequence);
+    },
+    received: (hash) => void received.add(hash),
+    usedElsewhere(hash) {
+      foreign.add(hash);
+      records.count('the key is used elsewhere');
+    },
+    broadcast: records.broadcast,
+    look: records.look,
+    finish() {
+      records.finish(orders.accepted().keys());
+      for (const row of records.known.values()) requireTrue(row);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import { walletOf } from '../../local-chains/stellar/wallet.js';
+import type { StellarKey } from '../../support/stellar.js';
+import { type RunContext, recurring } from '../context.js';
+import type { StellarAuditor } from './auditor.js';
+import { paymentOperation } from './operations.js';
+
+/** The parts of a network's events. */
+export interface LedgerEventOptions {
+  readonly ledger: StellarLedger;
+  readonly auditor: StellarAuditor;
+  readonly blockMs: number;
+  /** The relayers' keys. */
+  readonly keys: readonly StellarKey[];
+  readonly stranger: StellarKey;
+  readonly fullStroops: bigint;
+}
+
+/** The ledgers and the market of a run. */
+export interface LedgerEvents {
+  /** Ledgers leave out everything for this long. */
+  hold(ms: number): void;
+  /** Makes the network quiet and cheap. */
+  heal(): void;
+}
+
+const baseStroops = 100n;
+/** More than any bid. */
+const unaffordableStroops = 10n ** 12n;
+/** What the service never pays: a foreign use is no request. */
+const foreignStroops = 7_000_000_000n;
+
+/** Starts to close ledgers. */
+export function startLedgerEvents(run: RunContext, options: LedgerEventOptions): LedgerEvents {
+  const { ledger, auditor, blockMs, keys, stranger, fullStroops } = options;
+  const { time, log } = run;
+  const random = run.random.fork('ledgers');
+  let stalledUntilMs = 0;
+  let heldUntilMs = 0;
+  let surgeStroops = baseStroops;
+
+  function close(): void {
+    if (run.has('queue loss') && random.chance(0.05)) ledger.forget();
+    ledger.setSurge(time.elapsedMs() < heldUntilMs ? unaffordableStroops : surgeStroops);
+    const closed = ledger.close();
+    const applied = closed.transactions.map(
+      ({ frame, isSuccess }) => `${frame.source.slice(0, 4)}:${frame.sequence}${isSuccess ? '' : '!'}`,
+    );
+    log.write(`ledger ${closed.sequence} [${applied.join(' ')}]`);
+    auditor.closed(closed);
+  }
+
+  function everyLedger(): void {
+    try {
+      if (time.elapsedMs() >= stalledUntilMs) close();
+    } catch (error) {
+      run.fail(error);
+    }
+    time.after(blockMs, everyLedger);
+  }
+
+  /** Someone else uses a relayer's key. */
+  function useKey(): void {
+    const key = keys[random.between(0, keys.length - 1)];
+    if (key === undefined) return;
+    const transaction = walletOf(ledger, key.keys).build([paymentOperation(stranger.address, foreignStroops)], { feeStroops: 20_000n });
+    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXDR('base64'));
+    log.write(`foreign use of ${frame.sequence}: ${submission.status}`);
+    auditor.usedElsewhere(frame.hash);
+  }
+
+  time.after(blockMs, everyLedger);
+  recurring(run, 20 * blockMs, () => {
+    if (run.has('foreign use')) useKey();
+  });
+  recurring(run, 40 * blockMs, () => {
+    if (run.has('stall')) stalledUntilMs = time.elapsedMs() + random.between(10, 60) * 1_000;
+  });
+  recurring(run, 25 * blockMs, () => {
+    surgeStroops = run.has('surge') && random.chance(0.6) ? BigInt(random.between(100, 30_000)) : baseStroops;
+  });
+  recurring(run, 25 * blockMs, () => {
+    if (run.has('low funds')) for (const { address } of keys) ledger.fund(address, BigInt(random.between(1, 50)) * 1_000n);
+  });
+
+  return {
+    hold(ms) {
+      heldUntilMs = Math.max(heldUntilMs, time.elapsedMs() + ms);
+    },
+    heal() {
+      stalledUntilMs = 0;
+      heldUntilMs = 0;
+      surgeStroops = baseStroops;
+      for (const { address } of keys) ledger.fund(address, fullStroops);
+    },
+  };
+}

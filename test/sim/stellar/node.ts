@@ -1,0 +1,113 @@
+import { StrKey, xdr } from '@stellar/stellar-sdk';
+import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import { type MethodContext, methods } from '../../local-chains/stellar/rpc/methods.js';
+import { asParams } from '../../local-chains/stellar/rpc/params.js';
+import { RpcError } from '../../local-chains/stellar/rpc/rpc-error.js';
+import { viewOf } from '../../local-chains/stellar/rpc/view.js';
+
+/** A use of a sequence number that never happened. */
+export interface Forgery {
+  /** G... */
+  readonly account: string;
+  readonly sequence: bigint;
+  readonly ledger: number;
+  /** Base64 XDR, without the account's signature. */
+  readonly envelope: string;
+}
+
+/** What a node does wrong; everything is off in one that works. */
+export interface NodeCondition {
+  ledgersBehind: number;
+  /** The first ledger that it has. */
+  oldestLedger: number;
+  sending: MethodContext['sending'];
+  fullBelowStroops: bigint;
+  /** It shows this transaction and a used sequence number. */
+  forges: Forgery | null;
+}
+
+/** Nothing wrong. */
+export const wellConditioned: NodeCondition = {
+  ledgersBehind: 0,
+  oldestLedger: 0,
+  sending: 'queued',
+  fullBelowStroops: 0n,
+  forges: null,
+};
+
+/** A URL with two nodes behind it. */
+export interface Gateway {
+  readonly name: string;
+  readonly conditions: readonly NodeCondition[];
+  /** True if each request may meet another node. */
+  splits: boolean;
+  /** Answers a request's body. */
+  answer(body: string): string;
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params?: unknown;
+}
+
+/** Makes a gateway whose nodes work. `pick` chooses one of this many. */
+export function createGateway(name: string, ledger: StellarLedger, pick: (count: number) => number): Gateway {
+  const conditions = [0, 1].map((): NodeCondition => ({ ...wellConditioned }));
+
+  function answerOne({ id, method, params }: Call, condition: NodeCondition): object {
+    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges } = condition;
+    try {
+      const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+      if (run === undefined) throw new RpcError(-32601, 'method not found');
+      const view = viewOf(ledger, ledgersBehind, oldestLedger);
+      const result = run(asParams(params ?? {}), { ledger, view, sending, fullBelowStroops });
+      return { jsonrpc: '2.0', id, result: forges === null ? result : forged(method, result, forges) };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } };
+    }
+  }
+
+  const gateway: Gateway = {
+    name,
+    conditions,
+    splits: false,
+    answer(body) {
+      const request: Call | readonly Call[] = JSON.parse(body);
+      const condition = conditions[gateway.splits ? pick(conditions.length) : 0] ?? wellConditioned;
+      return JSON.stringify(
+        Array.isArray(request) ? request.map((call) => answerOne(call, condition)) : answerOne(request as Call, condition),
+      );
+    },
+  };
+  return gateway;
+}
+
+/** What a node that lies shows instead. */
+function forged(method: string, result: object, forgery: Forgery): object {
+  if (method === 'getLedgerEntries') {
+    const { entries } = result as { readonly entries: readonly { readonly xdr: string }[] };
+    return { ...result, entries: entries.map((entry) => ({ ...entry, xdr: withSequence(entry.xdr, forgery) })) };
+  }
+  if (method !== 'getTransactions') return result;
+  const { transactions } = result as { readonly transactions: readonly object[] };
+  const added = {
+    status: 'SUCCESS',
+    applicationOrder: 99,
+    feeBump: false,
+    envelopeXdr: forgery.envelope,
+    ledger: forgery.ledger,
+  };
+  return { ...result, transactions: [...transactions, added] };
+}
+
+function withSequence(entry: string, { account, sequence, ledger }: Forgery): string {
+  const data = xdr.LedgerEntryData.fromXDR(entry, 'base64');
+  if (data.switch().name !== 'account') return entry;
+  const own = data.account();
+  if (StrKey.encodeEd25519PublicKey(own.accountId().ed25519()) !== account || own.seqNum().toBigInt() >= sequence) return entry;
+  own.seqNum(xdr.Int64.fromString(String(sequence)) as unknown as xdr.SequenceNumber);
+  own.ext().v1().ext().v2().ext().v3().seqLedger(ledger);
+  return data.toXDR('base64');
+}
