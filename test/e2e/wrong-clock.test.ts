@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
+import { startHttpReceiver } from '../support/http-receiver.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -27,9 +29,9 @@ describe('a system clock that is wrong', () => {
   });
 
   /** Runs the service with its clock moved, from its first block until the task has ended. */
-  async function withClock(days: number, task: (service: RunningService) => Promise<void>): Promise<void> {
-    const env = { ...home.env, NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_SHIFT_MS: String(days * dayMs) };
-    const service = await startService({ ...home, env });
+  async function withClock(days: number, task: (service: RunningService) => Promise<void>, of: ServiceHome = home): Promise<void> {
+    const env = { ...of.env, NODE_OPTIONS: `--import ${shiftedClock}`, CLOCK_SHIFT_MS: String(days * dayMs) };
+    const service = await startService({ ...of, env });
     try {
       await waitFor('the first block', async () => {
         const { body } = await rest(service.baseUrl, 'GET', '/ready');
@@ -48,6 +50,40 @@ describe('a system clock that is wrong', () => {
     return body.data.id;
   }
 
+  async function untilWarned(service: RunningService): Promise<void> {
+    await waitFor('the warning', () => (/the system clock is 2\d{3} min ahead of/.test(service.output()) ? true : undefined));
+  }
+
+  it('retention: a start with the clock two days ahead deletes no finished transaction and no delivery, though both live for less', async (test) => {
+    const receiver = await startHttpReceiver(test, (response) => response.end());
+    const own = await createServiceHome({
+      rpcUrl: anvil.url,
+      notifications: [{ id: 'hook', type: 'webhook', url: receiver.url('/') }],
+      notificationId: 'hook',
+      env: { TRANSACTION_EXPIRATION_HOURS: '1', WEBHOOK_RETENTION_DAYS: '1' },
+    });
+    test.after(() => own.remove());
+    await anvil.rpc('anvil_setBalance', [own.address, `0x${parseEther('10').toString(16)}`]);
+    let id = '';
+    const stored = async ({ baseUrl }: RunningService) => {
+      const { body: record } = await rest(baseUrl, 'GET', `/relayers/r1/transactions/${id}`);
+      const { body: page } = await rest(baseUrl, 'GET', '/notifications/hook/deliveries?per_page=100');
+      return { status: record.data?.status, deliveries: page.data.map((delivery: { status: string }) => delivery.status) };
+    };
+    const wanted = { status: 'confirmed', deliveries: Array<string>(5).fill('delivered') };
+    const isStored = async (service: RunningService) => (isDeepStrictEqual(await stored(service), wanted) ? true : undefined);
+    await withClock(
+      0,
+      async (service) => {
+        id = await pay(service, 'kept');
+        await waitFor('the confirmation and its deliveries', () => isStored(service));
+      },
+      own,
+    );
+    await withClock(2, untilWarned, own);
+    await withClock(0, async (service) => assert.deepEqual(await stored(service), wanted), own);
+  });
+
   it('idempotency: a start with the clock two days ahead, and the return to the right time, pay a retried send once', async () => {
     let first = '';
     await withClock(0, async (service) => {
@@ -55,7 +91,7 @@ describe('a system clock that is wrong', () => {
     });
     await withClock(2, async (service) => {
       assert.equal(await pay(service, 'ahead'), first);
-      await waitFor('the warning', () => (/the system clock is 2\d{3} min ahead of/.test(service.output()) ? true : undefined));
+      await untilWarned(service);
     });
     await withClock(0, async (service) => assert.equal(await pay(service, 'ahead'), first));
   });

@@ -165,7 +165,7 @@ function voids(count: number): xdr.ScVal[] {
 function envelopeOf(values: number): string {
   const account = new Account(Keypair.random().publicKey(), '1');
   return new TransactionBuilder(account, { fee: '100', networkPassphrase: 'Costly' })
-    .addOperation(new Contract(contract).call('f', ...voids(values)))
+    .addOperation(new Contract(contract).call('f', xdr.ScVal.scvVec(voids(values))))
     .setTimeout(60)
     .build()
     .toXDR();
