@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
@@ -29,7 +30,10 @@ async function restoreDatabase(file: string | undefined, { yes = false }: { read
   const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
   const { restore } = await import('../storage/restore.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
-  const { ended, signed } = await restore(databaseUrl, file ?? null, log);
+  const restored = await restore(databaseUrl, file ?? null, log);
+  const { ended, signed } = restored;
+  // In full: a restore in another folder than the service's would leave the service to start on a new, empty database.
+  if (restored.file !== null) writeLine(`restored ${resolve(restored.file)}`);
   writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
   for (const { transaction, attempts } of signed) {

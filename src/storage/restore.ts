@@ -7,16 +7,22 @@ import { openStore } from './open-store.js';
 import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';
 import { partialOf, takeSqliteLock } from './sqlite/sqlite-lock.js';
 
+/** What was restored. */
+export interface Restored extends Ended {
+  /** The database file that was put in place; null if other tools have restored the database. */
+  readonly file: string | null;
+}
+
 /**
  * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is put in
  * place only if no database exists there. If it is null, other tools have restored the database already. Throws an error whose message is for
  * the operator, and the errors of `openStore`.
  */
-export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Ended> {
+export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Restored> {
   const address = addressFromUrl(databaseUrl);
   if (backup === null) {
     if (address.dialect === 'sqlite' && !existsSync(address.file)) throw new Error(`${address.file} does not exist; restore it first`);
-    return endWaitingIn(databaseUrl, log);
+    return { file: null, ...(await endWaitingIn(databaseUrl, log)) };
   }
   if (address.dialect === 'postgres')
     throw new Error(
@@ -25,7 +31,7 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
   // Until the copy is in place, no service may start on a new database at this path, and none may still work on the old one.
   const lock = takeSqliteLock(address.file);
   try {
-    return await restoreInto(lock.file, backup, log);
+    return { file: lock.file, ...(await restoreInto(lock.file, backup, log)) };
   } finally {
     lock.release();
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openStore } from '../../src/storage/open-store.js';
@@ -54,6 +54,7 @@ describe('backup and restore of a database in use', () => {
     const env = { ...home.env, DATABASE_URL: `sqlite:${join(home.dir, 'restored.db')}` };
     const { exitCode, stdout, stderr } = await runCli(['restore', file], env);
     assert.equal(exitCode, 0, stderr);
+    assert.equal(stdout.split('\n')[0], `restored ${realpathSync(join(home.dir, 'restored.db'))}`);
     for (const id of before) assert.ok(stdout.includes(`failed relayer r1 transaction ${id}\n`), stdout);
     const restored = await startServiceHere({ ...home, env });
     try {
