@@ -24,7 +24,7 @@ export function hasTooManyValues(desc: DescMessage, bytes: Uint8Array): boolean 
 }
 
 /**
- * Reads what the protobuf library reads, which takes a known field as what it is whatever wire type its tag has. To skip by the tag would count
+ * Reads what the protobuf library reads, which reads a known field by its definition even if its tag has another wire type. To skip by the tag would count
  * other values than the library reads then.
  */
 class Counter {
