@@ -73,6 +73,8 @@ export interface SolanaChain {
   advance(blocks?: number): void;
   /** Skips slots. */
   skipSlots(slots: number): void;
+  /** The number of blocks that a dropped fork can still have. */
+  notFinalized(): number;
   /** Reverts and forgets the newest blocks, like a dropped fork; never a finalized one. */
   takeBack(blocks: number): void;
   /** Rejections by leaders, by signature; they leave no trace on chain and no caller sees them. */
@@ -130,6 +132,8 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   const heights = new Map<string, bigint>();
   /** Makes heights and slots differ, so that code cannot confuse them. */
   let slot = 400n;
+  /** The newest finalized block. */
+  let rootSlot = 0n;
   let hasVotes = true;
 
   for (const { address, lamports } of accounts) {
@@ -171,6 +175,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     const vote = isVoted ? base58.decode(createHash('sha512').update(`${genesisHash} ${slot}`).digest()) : null;
     if (vote !== null) votes.set(vote, { slot, error: null });
     blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, vote, landed, lowestBidMicroLamports, before });
+    rootSlot = tip({ ...newest, commitment: 'finalized' }).slot;
     pool.forgetExpired(tip({ ...newest, commitment: 'finalized' }).height);
     if (blocks.length > 2 * blocksKept) forgetEmptyBlocks();
   }
@@ -197,8 +202,18 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   /** Returns the index of the newest block of a view, at least 0. */
   function indexOf({ commitment, blocksBehind, forkedAfterSlot }: View): number {
     const depth = { processed: 0, confirmed: confirmedAfterBlocks, finalized: finalizedAfterBlocks }[commitment];
-    const seen = Math.max(0, blocks.length - 1 - depth - blocksBehind);
+    // A dropped fork leaves finalized blocks finalized.
+    const kept = commitment === 'finalized' ? rootIndex() - blocksBehind : 0;
+    const seen = Math.max(0, kept, blocks.length - 1 - depth - blocksBehind);
     return forkedAfterSlot === null || commitment === 'processed' ? seen : Math.min(seen, indexBefore(forkedAfterSlot, depth));
+  }
+
+  function rootIndex(): number {
+    return blocks.findLastIndex((block) => block.slot <= rootSlot);
+  }
+
+  function notFinalized(): number {
+    return blocks.length - 1 - rootIndex();
   }
 
   /** Blocks of a fork confirm nothing: earlier blocks keep the commitment that they had at the fork. */
@@ -252,8 +267,9 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     get hasVotes() {
       return hasVotes;
     },
+    notFinalized,
     takeBack(count) {
-      if (count > finalizedAfterBlocks) throw new Error('a finalized block is never taken back');
+      if (count > notFinalized()) throw new Error('a finalized block is never taken back');
       for (const block of blocks.splice(blocks.length - count).reverse()) {
         for (const [address, state] of block.before) runtime.put(address, state);
         for (const { transaction } of block.landed) {

@@ -30,7 +30,8 @@ export function startChainEvents(run: RunContext, options: ChainEventOptions): {
   }
 
   function takeBack(): void {
-    const blocks = chain.recentBlocks(random.between(1, mostTakenBack), newest);
+    const blocks = chain.recentBlocks(Math.min(random.between(1, mostTakenBack), chain.notFinalized()), newest);
+    if (blocks.length === 0) return;
     log.write(`reorg of ${blocks.length} blocks`);
     auditor.tookBack(blocks);
     const lost = blocks.flatMap(({ landed }) => landed.map(({ transaction }) => transaction));
