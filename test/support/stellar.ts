@@ -1,3 +1,4 @@
+import { createPrivateKey, sign } from 'node:crypto';
 import { Keypair } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
 import type { StellarNetwork } from '../../src/core/relayer/network.js';
@@ -45,14 +46,19 @@ export interface StellarKey {
   readonly keys: Keypair;
 }
 
+/** The DER prefix of an ed25519 private key (RFC 8410, section 7). */
+const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
 /** Makes a new key, or the one of a seed of 32 bytes. */
 export function stellarKey(seed?: Uint8Array): StellarKey {
   const keys = seed === undefined ? Keypair.random() : Keypair.fromRawEd25519Seed(Buffer.from(seed));
+  // Much faster than the SDK's own signatures, which are the same.
+  const privateKey = createPrivateKey({ key: Buffer.concat([privateKeyPrefix, keys.rawSecretKey()]), format: 'der', type: 'pkcs8' });
   const signer: Ed25519Signer = {
     id: 's1',
     curve: 'ed25519',
     publicKey: new Uint8Array(keys.rawPublicKey()),
-    sign: async (message) => new Uint8Array(keys.sign(Buffer.from(message))),
+    sign: async (message) => new Uint8Array(sign(null, message, privateKey)),
   };
   return { signer, address: keys.publicKey(), keys };
 }
