@@ -54,6 +54,7 @@ export const evmFaults = [
   'explicit price',
   'reverting',
   'burst',
+  'huge gas limit',
 ] as const;
 
 /** What can go wrong in a run on Solana. */

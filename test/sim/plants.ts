@@ -133,6 +133,11 @@ export const plants: readonly Plant[] = [
     changes: [['for (const open of lane.transactions.inFlight())', 'for (const open of [])']],
   },
   {
+    name: 'a slot whose attempt no node accepts is not released',
+    module: 'engine/lane/lane',
+    changes: [["signingChore('release slot', createSlotReleaser(lane))", "signingChore('release slot', async () => undefined)"]],
+  },
+  {
     name: 'gaps are not filled',
     module: 'engine/lane/fill-gaps',
     changes: [['await fill(gaps);', '']],

@@ -13,6 +13,8 @@ export interface EvmContents {
 }
 
 const gwei = 10n ** 9n;
+/** More than any pool takes. */
+const hugeGasLimit = 20_000_000n;
 
 /** Makes payments as the faults of the run allow. */
 export function createContents(context: RunContext): EvmContents {
@@ -22,7 +24,8 @@ export function createContents(context: RunContext): EvmContents {
       const hasData = random.chance(0.3);
       const isReverting = context.has('reverting') && random.chance(0.1);
       const data = isReverting ? revertingData : hasData ? `0x${'ab'.repeat(random.between(1, 60))}` : undefined;
-      const gasLimit = isReverting && random.chance(0.7) ? 100_000n : undefined;
+      const isHuge = context.has('huge gas limit') && random.chance(0.15);
+      const gasLimit = isHuge ? hugeGasLimit : isReverting && random.chance(0.7) ? 100_000n : undefined;
       const isExplicit = context.has('explicit price') && random.chance(0.2);
       const maxFeePerGasWei = BigInt(random.between(2, 120)) * gwei;
       if (isExplicit && maxFeePerGasWei > highestWei) highestWei = maxFeePerGasWei;

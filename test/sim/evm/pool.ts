@@ -2,7 +2,7 @@ import type { AccountState } from './ledger.js';
 import type { SimTransaction } from './transaction.js';
 
 /** Why a pool refuses a transaction. */
-export type PoolRefusal = 'known' | 'replacement' | 'nonceUsed' | 'gap' | 'full' | 'funds' | 'price';
+export type PoolRefusal = 'known' | 'replacement' | 'nonceUsed' | 'gap' | 'full' | 'funds' | 'price' | 'gas';
 
 /** The rules of a pool, which may change at any time. */
 export interface PoolRules {
@@ -15,6 +15,9 @@ export interface PoolRules {
   hasNoGaps: boolean;
   leastTipWei: bigint;
 }
+
+/** The most gas that a transaction may have (EIP-7825). */
+export const maxGasLimit = 2n ** 24n;
 
 /** The rules that geth has by default. */
 export const defaultRules = { capacity: 10_000, bumpPercent: 10n } as const;
@@ -52,6 +55,7 @@ export function createPool(rules: PoolRules): Pool {
       const { from, hash, maxFeeWei, priorityWei, valueWei, gasLimit } = transaction;
       if (byHash.has(hash)) return 'known';
       if (transaction.nonce < nonce) return 'nonceUsed';
+      if (gasLimit > maxGasLimit) return 'gas';
       if (priorityWei < rules.leastTipWei) return 'price';
       if (valueWei + gasLimit * maxFeeWei > balanceWei) return 'funds';
       const own = byAccount.get(from) ?? new Map<number, SimTransaction>();

@@ -8,6 +8,7 @@ export interface NodeWords {
   readonly full: string;
   readonly funds: string;
   readonly price: string;
+  readonly gas: string;
   unknownBlock(block: number): string;
   readonly pruned: string;
   readonly reverted: string;
@@ -29,6 +30,7 @@ export const words: Readonly<Record<NodeKind, NodeWords>> = {
     full: 'txpool is full',
     funds: 'insufficient funds for gas * price + value: balance 1, tx cost 2, overshot 1',
     price: 'transaction underpriced: gas tip cap 0, minimum needed 1000000',
+    gas: 'transaction gas limit too high (cap: 16777216, tx: 20000000)',
     unknownBlock: () => 'header not found',
     pruned: 'missing trie node 8fb2 (path ) state 0x8fb2 is not available',
     reverted: 'execution reverted: no',
@@ -41,6 +43,7 @@ export const words: Readonly<Record<NodeKind, NodeWords>> = {
     full: 'txpool is full',
     funds: 'insufficient funds for gas * price + value: have 1 want 2',
     price: 'transaction priority fee below minimum required priority fee 1000000',
+    gas: 'exceeds max transaction gas limit',
     unknownBlock: () => 'header not found',
     pruned: 'state at block #1 is pruned',
     reverted: 'execution reverted: no',
@@ -53,6 +56,7 @@ export const words: Readonly<Record<NodeKind, NodeWords>> = {
     full: 'pending sub-pool is full',
     funds: 'insufficient funds',
     price: 'fee too low',
+    gas: 'gas limit is too high',
     unknownBlock: (block) => `block not found: ${block}`,
     pruned: 'old data not available due to pruning',
     reverted: 'execution reverted: no',
@@ -65,6 +69,7 @@ export const words: Readonly<Record<NodeKind, NodeWords>> = {
     full: 'txpool is full',
     funds: 'insufficient funds for gas * price + value',
     price: 'transaction underpriced',
+    gas: 'gas limit reached, Gas limit: 1, gas limit of rejected tx: 2',
     unknownBlock: (block) => `${block} could not be found`,
     pruned: 'No state available for block 1',
     reverted: 'VM execution error.',
@@ -77,6 +82,7 @@ export const words: Readonly<Record<NodeKind, NodeWords>> = {
     full: 'txpool is full',
     funds: 'Upfront cost exceeds account balance',
     price: 'Gas price below current base fee',
+    gas: 'Transaction gas limit exceeds block gas limit',
     unknownBlock: () => 'Unknown block',
     pruned: 'World state unavailable',
     reverted: 'Execution reverted',
