@@ -55,6 +55,10 @@ test('readiness: answers 503 within a second while the store hangs, and measures
     assert.ok(performance.now() - startedAtMs < 2_000);
     await waitFor('the answer to be too old', () => (performance.now() - startedAtMs > 1_100 ? true : undefined));
   }
+  for (const [name, transport] of Object.entries(transports)) {
+    const { status } = await createClient(Health, transport(`http://127.0.0.1:${rig.port}`)).check({});
+    assert.equal(status, Serving.NOT_SERVING, name);
+  }
   assert.equal(measurements, 1);
   release();
   await waitFor('the store to answer again', async () => {
