@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import Sqlite from 'better-sqlite3';
 import { openStore } from '../../src/storage/open-store.js';
 import { publishDurably } from '../../src/storage/sqlite/sqlite-backup.js';
 import { takeSqliteLock } from '../../src/storage/sqlite/sqlite-lock.js';
@@ -147,6 +149,54 @@ describe('backup and restore of a database in use', () => {
     const { stdout, exitCode } = await runCli(['restore', '--yes'], { DATABASE_URL });
     assert.equal(exitCode, 0);
     assert.match(stdout, new RegExp(`^signed relayer relayer-1 transaction signed nonce 41 hash ${hashes.join(' ')}$`, 'm'));
+  });
+
+  it('restore: names a backup that is damaged or no file, restores nothing, and does not wait for the end of a pipe', async () => {
+    const backup = readFileSync(join(home.dir, 'backup.db'));
+    const index = join(home.dir, 'index-damaged.db');
+    writeFileSync(index, backup);
+    const db = new Sqlite(index);
+    // An index without its entries: SQLite opens the file, and only a check of the whole shows it.
+    const { rootpage } = db
+      .prepare("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'transactions' limit 1")
+      .get() as {
+      rootpage: number;
+    };
+    const size = Number(db.pragma('page_size', { simple: true }));
+    db.close();
+    const damaged = readFileSync(index);
+    // The number of cells of its root page.
+    damaged.writeUInt16BE(0, (rootpage - 1) * size + 3);
+    writeFileSync(index, damaged);
+    const cut = join(home.dir, 'cut.db');
+    writeFileSync(cut, backup.subarray(0, backup.length / 2));
+    const pipe = join(home.dir, 'pipe.db');
+    execFileSync('mkfifo', [pipe]);
+    for (const [file, problem] of [
+      [index, /the copy failed its integrity check/],
+      [cut, /malformed/],
+      [join(home.dir, 'config.json'), /file is not a database/],
+      [join(home.dir, 'relayer.db'), /it was not made by relayer backup/],
+      [pipe, /it is not a regular file/],
+      [home.dir, /it is not a regular file/],
+      [join(home.dir, 'no-backup.db'), /it does not exist/],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await runCli(['restore', file], { DATABASE_URL: `sqlite:${join(home.dir, 'target.db')}` });
+      assert.deepEqual([exitCode, stdout], [1, ''], stderr);
+      assert.ok(stderr.startsWith(`error: cannot restore ${file}: `), stderr);
+      assert.match(stderr, problem);
+    }
+    assert.deepEqual(
+      readdirSync(home.dir).filter((name) => /^target\.db($|\.partial)/.test(name)),
+      [],
+    );
+  });
+
+  it('backup: does not follow a symbolic link whose file does not exist', async () => {
+    symlinkSync(join(home.dir, 'not-there.db'), join(home.dir, 'dangling.db'));
+    const { exitCode, stderr } = await runCli(['backup', join(home.dir, 'dangling.db')], { ...home.env });
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^error: .*dangling\.db already exists; it is never overwritten\n$/);
   });
 
   it('backup: names the file that a killed backup left', async () => {

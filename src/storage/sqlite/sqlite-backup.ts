@@ -1,7 +1,20 @@
-import { chmodSync, closeSync, constants, copyFileSync, existsSync, fsyncSync, linkSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type Sqlite from 'better-sqlite3';
-import { openSqliteFile } from './open-sqlite-file.js';
+import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 import { partialOf } from './sqlite-lock.js';
 
 /** The `user_version` of a backup. The service uses `user_version` for nothing else. */
@@ -13,7 +26,8 @@ const backupVersion = 1;
  * for the operator.
  */
 export function backUpSqlite(file: string, target: string): void {
-  if (existsSync(target)) throw new Error(`${target} already exists; it is never overwritten`);
+  // Also a symbolic link whose file does not exist.
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw new Error(`${target} already exists; it is never overwritten`);
   const partial = partialOf(resolve(target));
   if (existsSync(partial))
     throw new Error(`${partial} was left by a backup that was killed, or another backup still runs; if none does, remove the file`);
@@ -41,19 +55,28 @@ export function backUpSqlite(file: string, target: string): void {
   }
 }
 
-/** Copies a backup into a new file and removes its mark. Throws `SqliteFileError` if the file is not a backup, and the errors of copying a file. */
+/**
+ * Copies a backup into a new file, checks the copy, because backups may be damaged where they are kept, and removes its mark. Throws an error
+ * that names the backup.
+ */
 export function copyBackup(backup: string, target: string): void {
-  copyFileSync(backup, target, constants.COPYFILE_EXCL);
   try {
+    const found = statSync(backup, { throwIfNoEntry: false });
+    if (found === undefined) throw new Error('it does not exist');
+    // To open a pipe would wait for its other end.
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    copyFileSync(backup, target, constants.COPYFILE_EXCL);
     chmodSync(target, 0o600);
     const db = openSqliteFile(target, {}, (opened) => {
       if (!isBackup(opened)) throw new Error('it was not made by relayer backup');
+      check(opened);
       markBackup(opened, false);
     });
     db.close();
   } catch (error) {
     rmSync(target, { force: true });
-    throw error;
+    const cause = error instanceof SqliteFileError ? error.cause : error;
+    throw new Error(`cannot restore ${backup}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
 }
 
