@@ -61,9 +61,13 @@ describe('PostgreSQL as operators configure it', () => {
     assert.equal(await store.read.transaction('1'), undefined);
   });
 
-  it('two schemas of one database hold two services, each with its own migrations', async (test) => {
+  it('two schemas of one database hold two services, each with its own migrations, beside another application with the same migrator', async (test) => {
     const databaseUrl = await server.newDatabase();
     const admin = await connect(test, databaseUrl);
+    await admin.query('create table kysely_migration (name text primary key, timestamp text not null)');
+    await admin.query("insert into kysely_migration values ('0001-of-another-application', '')");
+    await admin.query('create table kysely_migration_lock (id text primary key, is_locked integer not null default 0)');
+    await admin.query("insert into kysely_migration_lock values ('migration_lock', 1)");
     await admin.query('create schema one; create schema two');
     const urls = ['one', 'two'].map((schema) => `${databaseUrl}?options=${encodeURIComponent(`-c search_path=${schema}`)}`);
     const stores = [];
