@@ -11,6 +11,8 @@ export interface StoredFinder {
   noteReturn(): void;
   /** Takes in what is stored. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
+  /** True while something may be stored that was not found. */
+  isLooking(): boolean;
 }
 
 /** Creates the finder. It reads only the records whose stored revision is not the one in memory. */
@@ -34,6 +36,7 @@ export function createStoredFinder({ id, deps, transactions, reload, hold }: Omi
   return {
     noteUnanswered: () => note(lateCommitMs),
     noteReturn: () => note(0),
+    isLooking: () => due !== null,
     async find() {
       const seen = due;
       if (seen === null) return;

@@ -54,6 +54,8 @@ export interface LaneContext {
   isUnreachable: boolean;
   /** The newest head up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
   settled: Head | null;
+  /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
+  isStale: boolean;
   /** The account's nonce at that head: the first that no block holds. */
   chainNonce: bigint;
   /** The first nonce that neither we nor the chain have used. */

@@ -24,6 +24,7 @@ import { createOpenTransactions, type LaneFigures } from './open-transactions.js
 import { prepare } from './prepare.js';
 import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
+import { createRest } from './rest.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 import { hostedBatch } from './sign-drafts.js';
@@ -122,6 +123,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     hold: (ids, task) => oneAtATime.run(ids, task),
     isUnreachable: false,
     settled: null,
+    isStale: false,
     chainNonce: 0n,
     nextNonce: 0n,
     signedNonce: 0n,
@@ -173,6 +175,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const explainChore = chore('explain waiting', explainer.explain);
 
   const storedFinder = createStoredFinder(lane);
+  const rest = createRest(lane, storedFinder.isLooking);
   const findStoredChore = chore('find stored', storedFinder.find);
 
   const maintaining = createLoop(async () => {
@@ -180,10 +183,12 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (head === null) return;
     const newest = head;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
+    if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, what has ended meanwhile must not be signed again.
     if (lane.settled !== null) await expireChore(newest);
     // While no node shows the account, nothing that was signed can be mined.
     if (lane.settled !== null && !lane.doubts.has('absent')) for (const keepUp of upkeep) await keepUp(newest);
+    rest.consider(newest);
     preparing.wake();
     broadcasting.wake();
   });
@@ -220,6 +225,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     const view = await deps.store.read.transaction(transactionId);
     if (view === undefined || isFinal(view.transaction.status)) return null;
     return { transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+  }
+
+  /** Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed. */
+  function endRest(): void {
+    if (!rest.end() || head?.hash === lane.settled?.hash) return;
+    lane.isStale = true;
+    maintaining.wake();
   }
 
   const maxInFlight = () => (chain.sequence === null ? null : inFlightLimit.current());
@@ -271,18 +283,25 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     },
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
+      endRest();
       preparing.wake();
       // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
-    noteUnanswered: () => storedFinder.noteUnanswered(),
-    storeReturned: () => storedFinder.noteReturn(),
+    noteUnanswered() {
+      endRest();
+      storedFinder.noteUnanswered();
+    },
+    storeReturned() {
+      endRest();
+      storedFinder.noteReturn();
+    },
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {
       head = newest;
       lane.isUnreachable = false;
-      maintaining.wake();
+      if (!rest.includes(newest)) maintaining.wake();
     },
     unreachable() {
       lane.isUnreachable = true;

@@ -47,7 +47,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer()) || isSignerAway(lane)) return;
+    if (lane.settled === null || lane.isStale || lane.isStopped() || !isActive(lane.relayer()) || isSignerAway(lane)) return;
     if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
     const { due, excluded } = dueCandidates(lane, tried);
     for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
