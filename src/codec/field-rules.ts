@@ -10,9 +10,16 @@ import {
 } from '../../gen/relayer/rest/v1/options_pb.js';
 import { type TextSyntax, textSyntaxes } from '../core/text-syntax.js';
 
+/** The options of each field, read once: reading them decodes bytes, and the start asks for each many times. */
+const rulesByField = new WeakMap<DescField, FieldRules>();
+
 /** Returns a field's options. */
 export function fieldRulesOf(field: DescField): FieldRules {
-  return getOption(field, fieldOption);
+  const known = rulesByField.get(field);
+  if (known !== undefined) return known;
+  const rules = getOption(field, fieldOption);
+  rulesByField.set(field, rules);
+  return rules;
 }
 
 /** Returns a union's options. */
