@@ -180,7 +180,12 @@ export async function startApp(
           'standing by: another instance uses the database',
         ),
     };
-    const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter, standby: settings.standby ? standby : null });
+    const opened = await parts.openStore(settings.databaseUrl, {
+      log,
+      meter: metrics.meter,
+      standby: settings.standby ? standby : null,
+      version: packageVersion(),
+    });
     metrics.showStandby(false);
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(

@@ -8,6 +8,7 @@ import { registerCheckConfig } from './check-config.js';
 import { CliError } from './cli-error.js';
 import { registerDev } from './dev.js';
 import { registerImportOpenzeppelin } from './import-openzeppelin.js';
+import { registerInstances } from './instances.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
 import { writeNote } from './output.js';
@@ -30,6 +31,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerKeystore,
   registerSigner,
   registerApiKey,
+  registerInstances,
   registerRotateEncryptionKey,
   registerImportOpenzeppelin,
 ];

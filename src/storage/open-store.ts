@@ -34,16 +34,20 @@ interface OpenOptions {
   readonly meter?: Meter;
   /** How to wait while another process uses a PostgreSQL database; null: not at all. */
   readonly standby?: StandbyOptions | null;
+  /** The version of the program, which `listInstances` shows; absent for a command, which works only briefly. */
+  readonly version?: string;
 }
 
 async function lockDatabase(
   databaseUrl: string,
-  { log, standby = null }: OpenOptions,
+  { log, standby = null, version }: OpenOptions,
 ): Promise<{ locked: LockedDatabase; statements: Statements }> {
   const address = addressFromUrl(databaseUrl);
   if (address.dialect === 'sqlite') return { locked: lockSqlite(address.file), statements: compileStatements(sqlite) };
   const { lockPostgres } = await import('./postgres/open-postgres.js');
-  return { locked: await lockPostgres(address.connectionString, log, standby), statements: compileStatements(postgres) };
+  const { connectionNameOf } = await import('./postgres/postgres-instances.js');
+  const name = version === undefined ? undefined : connectionNameOf(version);
+  return { locked: await lockPostgres(address.connectionString, { log, standby, name }), statements: compileStatements(postgres) };
 }
 
 /** Gives a new database its id, and records this process as the owner, also for the error of a process that finds the lock taken. */

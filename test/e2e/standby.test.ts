@@ -4,11 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
 import { parseEther } from 'ethers';
+import { packageVersion } from '../../src/config/package-version.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
 import { readLedger } from '../support/chain-ledger.js';
 import { type Instance, type Instances, startInstances } from '../support/instances.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { runProgram } from '../support/run-cli.js';
 import { apiKey, createServiceHome, launchService, type ServiceHome } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -123,6 +125,30 @@ describe('two instances on one PostgreSQL, of which one stands by', () => {
     );
     const { port, usedByHost, usedByPid } = JSON.parse(line) as Readonly<Record<string, unknown>>;
     assert.deepEqual({ port, usedByHost, usedByPid }, { port: standby.port, usedByHost: hostname(), usedByPid: active.process().pid });
+  });
+
+  it('relayer instances lists both, the active one first', async () => {
+    const active = await instances.active();
+    const expected = [active, otherThan(active)].map((one, index) => [
+      index === 0 ? 'active' : 'standby',
+      packageVersion(),
+      hostname(),
+      String(one.process().pid),
+    ]);
+    const listed = await waitFor('both to be listed', async () => {
+      const { exitCode, stdout, stderr } = await runProgram(['instances'], { DATABASE_URL: home.env.DATABASE_URL ?? '' });
+      assert.equal(exitCode, 0, stderr);
+      const lines = stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split('\t'));
+      return lines.length === 2 ? lines : undefined;
+    });
+    assert.deepEqual(
+      listed.map((fields) => fields.slice(0, 4)),
+      expected,
+    );
+    for (const fields of listed) for (const time of fields.slice(4)) assert.match(time, /^\d{4}-\d\d-\d\dT/);
   });
 
   it('a standby that is told to stop ends with exit code 0', async (test) => {

@@ -52,7 +52,7 @@ const failovers: Readonly<Record<string, Failover>> = {
     pair.cutReplication();
     const waiting = `select 1 as waits from pg_stat_activity where wait_event = 'SyncRep'`;
     await waitFor('a commit to wait for the standby', async () => (await runSql(pair.primaryUrl, waiting))[0], recoveryLimitMs);
-    const ended = `select count(*)::int as count from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'relayer'
+    const ended = `select count(*)::int as count from pg_stat_activity where wait_event = 'SyncRep' and application_name like 'relayer%'
       and query not like '%instances%'`;
     const isEnded = async () => ((await runSql<{ count: number }>(pair.primaryUrl, ended))[0]?.count === 0 ? true : undefined);
     await waitFor('the service to give up the connection', isEnded, recoveryLimitMs);

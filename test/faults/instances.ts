@@ -51,7 +51,7 @@ const faults: Readonly<Record<string, Fault>> = {
   async cut({ databaseUrl }) {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
-    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'relayer'`);
+    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'relayer%'`);
     await client.end();
   },
   async 'without database'({ postgres }, _, { random }) {

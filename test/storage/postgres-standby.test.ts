@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
 import { endHolder, takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
 import { StandbyEndedError } from '../../src/storage/standby-ended-error.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -23,14 +25,14 @@ interface Standby {
   readonly end: () => void;
 }
 
-function standBy(test: TestContext, databaseUrl: string): Standby {
+function standBy(test: TestContext, databaseUrl: string, version = '1.0.0'): Standby {
   const ending = new AbortController();
   let isOpen = false;
   let onWait = () => {};
   const waits = new Promise<void>((resolve) => {
     onWait = resolve;
   });
-  const opened = openStore(databaseUrl, { log: silentLog, standby: { signal: ending.signal, onWait } });
+  const opened = openStore(databaseUrl, { log: silentLog, standby: { signal: ending.signal, onWait }, version });
   opened.then(
     ({ store }) => {
       isOpen = true;
@@ -149,6 +151,42 @@ describe('a standby on PostgreSQL', () => {
     await active.store.close();
     const { store } = await standby.opened;
     assert.equal((await store.read.transaction('after'))?.transaction.id, 'after');
+  });
+
+  it('is listed behind the active instance, with its version, host and process id, until it takes over; other schemas have lists of their own', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    assert.deepEqual(await listPostgresInstances(databaseUrl), []);
+    const beforeMs = Date.now();
+    const active = await openStore(databaseUrl, { log: silentLog, version: '1.2.3' });
+    const standby = standBy(test, databaseUrl, '1.2.4-rc.1');
+    await standby.waits;
+    const listed = await listPostgresInstances(databaseUrl);
+    const here = { host: hostname(), pid: process.pid };
+    assert.deepEqual(
+      listed.map(({ isActive, version, host, pid }) => ({ isActive, version, host, pid })),
+      [
+        { isActive: true, version: '1.2.3', ...here },
+        { isActive: false, version: '1.2.4-rc.1', ...here },
+      ],
+    );
+    for (const { sinceMs, seenAtMs } of listed) {
+      assert.ok(sinceMs >= beforeMs && sinceMs <= Date.now(), String(sinceMs));
+      assert.ok(seenAtMs >= beforeMs && seenAtMs <= Date.now(), String(seenAtMs));
+    }
+    await runSql(databaseUrl, 'create schema other');
+    const other = new URL(databaseUrl);
+    other.searchParams.set('options', '-c search_path=other');
+    assert.deepEqual(await listPostgresInstances(other.href), []);
+    // The name survives a lost connection.
+    await runSql(databaseUrl, `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'relayer 1.2.3%'`);
+    await waitFor('the owner to connect again', async () =>
+      (await listPostgresInstances(databaseUrl))[0]?.version === '1.2.3' ? true : undefined,
+    );
+    await active.store.close();
+    await standby.opened;
+    const versions = async () => (await listPostgresInstances(databaseUrl)).map(({ isActive, version }) => `${isActive} ${version}`);
+    await waitFor('one to be left', async () => ((await versions()).length === 1 ? true : undefined));
+    assert.deepEqual(await versions(), ['true 1.2.4-rc.1']);
   });
 
   it('ends its wait when it is told to', async (test) => {

@@ -44,14 +44,14 @@ export async function openPostgresBeside(connectionString: string, log: Log): Pr
   };
 }
 
-function openLocked(connectionString: string, locked: LockedWriter, log: Log): Database {
+function openLocked(connectionString: string, locked: LockedWriter, { log, name }: LockPostgresOptions): Database {
   const readers = openReaders(connectionString, log);
   const listeners: (() => void)[] = [];
   const onReturn = () => {
     readers.renew();
     for (const listener of listeners) listener();
   };
-  const link = createPostgresLink(locked, { connectionString, clock: systemClock, log, onReturn });
+  const link = createPostgresLink(locked, { connectionString, name, clock: systemClock, log, onReturn });
   return {
     runBatch: link.runBatch,
     query: (statement, values) => link.readDurable(() => readers.query(statement, values)),
@@ -67,16 +67,27 @@ function openLocked(connectionString: string, locked: LockedWriter, log: Log): D
   };
 }
 
+/** How to take the lock of a database. */
+export interface LockPostgresOptions {
+  readonly log: Log;
+  readonly standby: StandbyOptions | null;
+  /** The name of the connection that holds the lock, or waits for it. */
+  readonly name: string | undefined;
+}
+
 /**
  * Takes the instance lock of a database. If another process holds it, waits as `standby` says; null: throws `DatabaseLockedError`. Throws, too, if a pooler
  * would give the lock to others.
  */
-export async function lockPostgres(connectionString: string, log: Log, standby: StandbyOptions | null = null): Promise<LockedDatabase> {
+export async function lockPostgres(connectionString: string, options: LockPostgresOptions): Promise<LockedDatabase> {
+  const { log, standby, name } = options;
   await requireOwnSession(connectionString);
-  const locked = await (standby === null ? takePostgresLock(connectionString) : waitForPostgresLock(connectionString, { ...standby, log }));
+  const locked = await (standby === null
+    ? takePostgresLock(connectionString, { name })
+    : waitForPostgresLock(connectionString, { ...standby, log, name }));
   return {
     migrate: () => migrateSchema(connectionString, locked.schema),
-    open: async () => openLocked(connectionString, locked, log),
+    open: async () => openLocked(connectionString, locked, options),
     unlock: () => endConnection(locked.writer),
   };
 }

@@ -52,6 +52,8 @@ export interface PostgresLink {
 /** The parts that make a link. */
 export interface PostgresLinkDeps {
   readonly connectionString: string;
+  /** See `LockOptions`. */
+  readonly name: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Called when a new connection replaces a lost one, before anything is written on it. */
@@ -82,7 +84,7 @@ function isTakenOver(error: unknown, ownToken: string): boolean {
 }
 
 /** Makes the link from its first connection, which holds the lock. */
-export function createPostgresLink(first: LockedWriter, { connectionString, clock, log, onReturn }: PostgresLinkDeps): PostgresLink {
+export function createPostgresLink(first: LockedWriter, { connectionString, name, clock, log, onReturn }: PostgresLinkDeps): PostgresLink {
   const ending = new AbortController();
   let session: Session | null = null;
   let token: string | null = null;
@@ -143,7 +145,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, cloc
 
   /** Connects again if the database still belongs to this process. The lock proves that the earlier connection can write nothing more. */
   async function replace(ownToken: string, replaces: Backend): Promise<void> {
-    const locked = await takePostgresLock(connectionString, { replaces, connectTimeoutMs: reconnectTimeoutMs });
+    const locked = await takePostgresLock(connectionString, { replaces, name, connectTimeoutMs: reconnectTimeoutMs });
     try {
       const values = returnTo.bind({ number: 1, token: ownToken, checked_at_ms: clock.nowMs() });
       const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);

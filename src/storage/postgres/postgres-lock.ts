@@ -4,8 +4,10 @@ import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
-/** Separates our lock from the locks of other programs in the same database. */
-const lockNumber = 1_919_249_012;
+/** The number of the instance lock, which separates it from the locks of other programs in the same database. */
+export const instanceLock = 1_919_249_012;
+/** The number of the lock that all standbys share. It only shows that they wait. */
+export const standbyLock = instanceLock + 1;
 
 /** How often the holder sends something, so that a standby sees that it works. */
 const beatEveryMs = 1_000;
@@ -79,7 +81,7 @@ export async function findHolder(client: pg.Client, schema: string): Promise<Loc
        coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
      from pg_locks join pg_stat_activity activity on activity.pid = pg_locks.pid
      where ${isInstanceLock}`,
-    [lockNumber, schema],
+    [instanceLock, schema],
   );
   return rows[0] ?? null;
 }
@@ -91,7 +93,7 @@ export async function findHolder(client: pg.Client, schema: string): Promise<Loc
 export async function endHolder(client: pg.Client, schema: string, { pid, started: since }: Backend): Promise<void> {
   const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and ${isInstanceLock})`;
   const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid = $3 and ${started} = $4 and ${isHolder}`;
-  await client.query(end, [lockNumber, schema, pid, since]);
+  await client.query(end, [instanceLock, schema, pid, since]);
 }
 
 /** Sends something regularly until the connection ends, so that a standby sees that this process works. */
@@ -101,10 +103,17 @@ function beat(writer: pg.Client): void {
   writer.once('end', () => clearInterval(beating));
 }
 
+/** Names a connection for `pg_stat_activity`. */
+export async function nameConnection(client: pg.Client, name: string): Promise<void> {
+  await client.query(`select set_config('application_name', $1, false)`, [name]);
+}
+
 /** How to take the lock. */
 export interface LockOptions extends ConnectOptions {
   /** The earlier connection of this process, which may still hold the lock: the server may not know yet that it is lost. */
   readonly replaces?: Backend;
+  /** The name of the connection. */
+  readonly name?: string | undefined;
 }
 
 /**
@@ -120,8 +129,9 @@ export async function takePostgresLock(connectionString: string, options: LockOp
     const schema = await schemaOf(writer);
     if (options.replaces !== undefined) await endHolder(writer, schema, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
-    const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
+    const { rows } = await writer.query<{ taken: boolean }>(lock, [instanceLock, schema]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await readInstance(writer).catch(() => undefined));
+    if (options.name !== undefined) await nameConnection(writer, options.name);
     const backend = await backendOf(writer);
     beat(writer);
     return { writer, lost, schema, backend };

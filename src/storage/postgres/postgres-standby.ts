@@ -5,7 +5,17 @@ import { DatabaseLockedError } from '../database-locked-error.js';
 import { StandbyEndedError } from '../standby-ended-error.js';
 import type { Instance } from '../statements/instances.js';
 import { createHolderWatch } from './holder-watch.js';
-import { type Backend, endHolder, findHolder, type LockedWriter, readInstance, schemaOf, takePostgresLock } from './postgres-lock.js';
+import {
+  type Backend,
+  endHolder,
+  findHolder,
+  type LockedWriter,
+  nameConnection,
+  readInstance,
+  schemaOf,
+  standbyLock,
+  takePostgresLock,
+} from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 const lookEveryMs = 100;
@@ -25,7 +35,7 @@ export interface StandbyOptions {
  */
 export async function waitForPostgresLock(
   connectionString: string,
-  { signal, onWait, log }: StandbyOptions & { readonly log: Log },
+  { signal, onWait, log, name }: StandbyOptions & { readonly log: Log; readonly name: string | undefined },
 ): Promise<LockedWriter> {
   const watch = createHolderWatch();
   let observer: Observer | null = null;
@@ -37,7 +47,7 @@ export async function waitForPostgresLock(
     const holder = await findHolder(client, schema);
     const instance = await readInstance(client);
     const verdict = watch.look({ holder, isReleased: instance === undefined || instance.token === '' });
-    if (verdict === 'take') return takePostgresLock(connectionString, { connectTimeoutMs });
+    if (verdict === 'take') return takePostgresLock(connectionString, { connectTimeoutMs, name });
     if (!hasWaited) onWait(instance);
     hasWaited = true;
     if (verdict === 'end' && holder !== null) await endSilent(client, schema, holder);
@@ -52,7 +62,7 @@ export async function waitForPostgresLock(
   try {
     while (!signal.aborted) {
       try {
-        observer ??= await connectObserver(connectionString);
+        observer ??= await connectObserver(connectionString, name);
         const locked = await look(observer);
         logged = '';
         if (locked !== null) return locked;
@@ -81,13 +91,16 @@ interface Observer {
   readonly schema: string;
 }
 
-async function connectObserver(connectionString: string): Promise<Observer> {
+async function connectObserver(connectionString: string, name: string | undefined): Promise<Observer> {
   const client = new pg.Client({ ...connectionOptions(connectionString), connectionTimeoutMillis: connectTimeoutMs });
   // The next look reports a broken connection. Without a listener, its error would end the process.
   client.on('error', () => undefined);
   try {
     await connect(client);
-    return { client, schema: await schemaOf(client) };
+    const schema = await schemaOf(client);
+    if (name !== undefined) await nameConnection(client, name);
+    await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [standbyLock, schema]);
+    return { client, schema };
   } catch (error) {
     await endQuietly(client);
     throw error;
