@@ -17,7 +17,7 @@ export interface PoolRules {
 }
 
 /** The most gas that a transaction may have (EIP-7825). */
-export const maxGasLimit = 2n ** 24n;
+const maxGasLimit = 2n ** 24n;
 
 /** The rules that geth has by default. */
 export const defaultRules = { capacity: 10_000, bumpPercent: 10n } as const;
