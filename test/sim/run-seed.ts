@@ -232,7 +232,8 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
 
   start();
   recurring(context, 30_000, () => {
-    if (!context.has('crash')) return;
+    // One that is down already starts only once.
+    if (!context.has('crash') || !services.has(running())) return;
     log.write('crash');
     end(running());
     callers.abandon();

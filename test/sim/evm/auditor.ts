@@ -56,6 +56,11 @@ function isFiller({ content }: Row): boolean {
   return content.includes('"valueWei":{"$int":"0"}');
 }
 
+/** The highest price that this block justifies. */
+function askedBy({ baseFeeWei, marketTipWei }: Block): bigint {
+  return 2n * (baseFeeWei + marketTipWei);
+}
+
 /** Makes an auditor. Its methods throw `Violation`. */
 export function createAuditor({ database, ledger, orders, accounts, confirmations, faults, elapsedMs }: AuditorOptions): Auditor {
   /** How often each request is on the true chain now. */
@@ -64,7 +69,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   let foreign = 0;
   let fillers = 0;
   let paidFillers = 0;
-  let peakPriceWei = 0n;
+  let peakPriceWei = askedBy(ledger.head());
   /** What the newest blocks asked. */
   const market: Pick<Block, 'baseFeeWei' | 'marketTipWei'>[] = [];
   /** When the chain last lost blocks. */
@@ -203,7 +208,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   return {
     met: records.met,
     built(block) {
-      const price = 2n * block.baseFeeWei + 2n * block.marketTipWei;
+      const price = askedBy(block);
       if (price > peakPriceWei) peakPriceWei = price;
       market.push(block);
       if (market.length > recentBlocks) market.shift();
