@@ -65,7 +65,7 @@ const webhookTimeoutMs = 15_000;
 /** The longest time until a change without an answer takes effect after the database is back. */
 const settleIntervalMs = 1_000;
 const anotherKey =
-  'is not the encryption key of this database; set the one that it was last used with, and use relayer rotate-encryption-key to replace it';
+  'is not the encryption key of this database; set the key that it was last used with, and use relayer rotate-encryption-key to replace it';
 
 /** What the caller may set. */
 export interface AppOptions extends AppParts {

@@ -69,7 +69,7 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
     const store = withSealedUrls(opened.store, secretBox);
     const isNew = (await store.read.databaseSecret()) === undefined;
     if (!(isNew && options.dryRun) && (await openDatabaseSecret({ store, secretBox })) === null)
-      throw new CliError('STORAGE_ENCRYPTION_KEY is not the encryption key of the database; set the one that it was last used with', 2);
+      throw new CliError('STORAGE_ENCRYPTION_KEY is not the encryption key of the database; set the key that it was last used with', 2);
     const nodeUrls = nodeUrlPolicyOf(settings, config);
     const hostedKeys = createHostedKeys(noLog, operatorChoices(config, settings));
     const parts = { store, secretBox, clock, config, env, nodeUrls, hostedKeys };

@@ -363,7 +363,7 @@ describe('import-openzeppelin', () => {
       assert.deepEqual([exitCode, stdout], [2, '']);
       assert.match(
         stderr,
-        /error: STORAGE_ENCRYPTION_KEY is not the encryption key of the database; set the one that it was last used with\n$/,
+        /error: STORAGE_ENCRYPTION_KEY is not the encryption key of the database; set the key that it was last used with\n$/,
       );
     }
     assert.equal(storedRows(home).definitions, 0);

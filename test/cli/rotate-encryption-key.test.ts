@@ -153,7 +153,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   }
   await assert.rejects(
     launchService(elsewhere(home, copy, oldKey)).listening,
-    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: is not the encryption key of this database; set the one that it was last used with/,
+    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: is not the encryption key of this database; set the key that it was last used with/,
   );
 });
 
@@ -172,7 +172,7 @@ it('serve: refuses another encryption key before it stores anything, although th
   await writeFile(config, JSON.stringify({ ...JSON.parse(await readFile(config, 'utf8')), notifications: [filed] }));
   await assert.rejects(
     startServiceHere(elsewhere(home, file, randomBytes(32).toString('base64'))),
-    /STORAGE_ENCRYPTION_KEY: is not the encryption key of this database; set the one that it was last used with/,
+    /STORAGE_ENCRYPTION_KEY: is not the encryption key of this database; set the key that it was last used with/,
   );
   assert.deepEqual(await sealedIn(file), before);
 });

@@ -86,6 +86,32 @@ async function storedIds(databaseUrl: string): Promise<string[]> {
 async function withStandbyThatIsGone(databaseUrl: string): Promise<void> {
   await asAdmin(databaseUrl, `alter system set synchronous_standby_names = 'gone'`);
   await asAdmin(databaseUrl, 'select pg_reload_conf()');
+  // Another process of the server than the sessions decides from when on commits wait.
+  await waitFor('commits to wait for the standby', async () => ((await waitsForStandby(databaseUrl)) ? true : undefined));
+}
+
+/** True if a commit waits for the standby; it is then ended. */
+async function waitsForStandby(databaseUrl: string): Promise<boolean> {
+  const probe = new pg.Client(databaseUrl);
+  probe.on('error', () => undefined);
+  await probe.connect();
+  const { rows } = await probe.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const pid = rows[0]?.pid;
+  let isWritten = false;
+  const written = probe.query(`select pg_logical_emit_message(true, 'probe', '')`).then(
+    () => {
+      isWritten = true;
+    },
+    () => undefined,
+  );
+  const waits = `select pid from pg_stat_activity where wait_event = 'SyncRep' and pid = ${pid}`;
+  const end = await waitFor('the commit to end or to wait', async () =>
+    (await asAdmin(databaseUrl, waits)).length > 0 ? 'waits' : isWritten ? 'written' : undefined,
+  );
+  await asAdmin(databaseUrl, `select pg_terminate_backend(${pid})`);
+  await written;
+  await probe.end().catch(() => undefined);
+  return end === 'waits';
 }
 
 async function withoutStandby(databaseUrl: string): Promise<void> {
