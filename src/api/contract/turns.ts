@@ -12,6 +12,7 @@ const turnMs = 10;
 export function createTurns(nowMs: () => number = () => performance.now()): Interceptor {
   let turnBeganMs: number | null = null;
   let hasBegun = false;
+  let waiting = 0;
 
   function isOver(): boolean {
     if (turnBeganMs !== null) return nowMs() - turnBeganMs >= turnMs;
@@ -35,11 +36,13 @@ export function createTurns(nowMs: () => number = () => performance.now()): Inte
 
   return (next) => {
     async function inTurn(request: Parameters<typeof next>[0]): Promise<Awaited<ReturnType<typeof next>>> {
+      waiting += 1;
       do await nextIteration();
       while (!mayBegin());
+      waiting -= 1;
       return next(request);
     }
     // Most calls need no promise of their own.
-    return (request) => (mayBegin() ? next(request) : inTurn(request));
+    return (request) => (waiting === 0 && mayBegin() ? next(request) : inTurn(request));
   };
 }

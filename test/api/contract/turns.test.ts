@@ -49,6 +49,16 @@ test('turns: a call that arrives while others wait does not overtake them', asyn
   assert.deepEqual(order, [0, 1, 2, 3, 4, 5, 6]);
 });
 
+test('turns: a call that arrives on another connection does not overtake one that waits', async () => {
+  const { order, work } = busyCalls();
+  const calls = [work(0), work(1)];
+  // No microtask is left: the next read of a connection would come now.
+  await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)));
+  calls.push(work(2));
+  await Promise.all(calls);
+  assert.deepEqual(order, [0, 1, 2]);
+});
+
 test('turns: a call that fails in its turn rejects', async () => {
   const work = createTurns()((() => Promise.reject(new Error('refused'))) as unknown as Next);
   await assert.rejects(async () => work({} as Parameters<Next>[0]), /refused/);
