@@ -362,8 +362,8 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   includeRevertData?: boolean | undefined;
 
   /**
-   * Maximum number of transactions in flight (signed but not in a block), 1 to 100000. Absent: automatic. The service begins with 16 and
-   * doubles that at each block at which its RPC node has them all, up to 2048; it halves if the node refuses or loses some.
+   * Maximum number of transactions in flight (signed but not in a block), 1 to 100000. Absent: automatic. The limit begins at 16.
+   * After a block, it doubles, up to 2048, if it was reached and the RPC node has every transaction in flight. It halves if the node refuses or loses some.
    *
    * @generated from field: optional uint32 max_in_flight = 7;
    */

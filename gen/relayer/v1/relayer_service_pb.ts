@@ -248,7 +248,7 @@ export type RelayerStatus = Message<"relayer.v1.RelayerStatus"> & {
   sequenceNumber?: string | undefined;
 
   /**
-   * The number of transactions that it may have in flight now: the policy `max_in_flight`, or what the service has found out. EVM only.
+   * The number of transactions that it may have in flight now: the policy `max_in_flight`, or the automatic limit. EVM only.
    *
    * @generated from field: optional uint32 in_flight_limit = 10;
    */

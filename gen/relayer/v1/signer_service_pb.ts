@@ -329,7 +329,7 @@ export const AwsKmsSignerSchema: GenMessage<AwsKmsSigner> = /*@__PURE__*/
   messageDesc(file_relayer_v1_signer_service, 4);
 
 /**
- * A key of Turnkey. Which network it is for follows from its public key.
+ * A key of Turnkey. Its public key determines the network types that it can sign for.
  *
  * @generated from message relayer.v1.TurnkeySigner
  */
@@ -461,7 +461,7 @@ export type GoogleServiceAccount = Message<"relayer.v1.GoogleServiceAccount"> & 
   authUri?: string | undefined;
 
   /**
-   * The URL that gives tokens. Absent: `https://oauth2.googleapis.com/token`.
+   * The URL that issues tokens. Absent: `https://oauth2.googleapis.com/token`.
    *
    * @generated from field: optional string token_uri = 4;
    */
@@ -987,7 +987,7 @@ export const AwsKmsSignerConfigSchema: GenMessage<AwsKmsSignerConfig> = /*@__PUR
   messageDesc(file_relayer_v1_signer_service, 16);
 
 /**
- * A key of Turnkey. The service proves by one signature when it opens the key that `public_key` is right.
+ * A key of Turnkey. When the service opens the key, it verifies `public_key` with one signature.
  *
  * @generated from message relayer.v1.TurnkeySignerConfig
  */
@@ -1126,7 +1126,7 @@ export type GoogleServiceAccountKey = Message<"relayer.v1.GoogleServiceAccountKe
   authUri?: string | undefined;
 
   /**
-   * The URL that gives tokens. Absent: `https://oauth2.googleapis.com/token`.
+   * The URL that issues tokens. Absent: `https://oauth2.googleapis.com/token`.
    *
    * @generated from field: optional string token_uri = 7;
    */
@@ -1274,7 +1274,7 @@ export const AzureKeyVaultSignerConfigSchema: GenMessage<AzureKeyVaultSignerConf
   messageDesc(file_relayer_v1_signer_service, 21);
 
 /**
- * An account of the Coinbase Developer Platform. The service proves by one signature when it opens an EVM account that the address is right.
+ * An account of the Coinbase Developer Platform. When the service opens an EVM account, it verifies the address with one signature.
  *
  * @generated from message relayer.v1.CdpSignerConfig
  */
@@ -1547,13 +1547,13 @@ export const TestSignerRequestSchema: GenMessage<TestSignerRequest> = /*@__PURE_
   messageDesc(file_relayer_v1_signer_service, 30);
 
 /**
- * The signer has signed.
+ * The result of a test of a signer.
  *
  * @generated from message relayer.v1.TestSignerResponse
  */
 export type TestSignerResponse = Message<"relayer.v1.TestSignerResponse"> & {
   /**
-   * What the test found.
+   * The result.
    *
    * @generated from field: relayer.v1.SignerTest result = 1;
    */
@@ -1575,27 +1575,27 @@ export const TestSignerResponseSchema: GenMessage<TestSignerResponse> = /*@__PUR
   messageDesc(file_relayer_v1_signer_service, 31);
 
 /**
- * A signature that was made as a test.
+ * The result of a test signature.
  *
  * @generated from message relayer.v1.SignerTest
  */
 export type SignerTest = Message<"relayer.v1.SignerTest"> & {
   /**
-   * The address of the key on EVM networks, EIP-55. Absent if it is no secp256k1 key.
+   * The address of the key on EVM networks, EIP-55. Absent if it is not a secp256k1 key.
    *
    * @generated from field: optional string evm_address = 1;
    */
   evmAddress?: string | undefined;
 
   /**
-   * The ed25519 public key: 64 hex digits. Absent if it is no ed25519 key.
+   * The ed25519 public key: 64 hex digits. Absent if it is not an ed25519 key.
    *
    * @generated from field: optional string public_key = 2;
    */
   publicKey?: string | undefined;
 
   /**
-   * How long the signatures took, in milliseconds; with both curves, both together.
+   * How long the signature took, in milliseconds. If the key signs on both curves: the total of both signatures.
    *
    * @generated from field: uint32 milliseconds = 3;
    */
@@ -1616,14 +1616,14 @@ export const SignerTestSchema: GenMessage<SignerTest> = /*@__PURE__*/
  */
 export enum AzureAuthType {
   /**
-   * Not set: by a client secret.
+   * Not set: with a client secret.
    *
    * @generated from enum value: AZURE_AUTH_TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * By the secret of an application.
+   * With the secret of an application.
    *
    * @generated from enum value: AZURE_AUTH_TYPE_CLIENT_SECRET = 1;
    */
@@ -1637,7 +1637,7 @@ export enum AzureAuthType {
   MANAGED_IDENTITY = 2,
 
   /**
-   * By a token that Kubernetes writes to a file.
+   * With a token that Kubernetes writes to a file.
    *
    * @generated from enum value: AZURE_AUTH_TYPE_WORKLOAD_IDENTITY = 3;
    */
