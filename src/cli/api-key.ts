@@ -71,7 +71,7 @@ async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): 
       await deliverLine(text);
     } catch (error) {
       await deleteApiKey({ store, keys: noKeys }, apiKey.id);
-      throw new Error('no key was created, since standard output cannot be written', { cause: error });
+      throw new Error('no key was created, since standard output cannot be written to', { cause: error });
     }
     writeNote(`created ${apiKey.id}; the key cannot be shown again`);
   });

@@ -23,7 +23,10 @@ async function list(): Promise<void> {
   const { addressFromUrl } = await import('../storage/database-url.js');
   const address = addressFromUrl(readSetting(processEnvironment(), 'databaseUrl'));
   if (address.dialect === 'sqlite')
-    throw new CliError('DATABASE_URL names a SQLite database, which one instance at a time uses; only PostgreSQL can have several', 2);
+    throw new CliError(
+      'DATABASE_URL names a SQLite database, which only one instance can use; only PostgreSQL supports several instances',
+      2,
+    );
   const { listPostgresInstances } = await import('../storage/postgres/postgres-instances.js');
   for (const instance of await listPostgresInstances(address.connectionString)) writeLine(lineOf(instance));
 }

@@ -147,7 +147,7 @@ const table = {
   rpcAllowedHosts: setting({
     name: 'RPC_ALLOWED_HOSTS',
     default: '',
-    doc: 'Hosts that URLs set through the API can have, those of RPC nodes and of signers, separated by commas; empty: all. URLs of the configuration are not limited.',
+    doc: 'Host names that are allowed in URLs of RPC nodes and signers that are set through the API, separated by commas; empty: all. URLs in the configuration are not limited.',
     parse: hosts,
   }),
   rpcBlockPrivateIps: setting({

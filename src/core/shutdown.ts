@@ -44,7 +44,7 @@ export function createShutdown({ log, deadlineMs, closingMs }: ShutdownOptions):
       const ended = Promise.allSettled(releases[phase].splice(0).map((release) => release(cutting.signal)));
       const limitMs = phase === 'work' ? deadlineMs : deadlineMs + closingMs;
       const isEnded = await endsWithin(limitMs - (monotonicMs() - startedMs), ended);
-      if (!isEnded) log.warn({ phase }, 'shutdown deadline reached; cutting off what still runs');
+      if (!isEnded) log.warn({ phase }, 'shutdown deadline reached; ending the calls and connections that are still open');
     }
     clearTimeout(cut);
   }

@@ -43,7 +43,7 @@ test('api-key create: keeps no key whose text could not be written', async () =>
   const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
   closeSync(full);
   assert.equal(status, 1);
-  assert.match(stderr, /^error: no key was created, since standard output cannot be written: ENOSPC/);
+  assert.match(stderr, /^error: no key was created, since standard output cannot be written to: ENOSPC/);
   assert.deepEqual(await runCli(['api-key', 'list'], env), { exitCode: 0, stdout: '', stderr: '' });
 });
 

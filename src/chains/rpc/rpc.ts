@@ -107,7 +107,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   function unreachableFor(problems: readonly string[]): TransportError {
     const none =
       selector.forkedHosts().length > 0
-        ? 'the RPC endpoints that respond are on another branch of the chain than the one before'
+        ? 'the RPC endpoints that respond are on another branch of the chain than before'
         : 'no RPC endpoint is available';
     return new TransportError(network.name, [...new Set(problems)].join('; ') || none);
   }

@@ -64,7 +64,7 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
   setMaxListeners(0, closing.signal);
   const breaker = createSignerBreaker(clock, (reason) => {
     if (reason === null) log.info({ signer: id }, 'the signer works again');
-    else log.warn({ signer: id, reason, detail: lastDetail }, 'the signer cannot sign; what needs its signature waits');
+    else log.warn({ signer: id, reason, detail: lastDetail }, 'the signer cannot sign; transactions that need its signature wait');
   });
   let lastDetail = '';
 
@@ -117,7 +117,7 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
       }
       return note(mark, {
         sentence: `${provider.name} returned a signature that is not valid for the key of this signer`,
-        detail: `${answer.length} bytes that are no signature of the key ${Buffer.from(publicKey.bytes).toString('hex')}`,
+        detail: `${answer.length} bytes that are not a signature of the key ${Buffer.from(publicKey.bytes).toString('hex')}`,
         problem: 'certain',
         retryAfterMs: null,
       });

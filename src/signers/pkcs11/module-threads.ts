@@ -155,7 +155,10 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
       );
     const used = loggedIn?.get(tokenText);
     if (used !== undefined && used !== pin)
-      throw new ProviderError('refused', 'another signer is logged in to the token with another PIN; all signers of a token need the same');
+      throw new ProviderError(
+        'refused',
+        'another signer is logged in to the token with another PIN; all signers of a token need the same PIN',
+      );
   }
 
   return {

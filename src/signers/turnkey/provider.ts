@@ -90,7 +90,7 @@ function isUnderWay(answer: unknown): boolean {
 function signatureFrom(answer: unknown): Uint8Array {
   const status = statusOf(answer);
   if (status === 'CONSENSUS_NEEDED')
-    throw new ProviderError('refused', 'a policy wants more users to approve the signature; allow the API user to sign alone');
+    throw new ProviderError('refused', 'a policy requires more users to approve the signature; allow the API user to sign alone');
   if (status === 'FAILED' || status === 'REJECTED') {
     const why = textAt(answer, 'activity', 'failure', 'message') ?? 'without a reason';
     throw new ProviderError('refused', `the activity is ${status}: ${why.replaceAll(/[^\x20-\x7e]/g, ' ').slice(0, 200)}`);

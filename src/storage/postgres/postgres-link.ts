@@ -221,7 +221,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
       // A connection begins with a commit that the standby has, so the standby also has what was visible before.
       if (session === before) return result;
     }
-    throw new StoreAwayError('the database is unavailable: the connection was lost again and again');
+    throw new StoreAwayError('the database is unavailable: the connection was lost repeatedly');
   }
 
   return {

@@ -79,7 +79,8 @@ export async function connectPostgresWriter(
     if (encoding !== 'UTF8') throw new Error(`the PostgreSQL database has encoding ${encoding}; create one with encoding UTF8`);
     // A standby has the data, but only the primary takes writes.
     const { rows: servers } = await writer.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-    if (servers[0]?.standby === true) throw new Error('the PostgreSQL server is a standby, which cannot be written');
+    if (servers[0]?.standby === true)
+      throw new Error('the PostgreSQL server is a standby, which is read-only; set DATABASE_URL to the primary');
     // The server's configuration may let commits return before they are on disk.
     await writer.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`);
     return { writer, lost };

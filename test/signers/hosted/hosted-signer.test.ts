@@ -83,7 +83,7 @@ describe('hosted signers verify what a provider returns', () => {
       const rig = rigOf(curve);
       rig.provider.answer = lie;
       assert.equal((await refusalOf(rig)).sentence, invalid);
-      assert.deepEqual(rig.logged, ['the signer cannot sign; what needs its signature waits']);
+      assert.deepEqual(rig.logged, ['the signer cannot sign; transactions that need its signature wait']);
     });
 
   it('secp256k1: refuses the signature of another digest', async () => {

@@ -110,7 +110,7 @@ describe('Turnkey', () => {
   });
 
   for (const [status, message] of [
-    ['CONSENSUS_NEEDED', 'a policy wants more users to approve the signature; allow the API user to sign alone'],
+    ['CONSENSUS_NEEDED', 'a policy requires more users to approve the signature; allow the API user to sign alone'],
     ['FAILED', 'the activity is FAILED: policy denied'],
   ] as const)
     it(`activity: ${status} is a refusal with the reason`, async (test) => {
