@@ -2,7 +2,6 @@ import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { MethodPlan, RequiredScope } from './contract/method-plan.js';
 import { maxUnlimitedBodyBytes } from './contract/shared-errors.js';
 import type { Page } from './http/page.js';
-import { notOfferedAt } from './not-offered.js';
 import type { RestGateway } from './rest/gateway.js';
 import type { RestMatch } from './rest/routes.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
@@ -43,6 +42,20 @@ const standardScopes: Readonly<Record<string, RequiredScope>> = {
 
 /** `/package.Service/Method`: a caller of such a path speaks RPC, whether the method exists or not. */
 const rpcPathPattern = /^\/[A-Za-z_][\w.]*\.[A-Za-z_]\w*\/[A-Za-z_]\w*$/;
+
+/**
+ * The paths of OpenZeppelin Relayer that this service does not support, and what to do instead. They answer 501, so that a client of that
+ * service can distinguish them from a misspelled path.
+ */
+const notOffered: readonly (readonly [path: RegExp, sentence: string])[] = [
+  [/^\/api\/v1\/plugins(\/|$)/, 'plugins are not supported; run their code as a client of this service'],
+  [
+    /^\/api\/v1\/relayers\/[^/]+\/transactions\/sponsored\/[^/]+\/?$/,
+    'sponsored transactions are not supported; send a transaction whose fee the relayer pays',
+  ],
+  [/^\/api\/v1\/api-keys\/[^/]+\/permissions\/?$/, 'permissions of API keys are not supported; GET /api/v1/api-keys shows their scopes'],
+  [/^(\/api\/v1)?\/(metrics\/[^/]+|debug\/metrics\/scrape)\/?$|^\/api\/v1\/metrics\/?$/, 'metrics are available only at /metrics'],
+];
 
 /** Creates the target lookup. Throws if a registered RPC method declares no scope, so that none is reachable by accident. */
 export function createTargets({
@@ -97,4 +110,9 @@ function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: re
       return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited, maxBodyBytes }];
     }),
   );
+}
+
+/** Returns what to do instead if this is a path of OpenZeppelin Relayer that this service does not support. */
+function notOfferedAt(path: string): string | undefined {
+  return notOffered.find(([pattern]) => pattern.test(path))?.[1];
 }
