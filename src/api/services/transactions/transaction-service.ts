@@ -1,4 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect';
+import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
@@ -10,7 +11,6 @@ import type { Attempt as DomainAttempt, TransactionView } from '../../../core/tr
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../list-page.js';
-import { viewedAttempt, viewedTransaction } from './record-view.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
 import { createWatch } from './watch.js';
 
@@ -80,4 +80,27 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       return { attempts, ...rest };
     },
   };
+}
+
+/** Removes from a record what its view leaves out: call data, XDR and transactions in wire form. */
+function viewedTransaction(record: Transaction, view: RecordView): Transaction {
+  if (view !== RecordView.BASIC) return record;
+  const { network } = record;
+  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'stellar') network.value.transactionResultXdr = undefined;
+  if (network.case === 'solana') {
+    network.value.transaction = undefined;
+    network.value.instructions = [];
+  }
+  return record;
+}
+
+/** The same for an attempt. */
+function viewedAttempt(record: Attempt, view: RecordView): Attempt {
+  if (view !== RecordView.BASIC) return record;
+  const { network } = record;
+  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'stellar') network.value.envelopeXdr = '';
+  if (network.case === 'solana') network.value.transaction = '';
+  return record;
 }
