@@ -63,10 +63,12 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
     const difference = `${Math.round(Math.abs(aheadMs) / 60_000)} min ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
     log.warn(
       { clock: new Date(clock.nowMs()).toISOString(), confirmed: new Date(evidenceMs()).toISOString() },
-      `the system clock is ${difference} the newest block and the time since the service last ran; check the clock. Until they agree, the service keeps every record that is old only by this clock`,
+      `the system clock is ${difference} the newest block or the time that the service itself measured; correct the clock. Until then, the service keeps every record that is old only by this clock`,
     );
   }
 
-  const storing = repeat(confirm, storeIntervalMs, { onError: (error) => log.error({ err: error }, 'the time could not be stored') });
+  const storing = repeat(confirm, storeIntervalMs, {
+    onError: (error) => log.error({ err: error }, 'the current time could not be stored; retrying'),
+  });
   return { nowMs, startOfLifeMs: () => Math.max(clock.nowMs(), evidenceMs()), stop: () => storing.stop() };
 }

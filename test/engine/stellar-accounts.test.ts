@@ -71,8 +71,9 @@ function claiming(claims: Claims): (chain: Chain) => Chain {
 }
 
 const isGone = /^account G\w+ no longer exists on local/;
-const isGoneWhileWaiting = /^waiting: not signed yet: to be confirmed by the RPC nodes: account G/;
-const isResetWhileWaiting = /^waiting: not signed yet: to be confirmed by the RPC nodes: the chain was reset, or an RPC node is wrong: /;
+const isGoneWhileWaiting = /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: account G/;
+const isResetWhileWaiting =
+  /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: the chain was reset, or an RPC node is wrong: /;
 
 describe('an account that disappears', { concurrency: 4 }, () => {
   it('has its landed transaction confirmed, and the relayer is disabled with the reason', async (test) => {
@@ -151,7 +152,7 @@ describe('the word of one RPC node about an account', { concurrency: 4 }, () => 
     );
     assert.match(
       (await rig.view(next.transaction.id)).transaction.statusReason ?? '',
-      /^waiting: not signed yet: to be confirmed by the RPC nodes: account G\w+ no longer exists on local/,
+      /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: account G\w+ no longer exists on local/,
     );
     await closeLedgers(rig, 4);
     assert.match(disabledReasonOf(rig) ?? '', isGone);

@@ -74,7 +74,7 @@ export function createCircuitBreaker(
     }
     if (isQuiet) return;
     isQuiet = isAgain;
-    const rest = isAgain ? ' again; not logged until it has worked for a minute' : '';
+    const rest = isAgain ? ' again; further failures are not logged until it has worked for a minute' : '';
     log.warn({ ...endpoint, reason: failure.detail }, `RPC endpoint ${tripWords[failure.kind]}; removed from rotation${rest}`);
   }
 

@@ -171,7 +171,7 @@ export function createEndpoint({
       if (again.some((item) => !isEndpointFailure(item)) && half < knownMaxBatch()) limitBatches(half, response.statusCode);
       const settled = [...answer.settled];
       for (const [position, { index }] of open.entries()) settled[index] = again[position] ?? null;
-      return settled.map((item) => item ?? { error: new TransportError(host, 'response to a batch lacks one of its calls') });
+      return settled.map((item) => item ?? { error: new TransportError(host, 'response to a batch lacks the result of one of its calls') });
     }
     // Single calls show whether the batch was the problem.
     const oneByOne = await singles(calls, inOrder);

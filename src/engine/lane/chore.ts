@@ -36,7 +36,7 @@ export function createChore<A extends readonly unknown[]>(
     reported = detail;
     if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a chore of the lane; retrying');
     else if (signerAwayError(error) !== null)
-      log.warn({ relayer: relayerId(), chore: name, detail }, 'a chore of the lane has no signature; retrying');
+      log.warn({ relayer: relayerId(), chore: name, detail }, 'a chore of the lane got no signature; retrying');
     else log.error({ relayer: relayerId(), chore: name, err: error }, 'a chore of the lane failed; retrying');
   }
 

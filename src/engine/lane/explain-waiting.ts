@@ -19,21 +19,21 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
   if (paused) return 'the relayer is paused; will send when it is no longer paused';
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
-  if (lane.settled === null) return 'the state of the account is being read from the RPC nodes';
+  if (lane.settled === null) return 'the service is reading the state of the account from the RPC nodes';
   if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;
   if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
   if (isUnsequenced) {
     return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
   }
   const [doubt] = lane.doubts.values();
-  if (doubt !== undefined) return `to be confirmed by the RPC nodes: ${doubt.sentence}`;
-  if (lane.doubtedNonce !== null) return 'the next nonce of the account is being confirmed by the RPC nodes';
+  if (doubt !== undefined) return `an RPC node reports a problem that is not confirmed yet: ${doubt.sentence}`;
+  if (lane.doubtedNonce !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';
   if (slotsLeft(lane) > 0) return null;
   const most = lane.inFlightLimit.current();
   if (most === 1) return 'an earlier transaction of the account is not mined yet; will send after it';
   // Without a number, since each change of the sentence is written into all records that wait.
   return maxInFlightOf(policies) === null
-    ? 'as many earlier transactions are in flight as the RPC node is known to keep; will send when one is mined'
+    ? 'the automatic limit of transactions in flight is reached; will send when one is mined'
     : `${most} earlier transactions are in flight, as max_in_flight allows; will send when one is mined`;
 }
 

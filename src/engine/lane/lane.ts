@@ -93,7 +93,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       const facts = { relayer: relayer().id, chore: name };
       const away = signerAwayError(error);
       if (away === null) log.error({ ...facts, err: error }, 'a chore of the lane failed; retrying');
-      else log.warn({ ...facts, detail: away.message }, 'a chore of the lane has no signature; retrying');
+      else log.warn({ ...facts, detail: away.message }, 'a chore of the lane got no signature; retrying');
     },
   });
   let head: Head | null = null;

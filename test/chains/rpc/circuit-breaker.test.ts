@@ -70,7 +70,7 @@ describe('circuit breaker', () => {
     const lines = [
       'RPC endpoint failed; removed from rotation',
       'RPC endpoint recovered; back in rotation',
-      'RPC endpoint failed; removed from rotation again; not logged until it has worked for a minute',
+      'RPC endpoint failed; removed from rotation again; further failures are not logged until it has worked for a minute',
     ];
     assert.deepEqual(messages(), lines);
     moveOn(60_001);
