@@ -96,7 +96,7 @@ const table = {
   rateLimitBurst: setting({
     name: 'RATE_LIMIT_BURST_SIZE',
     default: '300',
-    doc: 'Maximum number of requests that each API key can make at once; the rate limits further requests.',
+    doc: 'Maximum number of requests that each API key can make at once; RATE_LIMIT_REQUESTS_PER_SECOND limits further requests.',
     parse: integer(1, 1_000_000),
   }),
   corsAllowedOrigins: setting({
