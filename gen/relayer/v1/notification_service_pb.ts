@@ -890,7 +890,7 @@ export const NotificationService: GenService<{
   /**
    * Delivers a `test` event, which waits for no other event and needs no relayer. The call returns
    * before the delivery; ListDeliveries shows its delivery attempts. Errors: NOT_FOUND, RESOURCE_EXHAUSTED
-   * (`RATE_LIMITED`: one test per second of a notification, ten of all, with bursts of 10 and 100).
+   * (`RATE_LIMITED`: one test per second for each notification, ten for all together, with bursts of 10 and 100).
    *
    * @generated from rpc relayer.v1.NotificationService.TestNotification
    */

@@ -419,7 +419,7 @@ export type GoogleCloudKmsSigner = Message<"relayer.v1.GoogleCloudKmsSigner"> & 
   key?: GoogleKeyName | undefined;
 
   /**
-   * The URL of the API. Absent: the one of the universe domain.
+   * The URL of the API. Absent: the URL of the universe domain.
    *
    * @generated from field: optional string endpoint = 5;
    */
@@ -1063,7 +1063,7 @@ export type GoogleCloudKmsSignerConfig = Message<"relayer.v1.GoogleCloudKmsSigne
   key?: GoogleKeyName | undefined;
 
   /**
-   * The URL of the API, such as one for private access. Absent: `https://cloudkms.` and the universe domain.
+   * The URL of the API, such as one for private access. Absent: `https://cloudkms.` followed by the universe domain.
    *
    * @generated from field: optional string endpoint = 3;
    */
