@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from './http/header.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
 import type { Target } from './target.js';
 
-/** A request as log, metrics and traces see it. The handler fills in what it learns on the way. */
+/** A request as log, metrics and traces see it. The handler fills in the facts that it learns. */
 export interface WatchedRequest {
   readonly traceParent: Call['traceParent'];
   readonly traceId: Call['traceId'];

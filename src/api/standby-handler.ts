@@ -9,7 +9,7 @@ import type { ApiRequest, ApiResponse } from './http/header.js';
 import type { Page } from './http/page.js';
 import { compileRest, createRestGateway } from './rest/gateway.js';
 
-/** What `/ready` shows while the instance is a standby. */
+/** The readiness that `/ready` shows while the instance is a standby. */
 export const standbyReadiness: Readiness = {
   ready: false,
   components: { store: 'used by another instance', service: 'standby' },

@@ -40,7 +40,7 @@ export interface Engine extends Lanes {
   open(relayer: Relayer): Promise<void>;
   /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
-  /** The database is back after it was lost, and may be another server: the lanes compare what they know with it. Returns at once. */
+  /** The database is back after it was lost, and may be another server: the lanes compare their state with it. Returns at once. */
   storeReturned(): void;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;

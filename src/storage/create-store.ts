@@ -34,7 +34,7 @@ export function createStore(database: Database, statements: Statements, clock: C
       await queue.commit(boundChanges(changes));
     } catch (error) {
       // A conflict shows that the database works.
-      // A conflict shows that the database works. Whether it is back after it was away, the check itself finds.
+      // A conflict shows that the database works. The check itself finds whether it is back after it was away.
       failedCommits = error instanceof ConflictError || error instanceof StoreAwayError ? 0 : failedCommits + 1;
       lastFailureMs = monotonicMs();
       throw error;

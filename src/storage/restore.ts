@@ -7,7 +7,7 @@ import { openStore } from './open-store.js';
 import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';
 import { partialOf, takeSqliteLock } from './sqlite/sqlite-lock.js';
 
-/** What was restored. */
+/** The result of a restore. */
 export interface Restored extends Ended {
   /** The database file that was put in place; null if other tools have restored the database. */
   readonly file: string | null;

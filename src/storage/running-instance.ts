@@ -2,7 +2,7 @@
 export interface RunningInstance {
   /** False: a standby. */
   readonly isActive: boolean;
-  /** Null, like the host and the process id: it is an earlier version, which does not say. */
+  /** Null, like the host and the process id: it is an earlier version, which does not report them. */
   readonly version: string | null;
   readonly host: string | null;
   readonly pid: number | null;

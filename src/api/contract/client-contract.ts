@@ -8,7 +8,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 
 /**
- * The contract for clients is the definitions without what only the service reads. A client's process may hold other definitions of
+ * The contract for clients is the definitions without the parts that only the service reads. A client's process may hold other definitions of
  * `google.api`, and other options with our numbers; some languages refuse to start with both.
  */
 const servicePaths = ['relayer/rest/', 'google/api/'];

@@ -156,8 +156,7 @@ export function internal(cause: unknown): DomainError {
 }
 
 /**
- * Translates an error from reading a stream's requests, which happens inside the interceptors: what Connect rejects there is the caller's
- * fault.
+ * Translates an error from reading a stream's requests, which happens inside the interceptors: a message that Connect rejects there is the caller's fault.
  */
 function errorFromReading(error: unknown): unknown {
   if (!(error instanceof ConnectError) || isCallerGone(error) || error.cause instanceof DomainError) return error;

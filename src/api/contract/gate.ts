@@ -15,7 +15,7 @@ import { keyEnded } from './shared-errors.js';
 import { type ServeOnce, takeIdempotencyKey } from './stored-response.js';
 
 /**
- * Checks what a method's service would refuse in a request, without any effect. It runs only for requests that are refused already, so that
+ * Checks a request for problems that the method's service would refuse, without any effect. It runs only for requests that are refused already, so that
  * the caller learns of every violation at once; `isRefused` names the fields whose values are missing for that reason. Throws as the service
  * does.
  */
@@ -49,7 +49,7 @@ export interface GateDeps {
  * Creates the interceptor that checks a request between reading and serving it, in the order of the contract, the same for RPC and REST:
  * whether the key is still valid, the key's relayer list, the stored response of the idempotency key, the relayer's existence and state,
  * the shape that its network needs, the problem of a JSON body, and the bounds of all fields. A request that fails these last checks
- * is refused with what its service would refuse besides.
+ * is refused, and the error also names the problems that its service would find.
  */
 export function createGate({ plans, directory, serveOnce, checkOf }: GateDeps): Interceptor {
   const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan, checkOf)]));

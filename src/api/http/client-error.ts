@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** How long a caller may read the answer and go on sending before its connection is destroyed. */
 const lingerMs = 1000;
 
-/** The statuses of what Node's HTTP/1 parser rejects, by error code; everything else is 400. */
+/** The statuses for the errors of Node's HTTP/1 parser, by error code; everything else is 400. */
 const statusOfCode: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -19,7 +19,7 @@ const sentences: Readonly<Record<number, string>> = {
 };
 
 /**
- * Answers with the error envelope what the HTTP/1 parser could not read, and closes the connection, because the start of the next request
+ * Answers a request that the HTTP/1 parser could not read with the error envelope, and closes the connection, because the start of the next request
  * is unknown. Sends nothing if an answer has begun already.
  */
 export function answerClientError(

@@ -20,7 +20,7 @@ import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 
-/** What REST compiles from the definitions alone. */
+/** The parts of REST that the definitions alone determine. */
 export interface CompiledRest {
   readonly match: (verb: string, path: string) => RestMatch;
   /** How a method's requests are read and its responses are written. */
@@ -104,7 +104,7 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     }
   }
 
-  /** Calls the method. Rejects with what it throws; errors that passed the interceptors are ConnectErrors. */
+  /** Calls the method. Rejects with the error that it throws; errors that passed the interceptors are ConnectErrors. */
   async function serve(endpoint: Endpoint, params: RouteMatch['params'], body: JsonObject | null, exchange: RestExchange) {
     const { call } = exchange;
     const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);

@@ -23,7 +23,7 @@ export interface RequestParts {
 }
 
 /**
- * Reads a request into its message. Notes in `reading` what does not fit; the message lacks those values.
+ * Reads a request into its message. Notes in `reading` the values that do not fit; the message lacks them.
  */
 export type RequestReader = (parts: RequestParts, reading: Reading) => Message;
 

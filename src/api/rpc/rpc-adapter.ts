@@ -126,7 +126,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
     const { request, response, head, maxBytes, values, fail } = exchange;
     const isUnary = handler.method.methodKind === 'unary';
     const requestId = values.get(callKey)?.requestId ?? null;
-    // What the method sees: its caller has left, its deadline has passed, or, for a stream, the service stops.
+    // Aborts the method if its caller has left, its deadline has passed or, for a stream, the service stops.
     const work = new AbortController();
     let isCallerGone = false;
     response.once('close', () => {

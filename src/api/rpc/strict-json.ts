@@ -15,10 +15,10 @@ import { jsonFromBody, objectOf } from '../contract/json-body.js';
 /** Connect's options for reading and writing JSON. */
 export type JsonOptions = NonNullable<ConnectRouterOptions['jsonOptions']>;
 
-/** Reads a method's requests in JSON. Money moves, so that everything which is not understood is refused. */
+/** Reads a method's requests in JSON. Requests move money, so the reader refuses everything that it does not understand. */
 export interface StrictJson {
   /**
-   * Reads a message. What does not fit it becomes `bodyProblem` of the call, with every mistake, and is left out. Throws `invalid`
+   * Reads a message. Values that do not fit it become `bodyProblem` of the call, with every mistake, and are left out. Throws `invalid`
    * BODY_MALFORMED if the bytes are no JSON object.
    */
   read(bytes: Uint8Array, call: Pick<Call, 'bodyProblem' | 'warnings'>): Message;
@@ -52,7 +52,7 @@ export function createStrictJson(desc: DescMessage, registry: Registry | undefin
 
   function read(bytes: Uint8Array, call: Pick<Call, 'bodyProblem' | 'warnings'>): Message {
     const body = bufferOf(bytes);
-    // Decoding would replace what is not UTF-8, and the service would sign something other than what was sent.
+    // Decoding would replace bytes that are not UTF-8, and the service would sign something other than what was sent.
     const message = isUtf8(body) ? messageIn(body.toString('utf8')) : null;
     if (message !== null) return message;
     const { fitting, problem } = sift(objectOf(jsonFromBody(body)), call.warnings);

@@ -64,7 +64,7 @@ export function pageOf(request: PageRequest, call: ListCall): Page {
   return { query: { offset: (currentPage - 1) * perPage, limit, ...after }, currentPage, perPage };
 }
 
-/** The 400 for a token that no page of this list has answered, or whose record is gone. */
+/** The 400 for a token that no page of this list has returned, or whose record is gone. */
 export function pageTokenInvalid(): Error {
   return invalidField('page_token', 'is not a token of this list, or its record was removed; start again without a token');
 }

@@ -32,7 +32,7 @@ export const contractServices: readonly DescService[] = [
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
-  /** What methods check besides the definitions. */
+  /** The checks of methods besides those of the definitions. */
   readonly checks: ReadonlyMap<DescMethod, RequestCheck>;
 }
 

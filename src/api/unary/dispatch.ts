@@ -23,7 +23,7 @@ export function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary';
 }
 
-/** Runs a unary method with its interceptors. Rejects with what they throw: ConnectErrors, since the outermost one translates every error. */
+/** Runs a unary method with its interceptors. Rejects with the errors that they throw: ConnectErrors, since the outermost one translates every error. */
 export type Dispatch = (message: Message, context: UnaryContext) => Promise<Message>;
 
 /** Leads the innermost step to the context of its call, even if an interceptor replaced the request. */
@@ -49,7 +49,7 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
   return async (request) => {
     const context = request.contextValues.get(contextKey);
     if (context === undefined) throw new Error('an interceptor replaced the context values of a unary call');
-    // The gate throws it earlier, with what else is wrong, for the methods that have rules.
+    // The gate throws it earlier, with the other problems, for the methods that have rules.
     const problem = context.values.get(callKey)?.bodyProblem;
     if (problem != null) throw problem;
     if (run === null) throw new ConnectError(`${method.parent.typeName}.${method.name} is not implemented`, Code.Unimplemented);
@@ -69,7 +69,7 @@ export interface UnaryExchange {
 }
 
 /**
- * What services and interceptors see of a unary call. Costly parts are lazy: an abort controller and headers cost more than the rest
+ * A unary call as services and interceptors see it. Costly parts are lazy: an abort controller and headers cost more than the rest
  * together.
  */
 export class UnaryContext implements HandlerContext {
@@ -131,7 +131,7 @@ export class UnaryContext implements HandlerContext {
     return this.#responseHeader;
   }
 
-  /** REST has no trailers, and drops what is set here. */
+  /** REST has no trailers, and drops those that are set here. */
   get responseTrailer(): Headers {
     this.#responseTrailer ??= new Headers();
     return this.#responseTrailer;

@@ -57,7 +57,7 @@ export function createBranch(rpc: Rpc): Branch {
     }
   }
 
-  /** Reads what is at the numbers between the lowest known block and this height: first those of which nothing is known, then all, as after a reorg. */
+  /** Reads the blocks at the numbers between the lowest known block and this height: first the unknown ones, then all, as after a reorg. */
   async function extend(height: bigint): Promise<boolean> {
     const known = new Set([...links.values()].map(({ number }) => number));
     for (const isWanted of [(number: bigint) => !known.has(number), () => true]) {

@@ -62,7 +62,7 @@ export function outcomeFromNodeText(text: string): BroadcastOutcome {
   return { kind, sentence, ...(because === undefined ? {} : { because }), ...(lacks === undefined ? {} : { lacks }) };
 }
 
-/** True if the gas limit does not cover what is charged before execution, which a fee bump can mend if the network charges for publishing as gas. */
+/** True if the gas limit does not cover the gas that is charged before execution, which a fee bump can mend if the network charges for publishing as gas. */
 function isGasShort(outcome: BroadcastOutcome): outcome is BroadcastOutcome & { readonly kind: 'wait' } {
   return outcome.kind === 'wait' && outcome.because === 'content' && /intrinsic ?gas/i.test(outcome.sentence);
 }
@@ -78,7 +78,7 @@ function ruleFor(text: string): BroadcastRule | undefined {
 
 /**
  * A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be those of one node
- * only: every other one is asked.
+ * only, so the transaction goes to every other one.
  */
 function isAboutNode(error: NodeError): boolean {
   const rule = ruleFor(error.message);

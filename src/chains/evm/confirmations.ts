@@ -25,7 +25,7 @@ export interface ConfirmationsDeps {
 
 /** At most this number of confirmations is proved one by one; the others follow from the block number. */
 const maxLinked = 64n;
-/** While no other endpoint follows the chain, one is believed after this number of blocks and this long. */
+/** While no other endpoint follows the chain, the blocks of one endpoint count after this number of blocks and this long. */
 const aloneFor = { blocks: 8n, ms: 60_000 };
 /** Some networks have numbers without a block. If blocks were never linked for this long, the network is one of them. */
 const unlinkedForMs = 600_000;
@@ -57,7 +57,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     return (await rpc.ask(method, params, read, { first: 'head' })) === head.hash;
   }
 
-  /** Returns our hashes at these heights. On a network whose blocks are not linked, the endpoint of the head is asked. */
+  /** Returns our hashes at these heights. On a network whose blocks are not linked, reads them from the endpoint of the head. */
   async function ownHashes(heights: readonly bigint[]): Promise<readonly (string | null)[]> {
     if (wasLinked) {
       // As far as they are known: a network may have fewer required confirmations than blocks that another endpoint may not have yet.
@@ -127,7 +127,7 @@ function blockCall(height: bigint): RpcCall<Block | null> {
   return { ...blockHashCall(height), read: readBlockOrNull };
 }
 
-/** The distances below the head at which another endpoint is asked: 1, 2, 4, up to what is normal propagation. */
+/** The distances below the head at which another endpoint's blocks are read: 1, 2, 4, up to normal propagation. */
 function distancesFrom(most: bigint): readonly bigint[] {
   const distances: bigint[] = [];
   for (let distance = 1n; distance < most; distance *= 2n) distances.push(distance);

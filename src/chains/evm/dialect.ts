@@ -32,7 +32,7 @@ export function isStatePruned(text: string): boolean {
   return prunedStateTexts.test(text);
 }
 
-/** Reports whether a node's error means that it does not have the block that was asked about: it lags, or a reorg removed the block. */
+/** Reports whether a node's error means that it does not have the requested block: it lags, or a reorg removed the block. */
 export function isBlockUnknown(text: string): boolean {
   return unknownBlockTexts.test(text);
 }

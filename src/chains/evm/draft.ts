@@ -98,7 +98,7 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
         : seconded(rejection, async (by) => (await rejectionOf(deps, account, content, given, by)) ?? given);
     }
   }
-  // Between the intrinsic gas and what is accepted everywhere, it depends on the network's rules: the node's estimate decides.
+  // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
   const estimate = await estimateFor(deps, account, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null)
@@ -200,8 +200,8 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
   const atHead = await ask('head');
   if (typeof atHead === 'bigint') return atHead;
   if (atHead.refused === 'reverts' && isFirst) {
-    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains
-    // what it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes late.
+    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains the
+    // attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes late.
     const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
     if (typeof onPool === 'bigint') return onPool;
   }

@@ -106,7 +106,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         for (const receipt of answers.found.values()) ownBids.mined(receipt);
         return answers;
       },
-      // A block below the head is what the head says, also if another endpoint has to answer.
+      // The head decides which block is below it, even if another endpoint has to answer.
       async blockHash(height) {
         const { method, params, read } = blockHashCall(height);
         return branch.hashAt(height) ?? rpc.ask(method, params, read, atHead);

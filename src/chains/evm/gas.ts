@@ -111,9 +111,9 @@ export const maxTransactionGas = 2n ** 24n;
 const beyondTransactionLimit = '0x622cec005100';
 
 /**
- * Reports whether the network applies EIP-7825, by estimating what needs more. An `eth_estimateGas` or `eth_call` with a high gas limit would not show it,
- * since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes have lower limits of their own for estimates.
- * Throws `NODE_UNAVAILABLE`.
+ * Reports whether the network applies EIP-7825, by estimating a transaction that needs more. An `eth_estimateGas` or `eth_call` with a high gas limit would
+ * not show it, since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes have lower limits of their own for
+ * estimates. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'in force' | 'absent' | 'unknown'> {
   const call = callOf({ from: account, to: null, valueWei: 0n, data: beyondTransactionLimit });

@@ -26,7 +26,7 @@ export interface PriceRequest {
   readonly bump: PriceChoice['bump'];
 }
 
-/** The pricing of every self-transfer, regardless of the price of what it replaces. */
+/** The pricing of every self-transfer, regardless of the price of the attempt that it replaces. */
 export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
 
 /**

@@ -9,7 +9,7 @@ import { unsignedBytes } from './sign.js';
 /** A draft without its L1 fee. */
 export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
 
-/** The L1 fee: what OP stack networks charge on top of gas to publish a transaction on their parent chain. */
+/** The L1 fee, which OP stack networks charge on top of gas to publish a transaction on their parent chain. */
 export interface PublishingFee {
   /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
   of(draft: Unpublished): Promise<bigint>;

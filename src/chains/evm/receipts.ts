@@ -100,11 +100,11 @@ function receiptFrom(answer: unknown): Receipt | null {
   };
 }
 
-/** Returns what the transaction used and paid. A malformed fact is unknown: it must not keep the transaction from being settled. */
+/** Returns the gas that the transaction used and the fee that it paid. A malformed fact is unknown: it must not keep the transaction from being settled. */
 function factsFrom({ gasUsed, effectiveGasPrice, l1Fee, operatorFeeScalar, operatorFeeConstant }: Answer): MinedFacts {
   const used = amountFrom(gasUsed);
   const priceWei = amountFrom(effectiveGasPrice);
-  // What a rollup charges on top of gas to publish the transaction.
+  // The fee that a rollup charges on top of gas to publish the transaction.
   const l1FeeWei = amountFrom(l1Fee ?? '0x0');
   // OP stack networks can charge an operator fee too. Receipts have only its parameters, and its formula depends on the network's version.
   const hasOperatorFee = [operatorFeeScalar, operatorFeeConstant].some((parameter) => amountFrom(parameter ?? '0x0') !== 0n);

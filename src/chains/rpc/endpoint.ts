@@ -22,7 +22,7 @@ export interface RpcOptions<N extends Network = Network> {
   readonly rpcUrls: readonly RpcUrl[];
   /** Limit for one request to one URL, including the connection. */
   readonly rpcTimeoutMs: number;
-  /** Returns what opens the connections to a URL that is not trusted; undefined: it is trusted. */
+  /** Returns the connector for a URL that is not trusted; undefined: it is trusted. */
   readonly connectorFor?: ((url: string) => buildConnector.connector | undefined) | undefined;
   readonly log: Log;
   readonly telemetry?: Telemetry;
@@ -47,7 +47,7 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
   hashAt(height: bigint): Promise<string | null>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
-  /** Removes the endpoint from rotation because its head is far behind, or ahead of what can exist. */
+  /** Removes the endpoint from rotation because its head is far behind, or cannot exist yet. */
   markOff(standing: 'behind' | 'ahead'): void;
   calls(): NodeCalls;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ export interface ForkDetector {
   accept(head: Position): void;
   /**
    * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint that reported the
-   * newest of them. If one of them shows no block there, the endpoint stays what it was.
+   * newest of them. If one of them shows no block there, the endpoint's state does not change.
    */
   isForked(endpoint: Endpoint, position: Position, source: Endpoint | null): Promise<boolean>;
   /** True if the endpoint was found on another branch. */
@@ -43,7 +43,7 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
     if (hashes.size > maxRemembered && oldest !== undefined) hashes.delete(oldest);
   }
 
-  /** Returns the highest remembered block up to this height, or what the source shows there. */
+  /** Returns the highest remembered block up to this height, or the source's block there. */
   async function known(height: bigint, source: Endpoint | null): Promise<{ readonly height: bigint; readonly hash: string } | null> {
     const heights = [...hashes.keys()].filter((one) => one <= height && one > height - depth).sort((a, b) => (a < b ? 1 : -1));
     const [at] = heights;
@@ -87,7 +87,7 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       const shown = before === null ? null : await endpoint.hashAt(before.height);
       if (before === null || shown === null) return forked.has(endpoint);
       if (shown === before.hash) return mark(endpoint, false, {});
-      // What is remembered may be from before a deep reorg.
+      // The remembered blocks may be from before a deep reorg.
       const now = source === null || source.isTripped() ? null : await source.hashAt(before.height);
       if (now !== null) remember(before.height, now);
       return mark(endpoint, shown !== (now ?? before.hash), { block: before.height.toString(), hash: shown, expected: now ?? before.hash });

@@ -32,7 +32,7 @@ export interface NodeDialect {
   readonly hashAt: ((height: bigint) => RpcCall<string | null>) | null;
   /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
   isAboutNode(code: number, text: string): boolean;
-  /** Returns what to keep of an error's `data`; null if nothing is of use. */
+  /** Returns the useful part of an error's `data`; null if there is none. */
   dataFrom(data: unknown): string | null;
 }
 
@@ -140,7 +140,7 @@ function messageOf(item: Answer | null): string {
   return typeof message === 'string' ? message : '';
 }
 
-/** Too many requests, and what gateways answer if the node behind them is down. */
+/** Too many requests, and the statuses of gateways if the node behind them is down. */
 const overloadStatuses: readonly number[] = [408, 429, 502, 503, 504];
 
 function readItem<T>({ result }: Answer, call: RpcCall<T>, host: string, responseText: string | null): Settled<T> {

@@ -76,7 +76,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return toMs - fromMs >= (blocks * averageBlockTimeMs) / maxGrowthFactor;
   }
 
-  /** Reports whether the higher of two endpoints can be right. Without timestamps, one that was never seen lower is believed. */
+  /** Reports whether the higher of two endpoints can be right. Without timestamps, true for one that was never seen lower. */
   function isPossible(low: Sighting, high: Sighting, highBefore: Observation | undefined): boolean {
     if (low.position.timestampMs !== null && high.position.timestampMs !== null) return canGrow(low, high);
     return highBefore === undefined || canGrow(highBefore.plausible, high) || canGrow(low, high);
@@ -90,7 +90,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
       if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
-      // An only endpoint is believed. If the other endpoints are silent, their next answers can still prove this endpoint wrong.
+      // The position of an only endpoint counts. If the other endpoints are silent, their next answers can still prove this endpoint wrong.
       const isOnly = observations.size === 0 || (observations.size === 1 && own !== undefined);
       if (isOnly && accepted.by === endpoint) return 'level';
       return canGrow(accepted, seen) ? 'level' : 'ahead';

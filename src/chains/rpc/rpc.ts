@@ -11,7 +11,7 @@ import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 /** How to route calls. */
 export interface CallOptions {
   /**
-   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it is not asked unless it is the
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call only if it is the
    * only one, for a second opinion. Absent: endpoints alternate by weight.
    */
   readonly first?: First;

@@ -65,7 +65,7 @@ const maxMore = 64n;
 
 const maxSearches = 10_000;
 
-/** A height below that of the last failure proves that the one then was wrong, and what was planned by it, too. */
+/** A height below that of the last failure proves that the earlier height was wrong, and with it the height planned for the next search. */
 function isDue({ failedHeight, nextHeight }: Search, { height }: SearchRound): boolean {
   return height >= nextHeight || height < failedHeight;
 }

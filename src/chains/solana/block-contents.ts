@@ -17,8 +17,8 @@ export interface BlockContent {
  */
 export interface BlockContents {
   /**
-   * Reads these blocks in order, up to the first that nodes do not show, and as far as `budget` allows; takes those that it asks for off the budget.
-   * Throws `NODE_UNAVAILABLE` if no node answers.
+   * Reads these blocks in order, up to the first that nodes do not show, and as far as `budget` allows; subtracts the blocks that it requests from the
+   * budget. Throws `NODE_UNAVAILABLE` if no node answers.
    */
   read(slots: readonly bigint[], budget: ReadBudget): Promise<ReadonlyMap<bigint, BlockContent>>;
 }

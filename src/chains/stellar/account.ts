@@ -15,7 +15,7 @@ export interface Account {
   readonly balanceStroops: bigint;
   /** The ledger entries that the account keeps a reserve for. */
   readonly reservedEntries: bigint;
-  /** What its offers to sell hold back. */
+  /** The amount that its offers to sell reserve. */
   readonly sellingLiabilitiesStroops: bigint;
   /** The ledger of this state. */
   readonly ledger: bigint;

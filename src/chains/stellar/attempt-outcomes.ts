@@ -18,8 +18,8 @@ export interface AttemptOutcomes {
    * that a node does not know is dead if a ledger closed after its time bounds, or if its sequence number is used, and that node still has every ledger since
    * the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is provably unused.
    *
-   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A network with a single endpoint must say so for some
-   * ledgers and a while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
+   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so for some ledgers and a
+   * while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
    */
   of(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
 }
@@ -33,9 +33,9 @@ export interface AttemptOutcomesDeps {
   readonly log: Log;
 }
 
-/** A single endpoint is believed after it has shown the same in this many ledgers and this long. */
+/** The answer of a single endpoint counts after it has shown the same in this many ledgers and this long. */
 const alonePatience = { ledgers: 8n, ms: 60_000 };
-/** Bounds the memory of what a single endpoint showed. */
+/** Bounds the memory of a single endpoint's answers. */
 const maxDoubted = 10_000;
 
 /** Creates the reader. */
@@ -77,7 +77,7 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
       for (const { hash } of attempts) if (believed.get(hash)?.kind !== 'dead') doubted.delete(hash);
       const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
       if (doubtful.size === 0) return believed;
-      // Attempts around the same inner transaction are distinguished only if all are asked for.
+      // Attempts around the same inner transaction are distinguished only if the request names all of them.
       const second = await readAgain(attempts.filter((attempt) => doubtful.has(sourceOf(attempt))));
       const outcomes = new Map(believed);
       for (const [hash, outcome] of believed) {
@@ -105,7 +105,7 @@ function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): Att
   return !isLost(second) || (lost.kind === 'unknown' && second.kind === 'dead') ? second : lost;
 }
 
-/** What one endpoint shows. */
+/** The state that one endpoint shows. */
 interface Views {
   readonly outcomes: ReadonlyMap<string, AttemptOutcome>;
   /** Its newest ledger when it looked for lost attempts; 0 if there was none to look for. */
@@ -148,7 +148,7 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, accou
     // Without our fee-bump envelope around it, another account paid the fee.
     if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
   }
-  // The views may come from different nodes: only what all of them know counts.
+  // The views may come from different nodes: only ledgers that all of them know count.
   const [first, ...others] = hashesOf(attempt).flatMap((hash) => views.get(hash) ?? []);
   if (first === undefined) return { kind: 'open' };
   const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(commonView, first);

@@ -16,7 +16,7 @@ export interface Broadcaster {
   /** See `Chain.broadcastAll`. */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /**
-   * Returns the refusal of an envelope that every node refused to which it was sent: it is in no queue, so no attempt needs to outbid it. Null if a node
+   * Returns the refusal of an envelope if every node that got it refused it: it is in no queue, so no attempt needs to outbid it. Null if a node
    * accepted it, or did not answer; a restart forgets refusals.
    */
   refusalOf(raw: string): EnvelopeRefusal | null;
@@ -30,9 +30,9 @@ export interface EnvelopeRefusal {
   readonly isInvalid: boolean;
 }
 
-/** What nodes answered to an envelope. */
+/** The answers of nodes to an envelope. */
 interface Words {
-  /** A node had it in its queue once, and passes on what it has. */
+  /** A node had it in its queue once, and passes on the envelopes in its queue. */
   isTaken: boolean;
   /** By endpoint; null: it has not answered, or it may have the envelope although it answered otherwise. */
   readonly refusals: Map<object, xdr.TransactionResult | null>;

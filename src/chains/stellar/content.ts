@@ -120,7 +120,7 @@ function readSourceAccount(text: string | undefined, { account }: ContentContext
 function fromEnvelope(request: StellarRequest, context: ContentContext): ContentUntil {
   const { transactionXdr: xdrText, memo, sourceAccount } = request;
   const { isRefused = nothingRefused } = context;
-  // A field of these that was refused decides what the others mean.
+  // If one of these fields was refused, the meaning of the others is unknown.
   const undecided = ['operations', 'transaction_xdr', 'fee_bump'].find(isRefused);
   if (undecided !== undefined || xdrText === undefined) return withoutKind(request, context, undecided);
   const elsewhere = 'applies only to operations; transaction_xdr has its own';
@@ -143,7 +143,9 @@ function fromEnvelope(request: StellarRequest, context: ContentContext): Content
   return { content, untilMs: maxTimeS === null ? null : maxTimeS * 1000n };
 }
 
-/** Refuses a request that has neither operations nor an envelope, or whose kind a refused field decides. Judges what is wrong in both kinds. */
+/**
+ * Refuses a request that has neither operations nor an envelope, or whose kind a refused field decides. Reports the problems that do not depend on the kind.
+ */
 function withoutKind(request: StellarRequest, context: ContentContext, undecided: string | undefined): never {
   const refuse = (): never => {
     if (undecided !== undefined) throw invalidField(undecided, 'is required to read the rest');

@@ -103,8 +103,8 @@ function missingAccount(address: string, networkName: string): Refusal {
 const sendingMs = 2_000;
 
 /**
- * Refuses to sign what nodes reject: they look ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`), and a rejected transaction keeps its
- * sequence number.
+ * Refuses to sign a transaction that nodes reject because it ends soon: they look ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`), and a
+ * rejected transaction keeps its sequence number.
  */
 function lateRefusal({ network: { averageBlockTimeMs }, clock }: DraftDeps, maxTimeS: bigint | null): Refusal | null {
   const leastValidityMs = 2 * averageBlockTimeMs + sendingMs;

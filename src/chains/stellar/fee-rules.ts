@@ -1,6 +1,6 @@
 import type { StellarBid } from '../../core/transaction/stellar.js';
 
-/** What a ledger's header demands. */
+/** The fee and the reserve that a ledger's header demands. */
 export interface LedgerRules {
   /** The minimum fee per operation. */
   readonly baseFeeStroops: bigint;

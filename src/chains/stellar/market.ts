@@ -8,11 +8,11 @@ import { type LedgerRules, usualRules } from './fee-rules.js';
 export interface Market {
   /** Returns the bid per operation in stroops, at least the base fee; contract calls have their own queue. Throws `NODE_UNAVAILABLE`. */
   bidPerOperationStroops(isContract: boolean): Promise<bigint>;
-  /** What the newest ledger demands. Calls no node. */
+  /** The rules of the newest ledger. Calls no node. */
   rules(): LedgerRules;
   /** True if the newest ledger demands more than the usual base fee, as one node says. */
   isBaseFeeRaised(): boolean;
-  /** Takes note of what a new ledger demands; null: its header is not known. */
+  /** Takes note of the rules of a new ledger; null: its header is not known. */
   takeRules(rules: LedgerRules | null): void;
 }
 

@@ -9,8 +9,8 @@ import { integerFrom, xdrFrom } from './answer.js';
 import { identityOf } from './envelope.js';
 
 /**
- * Reads what nodes know of each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`, else under its own:
- * it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
+ * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`,
+ * else under its own: it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactions(
   rpc: Rpc,

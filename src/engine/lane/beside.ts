@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/ports/timers.js';
 
-/** Runs tasks that may wait for a slow signer, without holding up what comes after them for long. */
+/** Runs tasks that may wait for a slow signer, without delaying the tasks after them for long. */
 export interface Beside {
   /**
    * Runs the task, and waits for its end; if the key is hosted, at most 1 s. A task that goes on after that is not started again before it ends: until then the

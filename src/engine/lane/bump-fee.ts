@@ -24,8 +24,8 @@ interface Lowest {
 }
 
 /**
- * A node that rejects the bid is obeyed for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid all of ours; more helps only if
- * a foreign transaction is in the slot. A node that still rejects the bid is wrong.
+ * The lane follows a node that rejects the bid for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid our own; more help only
+ * if a foreign transaction is in the slot. A node that still rejects the bid is wrong.
  */
 const maxDemands = 4;
 

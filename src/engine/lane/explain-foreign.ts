@@ -38,7 +38,7 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
       if (record?.unexplained != null && record.unexplained.heads >= headsUntilSearched)
         mysteries.push({ open, record, ...record.unexplained });
     }
-    // The one searched longest ago comes first, so that each has its turn.
+    // The slot that was searched longest ago comes first, so that no slot is left out.
     mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
     for (const mystery of mysteries.slice(0, searchesPerHead)) await explainOne(lane, sequence, head, mystery);
   };

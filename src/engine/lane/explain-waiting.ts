@@ -56,7 +56,7 @@ export function createWaitingExplainer(lane: LaneContext): { readonly explain: (
     const concerned = looked.filter((one) => isOutdated(one.transaction, reasonOf(one)));
     const outdated = concerned.filter(({ drafting }) => drafting === null);
     unfinished = concerned.filter(({ drafting }) => drafting !== null);
-    // Before the first wait, so that a look that is asked for meanwhile counts.
+    // Before the first wait, so that a look that a caller requests meanwhile counts.
     explained = now;
     try {
       for (let at = 0; at < outdated.length; at += batchSize) {

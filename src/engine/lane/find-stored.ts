@@ -3,15 +3,15 @@ import type { LaneContext } from './lane-context.js';
 /** The database may write a commit this long after its answer was lost. */
 const lateCommitMs = 30_000;
 
-/** Finds what was stored although its commit seemed to fail. */
+/** Finds transactions that were stored although their commit seemed to fail. */
 export interface StoredFinder {
   /** A commit got no answer: it may still be written for a while. */
   noteUnanswered(): void;
-  /** The database is back, and may be another server, which lacks the last commits. What was sent to the lost connection is written by now, or never. */
+  /** The database is back, and may be another server, which lacks the last commits. A commit on the lost connection is written by now, or never. */
   noteReturn(): void;
-  /** Takes in what is stored. Does nothing if every commit was answered and the database was not away. */
+  /** Takes in the stored transactions. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
-  /** True while something may be stored that was not found. */
+  /** True while the store may have a transaction that was not found. */
   isLooking(): boolean;
 }
 

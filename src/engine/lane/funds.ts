@@ -3,8 +3,8 @@ import { minBalanceOf } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
 /**
- * Reads what the balance leaves for new attempts: everything in flight may cost its most, and the minimum balance must remain, or what the account cannot
- * spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
+ * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must remain, or what the
+ * account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
  */
 export async function readFunds(lane: LaneContext, without = 0n): Promise<{ readonly balance: bigint; readonly free: bigint }> {
   const { transactions, relayer, chain, id } = lane;
@@ -14,7 +14,7 @@ export async function readFunds(lane: LaneContext, without = 0n): Promise<{ read
   return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
 }
 
-/** Splits these, in order, into those that the funds pay for and the others. `free`: what was left when its turn came. */
+/** Splits these, in order, into those that the funds pay for and the others. `free`: the funds that the earlier ones left for it. */
 export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
   const payable: T[] = [];
   const unpayable: { readonly one: T; readonly cost: bigint; readonly free: bigint }[] = [];

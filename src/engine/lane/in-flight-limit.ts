@@ -7,16 +7,16 @@ const automatic = { first: 16, highest: 2_048 };
 /** How many transactions with a nonce a lane may have in flight. */
 export interface InFlightLimit {
   current(): number;
-  /** True if nodes had a limit of their own when they were asked last. */
+  /** True if nodes reported a limit of their own at the last `read`. */
   isOfNodes(): boolean;
   /** Asks nodes, once per head, how many they accept of the account. Throws `NODE_UNAVAILABLE`. */
   read(): Promise<void>;
   /** Takes note that something waits for room. */
   noteReached(): void;
   isReached(): boolean;
-  /** Takes note that the endpoint has all that is in flight: if the limit was reached, it doubles, at most once per head. */
+  /** Takes note that the endpoint has every transaction in flight: if the limit was reached, it doubles, at most once per head. */
   noteHeld(): void;
-  /** Takes note that the endpoint has no room for all that is in flight: the limit is halved, unless more is in flight since it was halved before. */
+  /** Takes note that the endpoint has no room for every transaction in flight: halves the limit, unless more transactions than the limit are in flight. */
   noteCrowded(): void;
 }
 
@@ -27,12 +27,12 @@ export interface InFlightLimitDeps {
   settled(): Head | null;
   /** The number in flight. */
   inFlight(): number;
-  /** What the policies allow; null: the limit is automatic. */
+  /** The limit that the policies set; null: the limit is automatic. */
   allowed(): number | null;
 }
 
 /**
- * Creates the limit of a lane: what nodes accept of the account, and what the policies allow. An automatic limit is learned per endpoint, since pools
+ * Creates the limit of a lane from the limits of the nodes and the policies. An automatic limit is learned per endpoint, since pools
  * differ: it grows only while it is used and the endpoint keeps everything, so that a burst never exceeds by far what the endpoint has shown to hold.
  */
 export function createInFlightLimit({ id, sequence, settled, inFlight, allowed }: InFlightLimitDeps): InFlightLimit {

@@ -13,7 +13,7 @@ import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
 /**
- * What a node shows about the account and may be wrong about. `absent`: it no longer exists. `reset`: its nonce is far below what was signed. If true, the chain was
+ * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed. If true, the chain was
  * reset, or the account removed.
  */
 export type AccountDoubt = 'absent' | 'reset';
@@ -26,8 +26,8 @@ export interface LaneWork extends TransactionDeps {
 }
 
 /**
- * What the chores of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what it
- * finds again, and only then signs new attempts.
+ * The state that the chores of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what
+ * it finds again, and only then signs new attempts.
  */
 export interface LaneContext {
   readonly id: LaneId;
@@ -44,7 +44,7 @@ export interface LaneContext {
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Reads transactions and the next nonce from the store again, after a conflict. */
   reload(transactionIds: readonly string[]): Promise<void>;
-  /** Takes note that a commit got no answer: what differs from the store is read again. */
+  /** Takes note that a commit got no answer: the lane reads the transactions that differ from the store again. */
   noteUnanswered(): void;
   /** Runs a task while nothing else changes these transactions. */
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
@@ -85,9 +85,9 @@ export interface LaneContext {
       readonly disables: boolean;
     }
   >;
-  /** Why the signer gave no signature last, and until when none is asked for; null: it signs. */
+  /** Why the signer gave no signature last, and until when the lane requests none; null: it signs. */
   signerAway: { readonly sentence: string; readonly untilMs: number } | null;
-  /** How many signatures a hosted key is asked for at once. */
+  /** How many signatures the lane requests from a hosted key at once. */
   hostedBatchSize: number;
   /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;

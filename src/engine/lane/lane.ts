@@ -184,7 +184,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     const newest = head;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
-    // After a start, what has ended meanwhile must not be signed again.
+    // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (lane.settled !== null) await expireChore(newest);
     // While no node shows the account, nothing that was signed can be mined.
     if (lane.settled !== null && !lane.doubts.has('absent')) for (const keepUp of upkeep) await keepUp(newest);

@@ -28,7 +28,7 @@ const forbiddenForMs = 3_000;
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
 
-/** What waits for another transaction is looked at again after this time. */
+/** The lane looks at a transaction that waits for another one again after this time. */
 const excludedPauseMs = 1_000;
 
 const inUseReason = 'waiting: another transaction of its source account is in flight; will send when that one has finished';
@@ -40,7 +40,7 @@ const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate th
  * take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait. A paused or disabled
  * relayer signs none.
  *
- * Nodes are asked without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
+ * The lane asks nodes without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
  */
 export async function prepare(lane: LaneContext): Promise<void> {
@@ -140,7 +140,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<
   return { due: candidates, excluded };
 }
 
-/** What transactions in flight use, of which each allows only one. */
+/** The keys that transactions in flight use; each key allows only one transaction. */
 function soleUses({ transactions }: LaneContext): Set<string> {
   return new Set([...transactions.unsequenced()].flatMap(({ transaction: { id } }) => transactions.tracked(id)?.transaction.soleUse ?? []));
 }

@@ -8,7 +8,7 @@ import { waitsFor } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 import type { AttemptState } from './tracked.js';
 
-/** Without a new block, nodes are still asked this often. */
+/** Without a new block, the lane still asks nodes this often. */
 const askAgainAfterMs = 30_000;
 
 /** The number of blocks until the next lookup doubles with each loss, at most this many times. */
@@ -48,12 +48,12 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
 }
 
 /**
- * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
+ * Makes the chore that notices when nodes have dropped attempts that they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
  * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be
  * mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again. Some nodes answer with a hash to
- * what they do not pool, so lookups become less frequent, and the record says so. Others do not show what they have: they call it known when it is
- * sent again, and lookups become less frequent while the lane advances too. Throws `NODE_UNAVAILABLE`.
+ * an attempt that they do not pool, so lookups become less frequent, and the record says so. Others do not show an attempt that they have: they call it known
+ * when it is sent again, and lookups become less frequent while the lane advances too. Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;
@@ -85,7 +85,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
       return;
     }
     if (isKnown === false) {
-      // The lane advances: a small pool takes what comes next only when it is sent again.
+      // The lane advances: a small pool takes the next attempts only when they are sent again.
       const isHidden = resent?.isKnownAgain === true;
       if (lowest.hash !== lostHash && !isHidden) [losses, nextAtBlock] = [0, 0n];
       lostHash = lowest.hash;

@@ -45,7 +45,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
       return;
     }
     const nowMs = lane.deps.clock.elapsedMs();
-    // New attempts that nodes refuse as well give it no new patience.
+    // New attempts that nodes also refuse do not extend this time.
     if (blocked?.nonce !== live.nonce) blocked = { nonce: live.nonce, sinceBlock: head.number, sinceMs: nowMs };
     const { blocks, ms } = isRefused ? patienceWith(obstacle.because) : patience;
     if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;

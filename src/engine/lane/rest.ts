@@ -6,7 +6,7 @@ const quietMs = 60_000;
 /** How often, at most, a lane at rest looks at its account. Half of it at least: lanes that began to rest together must not look together. */
 const restMs = 900_000;
 
-/** Decides when a lane asks nodes nothing. */
+/** Decides when a lane sends no requests to nodes. */
 export interface Rest {
   /** True if the lane has nothing to do at this head, which is why it must not be settled. */
   includes(head: Head): boolean;

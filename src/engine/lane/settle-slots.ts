@@ -79,7 +79,8 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
 
 /**
  * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
- * used, but not that higher ones are. An account that another node shows exists. Without any: whether that node says the same; null: it does not answer.
+ * used, but not that higher ones are. An account that another node shows exists. If no node shows it, `another` says whether another node confirms that;
+ * null: it does not answer.
  */
 async function nonceAt(
   { id, signedNonce }: LaneContext,
@@ -145,12 +146,12 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
 }
 
-/** While no other node answers, an increase is believed when the same node has shown it for this number of blocks and this long. */
+/** While no other node answers, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
 const aloneFor = { blocks: 8n, ms: 60_000 };
 
 /**
- * How far another node confirms an increase that two heads show; null: none answers. It may lag, so it is asked about the earlier of the two. A network that
- * keeps only the newest state is asked about that.
+ * How far another node confirms an increase that two heads show; null: none answers. It may lag, so the lane asks it about the earlier of the two. On a
+ * network that keeps only the newest state, the lane asks about that.
  */
 async function confirmed(
   lane: LaneContext,
@@ -193,7 +194,7 @@ export async function finalAt(lane: LaneContext, sequence: Sequence, head: Head)
 
 /** The blocks below a head. */
 interface BlockView {
-  /** Reads what is at these heights. */
+  /** Reads the blocks at these heights. */
   read(heights: readonly bigint[]): Promise<void>;
   /** Reports whether this block is at its height; null: no node shows a block there, which proves nothing. */
   shows(block: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null;
@@ -287,8 +288,8 @@ async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<v
 }
 
 /**
- * True if the receipt is that of the attempt's inner transaction, and an attempt was signed since nodes were asked: that one may have the same inner transaction,
- * and be the one in the block. The next head shows which.
+ * True if the receipt is that of the attempt's inner transaction, and an attempt was signed since the lane asked nodes: that one may have the same inner
+ * transaction, and be the one in the block. The next head shows which.
  */
 export function mayBeNewer(attempt: Attempt, receipt: Receipt, seen: OpenTransaction, current: OpenTransaction): boolean {
   return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;

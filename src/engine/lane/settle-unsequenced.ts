@@ -24,7 +24,7 @@ import { highestCost } from './open-transactions.js';
 import { isInBlockOf, mayBeNewer, minedAt } from './settle-slots.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
-/** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
+/** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
 const resendAfterMs = 2_000;
 /** The maximum number of transactions signed again per head. */
 const batchSize = 50;
@@ -32,7 +32,7 @@ const batchSize = 50;
 /**
  * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as intended;
  * if it is still wanted, its content (or the queued replacement) is signed again, and never before every earlier attempt is proved dead, so that nothing
- * is paid twice. What may still be mined is sent again; a transaction whose outcome no node can know any more fails. Throws `NODE_UNAVAILABLE`.
+ * is paid twice. An attempt that may still be mined is rebroadcast; a transaction whose outcome no node can know any more fails. Throws `NODE_UNAVAILABLE`.
  */
 export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequenced, head: Head): Promise<void> {
   const open = [...lane.transactions.unsequenced()];
@@ -92,7 +92,7 @@ async function settleOne(
   }
 }
 
-/** An unknown outcome is believed after this many heads and this long: a node that was just started gets its ledgers back. */
+/** The lane accepts an unknown outcome after this many heads and this long: a node that was just started gets its ledgers back. */
 const unknownPatience = { heads: 20, ms: 600_000 };
 
 async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
@@ -105,7 +105,7 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
   await lane.move(seen.transaction.id, (current) => (isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null));
 }
 
-/** True if it still has only the attempts that nodes were asked about, in no block: an attempt that was signed meanwhile may be mined. */
+/** True if it still has only the attempts that the lane asked nodes about, in no block: an attempt that was signed meanwhile may be mined. */
 function isAsAsked({ transaction, attempts }: OpenTransaction, seen: OpenTransaction): boolean {
   return transaction.mined === null && attempts.length === seen.attempts.length;
 }
@@ -152,7 +152,7 @@ async function land(
     const { transaction } = current;
     if (mayBeNewer(attempt, outcome.receipt, seen, current)) return null;
     const nowMs = lane.deps.clock.nowMs();
-    // The transaction may have changed since nodes were asked: another answer can have taken its block away.
+    // The transaction may have changed since the lane asked nodes: another answer may have removed its block.
     if (isShownBy(transaction)) return outcome.isFinal ? { steps: [resolved(transaction, 'content', whyFailed, nowMs)] } : null;
     const step = mined(transaction, at, nowMs);
     return { steps: outcome.isFinal ? [step, resolved(step, 'content', whyFailed, nowMs)] : [step] };

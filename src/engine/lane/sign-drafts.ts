@@ -15,8 +15,8 @@ import { slotsLeft } from './room.js';
 /** The maximum number of transactions stored in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
 export const storedAtOnce = 50;
 /**
- * A hosted key is asked for more signatures at once if it gives them within `quickMs`, and for fewer if it takes longer than `slowMs`. The sizes are powers of
- * two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
+ * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than `slowMs`. The sizes are
+ * powers of two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
  */
 export const hostedBatch = { least: 16, first: 64, most: 256, quickMs: 1_000, slowMs: 2_000 };
 
@@ -99,7 +99,7 @@ function adaptBatchSize(lane: LaneContext, count: number, tookMs: number, isFail
   else if (count >= size && tookMs < hostedBatch.quickMs) lane.hostedBatchSize = Math.min(hostedBatch.most, size * 2);
 }
 
-/** Asks for no signature for as long as the signer says. */
+/** Requests no signature until the time that the signer's error names. */
 function noteSignerAway(lane: LaneContext, error: DomainError | null): void {
   if (error === null) return;
   const pauseMs = Math.max(minSignerPauseMs, error.retryAfterMs ?? 0);

@@ -1,4 +1,4 @@
-/** What holds the slots of an account, by nonce, and walks over it from the lowest. */
+/** The holders of an account's slots, by nonce, and walks over them from the lowest. */
 export interface SlotIndex<T> {
   readonly size: number;
   at(nonce: bigint): T | undefined;

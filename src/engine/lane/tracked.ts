@@ -28,7 +28,7 @@ export interface AttemptState {
   waitingSinceMs: number;
 }
 
-/** A draft or why there is none (null: no node answered), or what was thrown. */
+/** A draft or why there is none (null: no node answered), or the error that was thrown. */
 export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
 
 /** The facts about an unsigned transaction that always stay in memory; its content may stay in the store. */

@@ -2,7 +2,7 @@
 interface AzureCloud {
   /** The URL that issues tokens. */
   readonly authority: string;
-  /** What a token is for. */
+  /** The resource that a token is for. */
   readonly resource: string;
 }
 
@@ -22,7 +22,7 @@ export function cloudOf(vaultUrl: string): AzureCloud {
   return { authority: authorities[domain] ?? '', resource: `https://${domain}` };
 }
 
-/** True if the URL belongs to Azure, which alone gets what is sent there. */
+/** True if the URL belongs to Azure: only Azure gets the requests to it. */
 export function isAzureUrl(vaultUrl: string): boolean {
   const { protocol, port } = new URL(vaultUrl);
   return protocol === 'https:' && port === '' && domainOf(vaultUrl) !== undefined;

@@ -6,7 +6,7 @@ import { ProviderError } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { cloudOf } from './clouds.js';
 
-/** What the machine or container says about the identity that the service runs as; null: nothing. */
+/** The settings of the machine or container for the identity that the service runs as; null: not set. */
 export interface AzureSurroundings {
   /** The URL that issues tokens, if it is not the one of the vault's cloud. */
   readonly authorityHost: string | null;
@@ -20,7 +20,7 @@ export interface AzureSurroundings {
   readonly identityHeader: string | null;
 }
 
-/** Who signs in to Azure. */
+/** The identity that signs in to Azure. */
 export interface AzureIdentity {
   readonly authType: AzureAuthType;
   readonly tenantId: string | null;
@@ -30,7 +30,7 @@ export interface AzureIdentity {
   readonly surroundings: AzureSurroundings;
 }
 
-/** Makes what issues the tokens of an identity for a vault, and returns the last assertion, which errors must not contain. */
+/** Creates the token issuer of an identity for a vault. `secret` returns the last assertion, which errors must not contain. */
 export function createTokenIssuer(
   identity: AzureIdentity,
   vaultUrl: string,

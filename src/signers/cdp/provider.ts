@@ -23,7 +23,7 @@ const defaults: ProviderLimits = { parallel: 32, perSecond: 50 };
 
 /**
  * Makes the provider of an account of CDP. On EVM networks it asks for signatures of digests, and on Solana of transactions without signatures, from which it takes
- * the signature: what CDP returns else is not used.
+ * the signature; it uses nothing else of CDP's answer.
  */
 export function createCdpProvider(account: CdpAccount, configured: Partial<ProviderLimits> = {}): KeyProvider {
   const limits = { ...defaults, ...configured };

@@ -30,7 +30,7 @@ type Algorithm = 'EdDSA' | 'ES256';
 /** The life of a bearer token, which Coinbase's own clients use. */
 const lifeSeconds = 120;
 
-/** Makes the maker of tokens. Throws `ProviderError` if a secret is not a key. */
+/** Creates the token maker. Throws `ProviderError` if a secret is not a key. */
 export function createTokenMaker({ apiKeyId, secrets }: CdpAccess): TokenMaker {
   const apiKey = apiKeyFrom(secrets.api_key_secret);
   const walletKey = walletKeyFrom(secrets.wallet_secret);

@@ -24,7 +24,7 @@ const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const assertionSeconds = 3_600;
 const obtainMs = 5_000;
 
-/** Makes what issues the tokens of a service account, and returns the last assertion, which errors must not contain. */
+/** Creates the token issuer of a service account. `secret` returns the last assertion, which errors must not contain. */
 export function createTokenIssuer(
   account: ServiceAccount,
   http: HttpClient,

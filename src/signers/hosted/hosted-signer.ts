@@ -45,15 +45,16 @@ interface Failure {
   readonly retryAfterMs: number | null;
 }
 
-/** What callers of the provider do next: a throttled call waits at the gate, and a tripped breaker says when to retry. */
+/** The next step of the provider's callers: a throttled call waits at the gate, and a tripped breaker says when to retry. */
 interface NotedFailure {
   readonly sentence: string;
   readonly isRetriedSoon: boolean;
 }
 
 /**
- * Makes a signer of a provider's key, with what all kinds of keys share: the provider's limits, retries with backoff, a circuit breaker, a deadline, and the
- * form of the signature. Each signature is verified before it is returned, so a provider that returns a wrong one costs an error, not money.
+ * Makes a signer of a provider's key, with the parts that all kinds of keys share: the provider's limits, retries with backoff, a circuit breaker, a
+ * deadline, and the form of the signature. Each signature is verified before it is returned, so a provider that returns a wrong one costs an error, not
+ * money.
  *
  * The signer throws DomainError `SIGNER_UNAVAILABLE`, at the latest after 10 s.
  */

@@ -46,7 +46,7 @@ const searchedCharacters = 16_384;
 const connectMs = 3_000;
 const answerMs = 10_000;
 
-/** What a client needs. */
+/** The options of a client. */
 interface HttpClientOptions {
   /** The maximum number of connections. */
   readonly parallel: number;

@@ -2,9 +2,9 @@ import { ProviderError } from './key-provider.js';
 
 /** The credentials of a provider, which an operator may replace while the service runs. */
 export interface LiveSecrets<S extends object> {
-  /** The credentials now. Must be asked for each use. */
+  /** Returns the current credentials. Call it for each use. */
   now(): S;
-  /** Their texts, and those of earlier ones, which errors must not contain: a provider may quote what it was sent before a change. */
+  /** Their texts, and those of earlier ones, which errors must not contain: a provider may quote credentials that it got before a change. */
   all(): readonly string[];
   /** Does the work. If the provider refuses and the credentials have changed since, does it again with the new ones. */
   following<T>(work: () => Promise<T>): Promise<T>;

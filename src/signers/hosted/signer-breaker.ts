@@ -10,7 +10,7 @@ export interface Trip {
 export interface SignerBreaker {
   /** Returns why no call may be made now; null: it may. If another call tries the key at the moment, waits for its outcome. */
   mayCall(signal: AbortSignal): Promise<Trip | null>;
-  /** Marks the start of a call; null: `mayCall` must be asked again, since the breaker tripped, or another call tries the key. */
+  /** Marks the start of a call; null: call `mayCall` again, since the breaker tripped, or another call tries the key. */
   begin(): number | null;
   /** Records an answered call. */
   worked(call: number): void;
@@ -33,7 +33,7 @@ export function createSignerBreaker(clock: Pick<DurationClock, 'elapsedMs'>, onC
   let failures = 0;
   let trips = 0;
   let trip: { readonly sentence: string; readonly untilMs: number; readonly mark: number } | null = null;
-  /** The call that tries the key after the pause, and what waits for it. */
+  /** The call that tries the key after the pause, and the calls that wait for it. */
   let probe: { readonly call: number; readonly ended: Promise<void>; readonly end: () => void } | null = null;
 
   function current(): Trip | null {

@@ -102,7 +102,7 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
   /** A call that its caller gave up still keeps its thread until the module returns. */
   function send(thread: Thread, task: ThreadTask): Promise<ThreadAnswer> {
     return new Promise((resolve) => {
-      // What waits for an answer must not end with the process.
+      // The process must not end while a call waits for an answer.
       thread.worker.ref();
       thread.answered = (answer) => {
         thread.answered = null;
@@ -135,7 +135,7 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
     loggedIn?.set(tokenText, pin);
   }
 
-  /** `askedAt`: the generation in which the task was sent. What is lost in an earlier one was initialized since. */
+  /** `askedAt`: the generation in which the task was sent. A session that was lost in an earlier one was initialized since. */
   function requireDone(answer: ThreadAnswer, askedAt: number): void {
     if (!('problem' in answer)) return;
     if (answer.problem === 'lost' && askedAt === generation) loggedIn = null;

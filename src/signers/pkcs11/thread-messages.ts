@@ -12,7 +12,7 @@ export interface KeyPlace extends TokenPlace {
   readonly keyId: string | null;
 }
 
-/** What a thread is asked to do. */
+/** The work of one task. */
 export type ThreadTask =
   /** Initializes the module; `again`: ends all sessions of the process first, so that the module looks for its tokens. */
   | { readonly kind: 'initialize'; readonly again: boolean }
@@ -30,7 +30,7 @@ export type ThreadRequest = ThreadTask & { readonly generation: number };
  */
 export type ThreadProblem = 'pin' | 'refused' | 'lost' | 'missing';
 
-/** What a thread answers. */
+/** The answer of a thread. */
 export type ThreadAnswer =
   | { readonly curve: Curve; readonly bytes: Uint8Array }
   | { readonly bytes: Uint8Array }

@@ -115,7 +115,7 @@ function publicKeyFromHex(text: string): PublicKey {
   );
 }
 
-/** True if the key signs what only it can sign. The signed bytes are no transaction of any network. */
+/** True if the key returns a valid signature of a random value. The signed bytes are no transaction of any network. */
 async function isProven({ curve, bytes }: PublicKey, sign: (message: Uint8Array) => Promise<Uint8Array>): Promise<boolean> {
   const nonce = randomBytes(32);
   if (curve === 'secp256k1') return evmSignatureFrom(await sign(nonce), 'fixed', nonce, bytes) !== null;

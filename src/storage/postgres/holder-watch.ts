@@ -9,7 +9,7 @@ export const looksUntilGone = 12;
 /** Looks in a row at a holder that sent nothing, although it sends something every second. */
 export const looksUntilSilent = 50;
 
-/** What a standby sees. */
+/** The observations of a standby. */
 export interface Look {
   /** Null: no connection holds the lock. */
   readonly holder: LockHolder | null;

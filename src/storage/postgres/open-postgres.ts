@@ -24,7 +24,7 @@ async function migrateSchema(connectionString: string, schema: string): Promise<
   }
 }
 
-/** Opens a database without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
+/** Opens a database without its instance lock, beside the process that holds it. Must not write nonces, which the lock protects. */
 export async function openPostgresBeside(connectionString: string, log: Log): Promise<Database> {
   const { writer, lost } = await connectPostgresWriter(connectionString);
   const readers = openReaders(connectionString, log);

@@ -13,8 +13,8 @@ const sharedSession =
  * Throws if connections share their sessions with others: the instance lock would then keep no second process out, and both would use the same nonces.
  * Call it before the lock is taken, which such a pooler would keep.
  *
- * A pooler in transaction mode gives a connection of the server to each client for as long as its transaction runs. While another client holds one, a
- * client gets a different one than before, or the other has got the one of this client.
+ * A pooler in transaction mode gives a connection of the server to each client for as long as its transaction runs. While another client holds a connection,
+ * this client gets a different one than before, or the other client has got the connection of this client.
  */
 export async function requireOwnSession(connectionString: string): Promise<void> {
   const [one, other] = [new pg.Client(connectionOptions(connectionString)), new pg.Client(connectionOptions(connectionString))];

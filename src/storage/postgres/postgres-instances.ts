@@ -20,8 +20,8 @@ interface Row {
 }
 
 /**
- * Lists the instances that are connected to a database's schema, the active one first: what holds the instance lock, and what holds the lock of standbys. The
- * server removes both with the connection, so nothing is listed that is gone.
+ * Lists the instances that are connected to a database's schema, the active one first: the connections that hold the instance lock or the lock of standbys.
+ * The server removes the locks with the connection, so no instance is listed that is gone.
  */
 export async function listPostgresInstances(connectionString: string): Promise<readonly RunningInstance[]> {
   const client = new pg.Client(connectionOptions(connectionString));

@@ -19,7 +19,7 @@ import { endConnection } from './postgres-writer.js';
 const patienceMs = 1_000;
 /** A batch that loses its connection this often in a row fails. */
 const maxLosses = 3;
-/** A batch that took so long before its connection was lost fails too: it may itself be what takes the time. */
+/** A batch that took so long before its connection was lost fails too: it may itself take the time. */
 const longBatchMs = 5_000;
 /** Reconnecting is tried again after the first delay, which doubles up to the longest. A standby waits longer than that before it takes over. */
 const reconnectDelayMs = { first: 50, longest: 500 };

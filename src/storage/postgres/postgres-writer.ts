@@ -14,7 +14,7 @@ const sessionSettings = {
   idle_in_transaction_session_timeout: '0',
   client_connection_check_interval: '5s',
   lock_timeout: '5s',
-  // A statement must see what the writer before it, for which it waited, has committed.
+  // A statement must see the commit of the writer that it waited for.
   default_transaction_isolation: 'read committed',
 } as const;
 

@@ -46,7 +46,7 @@ export function startCheckpointer(file: string, writer: Sqlite.Database, logByte
   return {
     stop() {
       clearInterval(timer);
-      // A checkpoint can end at any point: what it has not copied stays in the log.
+      // A checkpoint can end at any point: the pages that it has not copied stay in the log.
       child?.kill('SIGKILL');
     },
   };

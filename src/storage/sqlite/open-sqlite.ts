@@ -66,7 +66,7 @@ async function migrateFile(file: string): Promise<string[]> {
   }
 }
 
-/** Opens a database file. Closing it calls `release`. `files`: what must stay in place while it is open. */
+/** Opens a database file. Closing it calls `release`. `files`: the files that must stay in place while it is open. */
 function openFile(file: string, files: readonly string[], release: () => void): Database {
   const writer = openWriter(file);
   const reader = openSqliteFile(file, { readonly: true, timeout: lockPatienceMs }, (db) => db.pragma('query_only = ON'));
@@ -108,7 +108,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
   };
 }
 
-/** Opens a database file without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
+/** Opens a database file without its instance lock, beside the process that holds it. Must not write nonces, which the lock protects. */
 export function openSqliteBeside(file: string): Database {
   return openFile(file, [file], () => {});
 }

@@ -80,7 +80,7 @@ export function copyBackup(backup: string, target: string): void {
   }
 }
 
-/** Throws if the database is a backup that was not restored: working on it would send again what was sent after the backup. */
+/** Throws if the database is a backup that was not restored: working on it would repeat sends that were made after the backup. */
 export function requireNoBackup(db: Sqlite.Database): void {
   if (isBackup(db)) throw new Error('it is a backup; restore it with relayer restore (see docs/operations.md)');
 }
@@ -88,7 +88,7 @@ export function requireNoBackup(db: Sqlite.Database): void {
 /** Gives a complete file its name, which must be free, and waits until the file and its name are on disk. */
 export function publishDurably(partial: string, target: string): void {
   syncFile(partial);
-  // Unlike a rename, a link never replaces what another process has put there meanwhile.
+  // Unlike a rename, a link never replaces a file that another process has put there meanwhile.
   linkSync(partial, target);
   unlinkSync(partial);
   syncFile(dirname(resolve(target)));

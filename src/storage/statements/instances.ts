@@ -52,7 +52,7 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.updateTable('instances').set({ batch }).where('number', '=', number).where('token', '=', token),
     ),
 
-    /** Finds the last batch, as long as no other process has recorded itself. Writes, so that it waits for what was written before to be durable. */
+    /** Finds the last batch, as long as no other process has recorded itself. Writes, so that it waits until earlier writes are durable. */
     returnTo: statement<{ number: number; token: string; checked_at_ms: number }, { batch: string | null }>(
       'instances_return_to',
       ({ number, token, checked_at_ms }) =>

@@ -20,7 +20,7 @@ interface ObjectForm {
   readonly name: string;
   /** Fields that are not keys: the path has them, or the gateway sets them. */
   readonly exclude?: ReadonlySet<string>;
-  /** Further keys, and what then distinguishes the names of its cases. */
+  /** Further keys. `suffix` then distinguishes the names of its cases. */
   readonly extra?: Keys;
   readonly suffix?: string;
 }

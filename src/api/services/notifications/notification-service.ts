@@ -94,7 +94,7 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
   };
 }
 
-/** Returns what a request changes: the paths of its mask, or without a mask the fields that are set. */
+/** Returns the changes of a request: the paths of its mask, or without a mask the fields that are set. */
 function changesOf({ signingKey, url, updateMask }: UpdateNotificationRequest): Omit<NotificationChange, 'id'> {
   const paths = maskedPaths(UpdateNotificationRequestSchema, updateMask, ['signing_key', 'url', 'type']);
   if (paths === undefined) return { signingKey, url };

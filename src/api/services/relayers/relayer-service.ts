@@ -78,7 +78,7 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
   };
 }
 
-/** Returns the relayer that a request asks for. Throws `FIELD_INVALID`; if the request cannot be read, with what else is wrong in it. */
+/** Returns the relayer that a request asks for. Throws `FIELD_INVALID`; if the request cannot be read, with its other problems. */
 export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest): Promise<NewRelayer> {
   return orWithFurther(
     () => newRelayerFromProto(request),

@@ -82,7 +82,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   };
 }
 
-/** Removes from a record what its view leaves out: call data, XDR and transactions in wire form. */
+/** Removes from a record the fields that its view leaves out: call data, XDR and transactions in wire form. */
 function viewedTransaction(record: Transaction, view: RecordView): Transaction {
   if (view !== RecordView.BASIC) return record;
   const { network } = record;
