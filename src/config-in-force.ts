@@ -94,7 +94,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (!signerIds.has(signerId))
       problems.push({
         path: `${origin}.signer_id`,
-        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by the API or removed from the file`,
+        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
       });
   }
   const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
@@ -103,7 +103,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (notificationId !== null && followed.missing.includes(notificationId))
       problems.push({
         path: `${origin}.notification_id`,
-        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by the API or removed from the file`,
+        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
       });
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -119,7 +119,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (network !== undefined) return { ...relayer, network, origin };
     problems.push({
       path: `${origin}.network`,
-      problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}; it was removed from the file`,
+      problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}; it was removed from the file: restore it`,
     });
     return null;
   }
