@@ -34,7 +34,7 @@ export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
   url: string;
 
   /**
-   * Its share of the calls among the endpoints of a list, 0 to 100; 0: never used. Default 100.
+   * Its weight, 0 to 100. The endpoints of a list get calls in proportion to their weights; 0: never used. Default 100.
    *
    * @generated from field: optional uint32 weight = 2;
    */

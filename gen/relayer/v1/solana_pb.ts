@@ -179,7 +179,8 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum fee in lamports of one transaction, including the priority fee. Decimal, at least 1. Absent: no maximum.
+   * Maximum fee in lamports of one transaction, including the priority fee. Decimal, at least 1. Absent: no maximum, but the
+   * service itself adds a priority fee of at most 10000000.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */
