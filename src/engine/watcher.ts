@@ -101,7 +101,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   async function disableIfOtherChain(): Promise<void> {
     const foreign = chain.foreignGenesis();
     if (foreign === null || disabledReason !== null) return;
-    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}`;
+    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}; nothing is sent until they serve the earlier chain again`;
     log.error(
       { network: network.name, genesis: foreign },
       'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
