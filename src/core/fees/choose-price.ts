@@ -83,7 +83,11 @@ function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
   const price = choice.minimum === null ? lowest : raisedTo(lowest, choice.minimum);
   // At least a tenth less, because each attempt is stored permanently.
   if (choice.explicit === null && maxCostPerGasWei(price) * 10n <= maxCostPerGasWei(live) * 9n) return price;
-  const sentence = 'waiting: no RPC node accepts a transaction that may cost so much, and a lower price would not be mined';
+  const why =
+    choice.explicit === null
+      ? 'a lower price would not be mined; will send when the market price falls'
+      : 'the service does not lower a price that the caller set; cancel it, or add an RPC node with a higher fee cap';
+  const sentence = `waiting: no RPC node accepts a transaction that may cost so much, and ${why}`;
   return { refused: 'bump_limit', sentence, lasting: false };
 }
 
