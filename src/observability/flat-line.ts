@@ -11,7 +11,8 @@ const maxKnown = 1_000;
  */
 export function flatFieldsText(fields: object): string | null {
   let text = '';
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
+    const value: unknown = (fields as Record<string, unknown>)[name];
     if (value === undefined) continue;
     const field = fieldOf(name);
     const valueText = flatValueText(value);
@@ -21,11 +22,15 @@ export function flatFieldsText(fields: object): string | null {
   return text;
 }
 
+/** A text that JSON.stringify only puts in quotes, as nearly all are; then it costs more than the rest of the line. */
+const plainText = /^[ !#-[\]-~]*$/;
+
 function flatValueText(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
+      return plainText.test(value) ? `"${value}"` : JSON.stringify(value);
     case 'boolean':
-      return JSON.stringify(value);
+      return String(value);
     case 'number':
       return Number.isFinite(value) ? String(value) : 'null';
     case 'bigint':
