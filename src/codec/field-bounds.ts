@@ -1,6 +1,5 @@
-import { type DescEnum, type DescField, type DescMessage, type DescOneof, getOption } from '@bufbuild/protobuf';
+import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
 import { type DomainError, type FieldProblem, invalidFields, maxProblems } from '../core/errors.js';
 import { type TextSyntax, textProblem } from '../core/text-syntax.js';
 import { enumTextsOf } from './enum-codec.js';
@@ -10,6 +9,7 @@ import {
   integerRangeOf,
   isUnsetIfEmpty,
   lengthDescription,
+  messageRulesOf,
   restNameOf,
   scalarTypeOf,
   textSyntaxOf,
@@ -105,7 +105,7 @@ function fieldCheck(field: DescField, known: Map<DescMessage, MessageCheck>): Me
   const { localName } = field;
   const { amount } = fieldRulesOf(field);
   // In REST a list stands for its message if that is the message's shorthand, so its items are behind the message's own name.
-  const isShorthand = field.fieldKind === 'list' && getOption(field.parent, messageOption).shorthand === field.name;
+  const isShorthand = field.fieldKind === 'list' && messageRulesOf(field.parent).shorthand === field.name;
   // Reading an option costs more than the check.
   const restName = restNameOf(field);
   const pathIn = (prefix: string) => (isShorthand ? prefix.slice(0, -1) : prefix + restName);

@@ -3,6 +3,7 @@ import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import {
   type FieldRules,
   field as fieldOption,
+  type MessageRules,
   message as messageOption,
   type RestKey,
   type UnionRules,
@@ -10,22 +11,14 @@ import {
 } from '../../gen/relayer/rest/v1/options_pb.js';
 import { type TextSyntax, textSyntaxes } from '../core/text-syntax.js';
 
-/** The options of each field, read once: reading them decodes bytes, and the start asks for each many times. */
-const rulesByField = new WeakMap<DescField, FieldRules>();
-
 /** Returns a field's options. */
-export function fieldRulesOf(field: DescField): FieldRules {
-  const known = rulesByField.get(field);
-  if (known !== undefined) return known;
-  const rules = getOption(field, fieldOption);
-  rulesByField.set(field, rules);
-  return rules;
-}
+export const fieldRulesOf = readOnce((field: DescField): FieldRules => getOption(field, fieldOption));
 
 /** Returns a union's options. */
-export function unionRulesOf(oneof: DescOneof): UnionRules {
-  return getOption(oneof, unionOption);
-}
+export const unionRulesOf = readOnce((oneof: DescOneof): UnionRules => getOption(oneof, unionOption));
+
+/** Returns a message's options. */
+export const messageRulesOf = readOnce((desc: DescMessage): MessageRules => getOption(desc, messageOption));
 
 /** Returns the field's name in REST JSON, and in sentences about it. */
 export function restNameOf(field: DescField): string {
@@ -34,7 +27,7 @@ export function restNameOf(field: DescField): string {
 
 /** Returns the keys that only REST has. */
 export function restKeysOf(desc: DescMessage): readonly RestKey[] {
-  return getOption(desc, messageOption).restKeys;
+  return messageRulesOf(desc).restKeys;
 }
 
 /** Returns the syntax of a text field, or of its items; undefined if the field accepts any text. */
@@ -143,4 +136,16 @@ function isNullable(field: DescField): boolean {
 
 function require(field: DescField, option: string, fits: boolean, wanted: string): void {
   if (!fits) throw new Error(`${field} has the option ${option}, which needs ${wanted}`);
+}
+
+/** Reading options decodes bytes, and the start asks for the same ones many times. */
+function readOnce<Desc extends object, Rules>(read: (desc: Desc) => Rules): (desc: Desc) => Rules {
+  const known = new WeakMap<Desc, Rules>();
+  return (desc) => {
+    const before = known.get(desc);
+    if (before !== undefined) return before;
+    const rules = read(desc);
+    known.set(desc, rules);
+    return rules;
+  };
 }

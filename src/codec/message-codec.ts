@@ -1,8 +1,8 @@
-import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { message as messageOption, type RestKey } from '../../gen/relayer/rest/v1/options_pb.js';
+import type { RestKey } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
-import { checkFieldRules, fieldRulesOf, integerRangeOf, restKeysOf, restNameOf } from './field-rules.js';
+import { checkFieldRules, fieldRulesOf, integerRangeOf, messageRulesOf, restKeysOf, restNameOf } from './field-rules.js';
 import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, standInFor, writeObject } from './object-codec.js';
 import { nonEmptyDescription } from './protobuf-json.js';
 import type { Properties, ValueCodec } from './reading.js';
@@ -110,7 +110,7 @@ export class CodecCompiler implements Compiler {
         value instanceof Map ? readObject(object, value, `${path}.`, reading) : reading.refuse(path, 'must be an object'),
       write: (value) => writeObject(object, value as Properties),
     };
-    const { bareCases, shorthand } = getOption(desc, messageOption);
+    const { bareCases, shorthand } = messageRulesOf(desc);
     if (bareCases.length > 0 && shorthand !== '') throw new Error(`${desc} has bare cases and a shorthand`);
     if (bareCases.length > 0) return withBareCases(codec, desc, bareCases);
     return shorthand === '' ? codec : withShorthand(codec, desc, shorthand, this);

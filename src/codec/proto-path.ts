@@ -1,6 +1,5 @@
-import { type DescField, type DescMessage, type DescOneof, getOption } from '@bufbuild/protobuf';
-import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
-import { restNameOf, unionRulesOf } from './field-rules.js';
+import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { messageRulesOf, restNameOf, unionRulesOf } from './field-rules.js';
 import { type Held, heldIn } from './object-codec.js';
 import type { Properties } from './reading.js';
 
@@ -67,7 +66,7 @@ function pathBehind(field: DescField, value: unknown, indices: readonly number[]
     const inner = pathIn(field.message, item, rest);
     return inner && [name, ...inner];
   }
-  const { shorthand } = getOption(field.message, messageOption);
+  const { shorthand } = messageRulesOf(field.message);
   const list = field.message.fields.find((one) => one.name === shorthand);
   const inner = list && pathBehind(list, item?.[list.localName], left, rest);
   return inner && [name, ...inner];

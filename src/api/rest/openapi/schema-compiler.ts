@@ -1,8 +1,7 @@
-import { type DescEnum, type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
+import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
-import { fieldRulesOf } from '../../../codec/field-rules.js';
+import { fieldRulesOf, messageRulesOf } from '../../../codec/field-rules.js';
 import { durationRangeOf, timePattern } from '../../../codec/scalar-codecs.js';
 import { commentOf } from './comment.js';
 import { type FieldSchemas, objectSchema, withKeys } from './object-schema.js';
@@ -104,7 +103,7 @@ export class SchemaCompiler implements FieldSchemas {
    * have no choice between a list and an object.
    */
   #withRules(desc: DescMessage, direction: Direction, name: string): Schema {
-    const { bareCases, shorthand } = getOption(desc, messageOption);
+    const { bareCases, shorthand } = messageRulesOf(desc);
     const field = desc.fields.find((one) => one.name === shorthand);
     const form = bareCases.length > 0 ? { type: 'string', enum: bareCases } : field && this.field(field, direction);
     if (form === undefined) return objectSchema(this, desc, { direction, name });
