@@ -36,6 +36,19 @@ describe('a service that loses its database file', () => {
     assert.match(service.output(), /relayer\.db was removed or replaced while the service uses it/);
   });
 
+  it('ends with exit code 1 when the log of the database is deleted, and loses no send that it answered with 200', async (test) => {
+    const { home, service, exited } = await started(test);
+    rmSync(join(home.dir, 'relayer.db-wal'));
+    const answer = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', body).catch(() => null);
+    assert.notEqual(answer?.status, 200);
+    assert.equal(await exited, 1);
+    assert.match(service.output(), /relayer\.db-wal was removed or replaced/);
+    const next = await startService(home);
+    test.after(() => next.kill());
+    const { body: list } = await rest(next.baseUrl, 'GET', '/relayers/r1/transactions');
+    assert.equal(list.pagination.total_items, 1);
+  });
+
   it('ends with exit code 1 when its lock file is deleted, so that no second service works beside it', async (test) => {
     const { home, service, exited } = await started(test);
     rmSync(join(home.dir, 'relayer.db.lock'));

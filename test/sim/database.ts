@@ -75,8 +75,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
       const token = `owner ${owner}`;
       const row = { number: 1, host: 'sim', pid: owner, token, since_ms: 0, checked_at_ms: 0 };
       db.prepare<unknown[]>(record.sql).run(record.bind(row));
-      // Without the check of files: there are none.
-      const ownership = createSqliteOwnership(db, []);
+      const ownership = createSqliteOwnership(db, null);
       ownership.stop();
       ownership.takeToken(token);
       const write = createSqliteBatch(db, process.isFenced ? ownership.requireToken : () => {});

@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Sqlite from 'better-sqlite3';
@@ -12,6 +24,10 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 const opened = (file: string) => openStore(`sqlite:${file}`, { log: silentLog });
 
 const insert = (store: Store, id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+
+/** Commits about 300 kB. */
+const insertMany = (store: Store, part: number) =>
+  store.commit(Array.from({ length: 500 }, (_, index) => store.change.insertTransaction(aTransaction({ id: `${part} ${index}` }))));
 
 async function newFile(): Promise<string> {
   return join(await temporaryFolder(), 'relayer.db');
@@ -108,6 +124,59 @@ describe('a SQLite database has one owner', () => {
       await store.close();
     });
   }
+
+  for (const end of ['-wal', '-shm']) {
+    it(`a database whose ${end} file is deleted accepts no commit, and closing it keeps every earlier one`, async (test) => {
+      const file = await newFile();
+      const { store, lost } = await opened(file);
+      test.after(() => store.close());
+      await insert(store, '1');
+      rmSync(`${file}${end}`);
+      assert.match((await lost).message, new RegExp(`relayer\\.db${end} was removed or replaced`));
+      await assert.rejects(insert(store, '2'), new RegExp(`relayer\\.db${end} was removed or replaced`));
+      await store.close();
+      const next = await opened(file);
+      assert.notEqual(await next.store.read.transaction('1'), undefined);
+      await next.store.close();
+    });
+  }
+
+  for (const [what, damaged, damage] of [
+    ['database file is cut off', 'relayer.db', (file: string) => truncateSync(file, 4_096)],
+    ['database file is overwritten by an earlier copy', 'relayer.db', (file: string) => writeFileSync(file, readFileSync(`${file}.copy`))],
+    ['log is emptied', 'relayer.db-wal', (file: string) => truncateSync(`${file}-wal`)],
+    ['log is overwritten', 'relayer.db-wal', (file: string) => writeFileSync(`${file}-wal`, 'of another program')],
+  ] as const) {
+    it(`a database whose ${what} accepts no commit`, async (test) => {
+      const file = await newFile();
+      const { store, lost } = await opened(file);
+      test.after(() => store.close().catch(() => undefined));
+      copyFileSync(file, `${file}.copy`);
+      // Until a checkpoint has made the file larger. The log then has commits that the file lacks.
+      for (let count = 0; statSync(file).size === statSync(`${file}.copy`).size; count += 1) await insertMany(store, count);
+      for (let count = -2; count < 0; count += 1) await insertMany(store, count);
+      damage(file);
+      await assert.rejects(insert(store, '1'), new RegExp(`${damaged.replace('.', '\\.')} was overwritten or cut off`));
+      await assert.rejects(insert(store, '2'), new RegExp(`${damaged.replace('.', '\\.')} was overwritten or cut off`));
+      assert.match((await lost).message, /was overwritten or cut off/);
+    });
+  }
+
+  it('a database that another program makes smaller by VACUUM accepts commits', async (test) => {
+    const file = await newFile();
+    const { store } = await opened(file);
+    test.after(() => store.close());
+    const { size } = statSync(file);
+    for (let count = 0; statSync(file).size <= size + 1_000_000; count += 1) await insertMany(store, count);
+    const largest = statSync(file).size;
+    const other = new Sqlite(file);
+    other.exec('delete from transactions; vacuum');
+    other.pragma('wal_checkpoint(truncate)');
+    other.close();
+    assert.ok(statSync(file).size < largest);
+    await insert(store, '1');
+    await insertMany(store, -1);
+  });
 
   it('a database file that is deleted is noticed without a commit', async () => {
     const file = await newFile();

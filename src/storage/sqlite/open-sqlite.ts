@@ -66,8 +66,8 @@ async function migrateFile(file: string): Promise<string[]> {
   }
 }
 
-/** Opens a database file. Closing it calls `release`. `files`: the files that must stay in place while it is open. */
-function openFile(file: string, files: readonly string[], release: () => void): Database {
+/** Opens a database file. Closing it calls `release`. `lockFiles`: the further files that must stay in place while it is open. */
+function openFile(file: string, lockFiles: readonly string[], release: () => void): Database {
   const writer = openWriter(file);
   const reader = openSqliteFile(file, { readonly: true, timeout: lockPatienceMs }, (db) => db.pragma('query_only = ON'));
   // Nothing is served before the file is open. From now on no lock may hold the event loop.
@@ -75,7 +75,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
   const prepared = preparedStatements(reader);
   const query: Query = <P extends object, R>(statement: Statement<P, R>, values: P) =>
     whenUnlocked(() => prepared(statement).all(statement.bind(values)) as R[]);
-  const ownership = createSqliteOwnership(writer, files);
+  const ownership = createSqliteOwnership(writer, file, lockFiles);
   const logBytes = () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const checkpointer = startCheckpointer(file, writer, logBytes);
   const runUnguarded = createSqliteBatch(writer, ownership.requireToken);
@@ -110,7 +110,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
 
 /** Opens a database file without its instance lock, beside the process that holds it. Must not write nonces, which the lock protects. */
 export function openSqliteBeside(file: string): Database {
-  return openFile(file, [file], () => {});
+  return openFile(file, [], () => {});
 }
 
 /** Takes the instance lock of a database file. Throws `DatabaseLockedError` if another process holds it. */
@@ -118,7 +118,7 @@ export function lockSqlite(file: string): LockedDatabase {
   const lock = takeSqliteLock(file);
   return {
     migrate: () => migrateFile(lock.file),
-    open: async () => openFile(lock.file, [lock.file, lock.lockFile], lock.release),
+    open: async () => openFile(lock.file, [lock.lockFile], lock.release),
     unlock: async () => lock.release(),
   };
 }

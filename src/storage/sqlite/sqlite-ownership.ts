@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { sqlite } from '../dialect.js';
 import { instanceStatements } from '../statements/instances.js';
@@ -6,23 +6,35 @@ import { instanceStatements } from '../statements/instances.js';
 /** How often an idle service checks that its files are still in place. */
 const checkIntervalMs = 1_000;
 
+/** The first bytes of a log that has content, in either byte order of its checksums. */
+const logMagics: ReadonlySet<number> = new Set([0x377f0682, 0x377f0683]);
+
 /** Checks that the open database is still the one at its path, and still ours. */
 export interface SqliteOwnership {
   /** From now on each batch requires this token in the row of the owner. */
   takeToken(token: string): void;
   /** Throws if another process has recorded itself as the owner: it could take the lock because our lock file was deleted. */
   requireToken(): void;
-  /** Throws if one of the files was removed or replaced: SQLite writes on into the old one, which no later start finds. */
+  /**
+   * Throws if one of the files was removed or replaced, because SQLite writes on into the old one, which no later start finds; or if the
+   * database or its log was cut off or overwritten in place, because SQLite relies on what it wrote there.
+   */
   requireFiles(): void;
   /** Resolves with the first error that these methods, or the check once a second, find. */
   readonly lost: Promise<Error>;
   stop(): void;
 }
 
-/** Remembers the files as they are now. */
-export function createSqliteOwnership(writer: Sqlite.Database, files: readonly string[]): SqliteOwnership {
+/**
+ * Remembers the files as they are now: the database, its log and the index of the log, and `lockFiles`. `file` is null for a database in memory.
+ */
+export function createSqliteOwnership(writer: Sqlite.Database, file: string | null, lockFiles: readonly string[] = []): SqliteOwnership {
   const { sql, bind } = instanceStatements(sqlite.builder).fence;
-  const known = files.map((file) => ({ file, identity: identityOf(file) }));
+  // A read creates the log and its index, if they are missing.
+  writer.pragma('schema_version');
+  const paths = file === null ? [] : [file, `${file}-wal`, `${file}-shm`, ...lockFiles];
+  const known = paths.map((path) => ({ path, identity: identityOf(path) }));
+  let largestBytes = file === null ? 0 : statSync(file).size;
   let fence: Sqlite.Statement<unknown[]> | null = null;
   let values: unknown[] = [];
   let loss: Error | null = null;
@@ -39,9 +51,21 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
 
   function requireFiles(): void {
     if (loss !== null) throw loss;
-    const changed = known.find(({ file, identity }) => identityOf(file) !== identity);
+    const changed = known.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed !== undefined)
-      lose(`${changed.file} was removed or replaced while the service uses it; put the original back if it still exists, and start again`);
+      lose(`${changed.path} was removed or replaced while the service uses it; put the original back if it still exists, and start again`);
+    if (file === null) return;
+    const damaged = isCutOff(file) ? file : isOverwritten(`${file}-wal`) ? `${file}-wal` : undefined;
+    if (damaged !== undefined)
+      lose(`${damaged} was overwritten or cut off while the service uses it; restore a backup (see docs/operations.md)`);
+  }
+
+  /** SQLite makes the file smaller only after another program has made the database smaller, by VACUUM. */
+  function isCutOff(path: string): boolean {
+    const bytes = statSync(path).size;
+    if (bytes < largestBytes && databaseBytes(writer) >= largestBytes) return true;
+    largestBytes = bytes;
+    return false;
   }
 
   const timer = setInterval(() => {
@@ -70,4 +94,21 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
 function identityOf(file: string): string | null {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
+}
+
+/** Returns the size of the database by its last commit, of which the file may lack what is only in the log. */
+function databaseBytes(db: Sqlite.Database): number {
+  return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));
+}
+
+/** True if the log has content but not the beginning of a log. SQLite then writes on behind it, and a later start finds no log. */
+function isOverwritten(log: string): boolean {
+  // SQLite has no lock on this file, which closing it would release.
+  const descriptor = openSync(log, 'r');
+  try {
+    const start = Buffer.alloc(4);
+    return readSync(descriptor, start, 0, start.length, 0) > 0 && !logMagics.has(start.readUInt32BE());
+  } finally {
+    closeSync(descriptor);
+  }
 }
