@@ -45,6 +45,7 @@ async function restoreInto(target: string, backup: string, log: Log): Promise<En
   try {
     copyBackup(backup, partial);
     const ended = await endWaitingIn(`sqlite:${partial}`, log);
+    requireNoLog(partial);
     // A service of an older version may have ignored the lock.
     requireNothingAt(target);
     publishDurably(partial, target);
@@ -58,6 +59,12 @@ async function restoreInto(target: string, backup: string, log: Log): Promise<En
 function requireNothingAt(target: string): void {
   const present = ['', '-wal', '-shm', '-journal'].map((end) => `${target}${end}`).find((file) => existsSync(file));
   if (present !== undefined) throw new Error(`${present} already exists; first move the database away, with its -wal and -shm files`);
+}
+
+/** Closing the copy moves its log into it, unless another program uses the copy or the disk is full. Without its log, waiting transactions would be sent. */
+function requireNoLog(copy: string): void {
+  if (existsSync(`${copy}-wal`))
+    throw new Error(`cannot complete ${copy}: another program uses it, or the disk is full; nothing was restored`);
 }
 
 function removeDatabase(file: string): void {
