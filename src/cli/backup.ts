@@ -20,6 +20,6 @@ export function registerBackup(program: Command): void {
 
 async function backup(file: string): Promise<void> {
   const { backUp } = await import('../storage/back-up.js');
-  backUp(readSetting(processEnvironment(), 'databaseUrl'), file);
+  await backUp(readSetting(processEnvironment(), 'databaseUrl'), file);
   writeLine(`wrote ${file}`);
 }

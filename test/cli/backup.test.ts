@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import Sqlite from 'better-sqlite3';
@@ -190,6 +190,15 @@ describe('backup and restore of a database in use', () => {
       readdirSync(home.dir).filter((name) => /^target\.db($|\.partial)/.test(name)),
       [],
     );
+  });
+
+  it('backup: rejects a database that has a second name, through which the newest commits are missing', async () => {
+    const link = join(home.dir, 'second-name.db');
+    linkSync(join(home.dir, 'relayer.db'), link);
+    const { exitCode, stderr } = await runCli(['backup', join(home.dir, 'next.db')], { DATABASE_URL: `sqlite:${link}` });
+    rmSync(link);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^error: the database file .*second-name\.db has 2 hard links/);
   });
 
   it('backup: does not follow a symbolic link whose file does not exist', async () => {

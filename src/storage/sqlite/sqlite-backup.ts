@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
@@ -8,24 +10,38 @@ import {
   linkSync,
   lstatSync,
   openSync,
+  realpathSync,
   rmSync,
+  statfsSync,
   statSync,
   unlinkSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import type Sqlite from 'better-sqlite3';
 import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
-import { partialOf } from './sqlite-lock.js';
+import { partialOf, requireOneName } from './sqlite-lock.js';
 
 /** The `user_version` of a backup. The service uses `user_version` for nothing else. */
 const backupVersion = 1;
 
+const copyProgram = fileURLToPath(new URL('./copy-database.js', import.meta.url));
+const megabyte = 1024 * 1024;
+/** How much the log of a database smaller than this may grow during a backup, if the disk has room. */
+const usualGrowthBytes = 1_024 * megabyte;
+/** How much it may grow on any disk. */
+const leastGrowthBytes = 64 * megabyte;
+const logCheckMs = 100;
+
 /**
  * Copies a database file, in use or not, into a new file that holds every commit made before the copy began and nothing else. Writers do not
- * wait. The copy is checked, readable by its owner only, and durable when this returns. Throws `SqliteFileError`, or an error whose message is
- * for the operator.
+ * wait. While the copy is made, the log of the database grows; the copy is given up if the log grows by more than `maxGrowthBytes`. The copy is checked,
+ * readable by its owner only, and durable when this resolves. Rejects with an error whose message is for the operator.
  */
-export function backUpSqlite(file: string, target: string): void {
+export async function backUpSqlite(file: string, target: string, maxGrowthBytes?: number): Promise<void> {
+  // SQLite names the log after the path: through another name, the copy would lack the newest commits.
+  requireOneName(file);
   // Also a symbolic link whose file does not exist.
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw new Error(`${target} already exists; it is never overwritten`);
   const partial = partialOf(resolve(target));
@@ -33,16 +49,10 @@ export function backUpSqlite(file: string, target: string): void {
     throw new Error(`${partial} was left by a backup that was killed, or another backup still runs; if none does, remove the file`);
   // Created first with mode 0600, so that other users can never read it.
   closeSync(openSync(partial, 'wx', 0o600));
+  // Of a backup that was killed.
+  rmSync(`${partial}-journal`, { force: true });
   try {
-    const source = openSqliteFile(file, { readonly: true, fileMustExist: true }, () => undefined);
-    try {
-      // The service's log grows until the copy is complete, so the copy does not wait for the disk. `publishDurably` does.
-      source.pragma('synchronous = OFF');
-      // Reads one state in one transaction. SQLite's backup interface copies by pages, but begins again after each commit of another process.
-      source.prepare('vacuum into ?').run(partial);
-    } finally {
-      source.close();
-    }
+    await copyWatched(file, partial, maxGrowthBytes ?? growthLimit(file, partial));
     const copy = openSqliteFile(partial, {}, (db) => {
       check(db);
       markBackup(db, true);
@@ -50,9 +60,46 @@ export function backUpSqlite(file: string, target: string): void {
     copy.close();
     publishDurably(partial, target);
   } catch (error) {
-    rmSync(partial, { force: true });
+    for (const path of [partial, `${partial}-journal`]) rmSync(path, { force: true });
     throw error;
   }
+}
+
+/** Copies one state of the database, and ends that early if its log grows too much: on a full disk the service could store nothing. */
+async function copyWatched(file: string, partial: string, maxGrowthBytes: number): Promise<void> {
+  const bytesBefore = logBytes(file);
+  const child = spawn(process.execPath, [copyProgram, file, partial], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
+  let isGivenUp = false;
+  const timer = setInterval(() => {
+    if (logBytes(file) - bytesBefore <= maxGrowthBytes) return;
+    isGivenUp = true;
+    child.kill('SIGKILL');
+  }, logCheckMs);
+  try {
+    const [problem, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    if (isGivenUp)
+      throw new Error(
+        `${file}-wal grew by more than ${Math.floor(maxGrowthBytes / megabyte)} MB during the copy, which was given up; back up to a faster disk, or while the service stores less`,
+      );
+    if (code !== 0) throw new Error(problem === '' ? `the copy was ended by ${signal ?? `exit code ${code}`}` : problem);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Returns how much the log may grow: as much as the database has, but at most half of the space that the copy leaves on the disk. */
+function growthLimit(file: string, partial: string): number {
+  const found = statSync(file, { throwIfNoEntry: false });
+  // The copy itself reports what is wrong.
+  if (found === undefined) return leastGrowthBytes;
+  const { bavail, bsize } = statfsSync(file);
+  const copyBytes = statSync(partial).dev === found.dev ? found.size : 0;
+  const spareBytes = bavail * bsize - copyBytes;
+  return Math.max(leastGrowthBytes, Math.min(Math.max(usualGrowthBytes, found.size), spareBytes / 2));
+}
+
+function logBytes(file: string): number {
+  return existsSync(file) ? (statSync(`${realpathSync(file)}-wal`, { throwIfNoEntry: false })?.size ?? 0) : 0;
 }
 
 /**

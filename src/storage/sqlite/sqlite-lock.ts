@@ -29,8 +29,8 @@ function realFile(file: string): string {
   throw new Error(`${file} is a chain of too many symbolic links`);
 }
 
-/** SQLite names the log after the path, so that each name of a file would have a log of its own. */
-function requireOneName(file: string): void {
+/** Throws if the file has several names: SQLite names the log after the path, so that each name would have a log of its own. */
+export function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isFile() === true && found.nlink > 1)
     throw new Error(`the database file ${file} has ${found.nlink} hard links; a database must have only one name: remove the others`);
