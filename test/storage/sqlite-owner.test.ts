@@ -18,6 +18,7 @@ import Sqlite from 'better-sqlite3';
 import type { Store } from '../../src/core/ports/store.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { restore } from '../../src/storage/restore.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -143,11 +144,12 @@ describe('a SQLite database has one owner', () => {
 
   for (const [what, damaged, damage] of [
     ['database file is cut off', 'relayer.db', (file: string) => truncateSync(file, 4_096)],
+    ['database file is emptied', 'relayer.db', (file: string) => truncateSync(file)],
     ['database file is overwritten by an earlier copy', 'relayer.db', (file: string) => writeFileSync(file, readFileSync(`${file}.copy`))],
     ['log is emptied', 'relayer.db-wal', (file: string) => truncateSync(`${file}-wal`)],
     ['log is overwritten', 'relayer.db-wal', (file: string) => writeFileSync(`${file}-wal`, 'of another program')],
   ] as const) {
-    it(`a database whose ${what} accepts no commit`, async (test) => {
+    it(`a database whose ${what} accepts no commit, and is refused by the next start until it is restored`, async (test) => {
       const file = await newFile();
       const { store, lost } = await opened(file);
       test.after(() => store.close().catch(() => undefined));
@@ -159,6 +161,12 @@ describe('a SQLite database has one owner', () => {
       await assert.rejects(insert(store, '1'), new RegExp(`${damaged.replace('.', '\\.')} was overwritten or cut off`));
       await assert.rejects(insert(store, '2'), new RegExp(`${damaged.replace('.', '\\.')} was overwritten or cut off`));
       assert.match((await lost).message, /was overwritten or cut off/);
+      await store.close();
+      await assert.rejects(opened(file), /it is a backup; restore it with relayer restore|malformed|not a database/);
+      if (/cut off|emptied/.test(what) && damaged === 'relayer.db') return;
+      const { ended } = await restore(`sqlite:${file}.restored`, file, silentLog);
+      // What the last checkpoint had, or the copy that was made before all commits.
+      assert.equal(ended.length > 0, damaged === 'relayer.db-wal');
     });
   }
 

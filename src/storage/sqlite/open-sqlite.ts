@@ -9,7 +9,7 @@ import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
 import { startCheckpointer } from './checkpointer.js';
 import { openSqliteFile } from './open-sqlite-file.js';
-import { requireNoBackup } from './sqlite-backup.js';
+import { emptyLog, markDamaged, requireNoBackup } from './sqlite-backup.js';
 import { createSqliteBatch, preparedStatements } from './sqlite-batch.js';
 import { takeSqliteLock } from './sqlite-lock.js';
 import { createSqliteOwnership } from './sqlite-ownership.js';
@@ -101,8 +101,13 @@ function openFile(file: string, lockFiles: readonly string[], release: () => voi
     close: async () => {
       checkpointer.stop();
       ownership.stop();
+      // Beside a service, the service does this.
+      const isDamaged = lockFiles.length > 0 && ownership.isDamaged();
+      if (isDamaged) emptyLog(file);
       reader.close();
       writer.close();
+      // It lacks commits that the log had. A next start would work on an older state, and send again what was sent since.
+      if (isDamaged) markDamaged(file);
       release();
     },
   };

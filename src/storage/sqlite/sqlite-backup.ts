@@ -14,7 +14,9 @@ import {
   rmSync,
   statfsSync,
   statSync,
+  truncateSync,
   unlinkSync,
+  writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -25,6 +27,8 @@ import { partialOf, requireOneName } from './sqlite-lock.js';
 
 /** The `user_version` of a backup. The service uses `user_version` for nothing else. */
 const backupVersion = 1;
+/** Where a database file has it. */
+const userVersionOffset = 60;
 
 const copyProgram = fileURLToPath(new URL('./copy-database.js', import.meta.url));
 const megabyte = 1024 * 1024;
@@ -130,6 +134,28 @@ export function copyBackup(backup: string, target: string): void {
 /** Throws if the database is a backup that was not restored: working on it would repeat sends that were made after the backup. */
 export function requireNoBackup(db: Sqlite.Database): void {
   if (isBackup(db)) throw new Error('it is a backup; restore it with relayer restore (see docs/operations.md)');
+}
+
+/**
+ * Keeps SQLite from writing the log of a damaged database into its file when it closes it: the two no longer belong together. A copy of the log
+ * stays as `<file>-wal.damaged`.
+ */
+export function emptyLog(file: string): void {
+  copyFileSync(`${file}-wal`, `${file}-wal.damaged`);
+  truncateSync(`${file}-wal`);
+}
+
+/**
+ * Marks a closed database as a backup without SQLite, which may not be able to read it. An empty file, which would be a new database, becomes one that
+ * SQLite rejects.
+ */
+export function markDamaged(file: string): void {
+  const version = Buffer.alloc(4);
+  version.writeUInt32BE(backupVersion);
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, version, 0, version.length, userVersionOffset);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 /** Gives a complete file its name, which must be free, and waits until the file and its name are on disk. */

@@ -20,6 +20,8 @@ export interface SqliteOwnership {
    * database or its log was cut off or overwritten in place, because SQLite relies on what it wrote there.
    */
   requireFiles(): void;
+  /** True if `requireFiles` has found that the database or its log was overwritten or cut off. */
+  isDamaged(): boolean;
   /** Resolves with the first error that these methods, or the check once a second, find. */
   readonly lost: Promise<Error>;
   stop(): void;
@@ -38,6 +40,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
   let fence: Sqlite.Statement<unknown[]> | null = null;
   let values: unknown[] = [];
   let loss: Error | null = null;
+  let isDamaged = false;
   let resolveLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => {
     resolveLost = resolve;
@@ -56,8 +59,9 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
       lose(`${changed.path} was removed or replaced while the service uses it; put the original back if it still exists, and start again`);
     if (file === null) return;
     const damaged = isCutOff(file) ? file : isOverwritten(`${file}-wal`) ? `${file}-wal` : undefined;
-    if (damaged !== undefined)
-      lose(`${damaged} was overwritten or cut off while the service uses it; restore a backup (see docs/operations.md)`);
+    if (damaged === undefined) return;
+    isDamaged = true;
+    lose(`${damaged} was overwritten or cut off while the service uses it; restore a backup (see docs/operations.md)`);
   }
 
   /** SQLite makes the file smaller only after another program has made the database smaller, by VACUUM. */
@@ -85,6 +89,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
       if (fence !== null && fence.get(values) === undefined) lose('another process took over the database; only one process can use it');
     },
     requireFiles,
+    isDamaged: () => isDamaged,
     lost,
     stop: () => clearInterval(timer),
   };
