@@ -37,6 +37,8 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
   const paths = file === null ? [] : [file, `${file}-wal`, `${file}-shm`, ...lockFiles];
   const known = paths.map((path) => ({ path, identity: identityOf(path) }));
   let largestBytes = file === null ? 0 : statSync(file).size;
+  // SQLite has no lock on the log, which closing it would release.
+  const log = file === null ? null : openSync(`${file}-wal`, 'r');
   let fence: Sqlite.Statement<unknown[]> | null = null;
   let values: unknown[] = [];
   let loss: Error | null = null;
@@ -57,8 +59,8 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
     const changed = known.find(({ path, identity }) => identityOf(path) !== identity);
     if (changed !== undefined)
       lose(`${changed.path} was removed or replaced while the service uses it; put the original back if it still exists, and start again`);
-    if (file === null) return;
-    const damaged = isCutOff(file) ? file : isOverwritten(`${file}-wal`) ? `${file}-wal` : undefined;
+    if (file === null || log === null) return;
+    const damaged = isCutOff(file) ? file : isOverwritten(log) ? `${file}-wal` : undefined;
     if (damaged === undefined) return;
     isDamaged = true;
     lose(`${damaged} was overwritten or cut off while the service uses it; restore a backup (see docs/operations.md)`);
@@ -91,7 +93,10 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
     requireFiles,
     isDamaged: () => isDamaged,
     lost,
-    stop: () => clearInterval(timer),
+    stop() {
+      clearInterval(timer);
+      if (log !== null) closeSync(log);
+    },
   };
 }
 
@@ -107,13 +112,7 @@ function databaseBytes(db: Sqlite.Database): number {
 }
 
 /** True if the log has content but not the beginning of a log. SQLite then writes on behind it, and a later start finds no log. */
-function isOverwritten(log: string): boolean {
-  // SQLite has no lock on this file, which closing it would release.
-  const descriptor = openSync(log, 'r');
-  try {
-    const start = Buffer.alloc(4);
-    return readSync(descriptor, start, 0, start.length, 0) > 0 && !logMagics.has(start.readUInt32BE());
-  } finally {
-    closeSync(descriptor);
-  }
+function isOverwritten(log: number): boolean {
+  const start = Buffer.alloc(4);
+  return readSync(log, start, 0, start.length, 0) > 0 && !logMagics.has(start.readUInt32BE());
 }
