@@ -6,6 +6,7 @@ import {
   constants,
   copyFileSync,
   existsSync,
+  fdatasync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -74,7 +75,13 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
   const bytesBefore = logBytes(file);
   const child = spawn(process.execPath, [copyProgram, file, partial], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   let isGivenUp = false;
+  const copy = openSync(partial, 'r');
+  let syncing: Promise<void> | undefined;
   const timer = setInterval(() => {
+    // Little by little: one sync of the whole copy would hold up the commits of a service on the same disk for seconds.
+    syncing ??= syncLater(copy).finally(() => {
+      syncing = undefined;
+    });
     if (logBytes(file) - bytesBefore <= maxGrowthBytes) return;
     isGivenUp = true;
     child.kill('SIGKILL');
@@ -88,7 +95,14 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
     if (code !== 0) throw new Error(problem === '' ? `the copy was ended by ${signal ?? `exit code ${code}`}` : problem);
   } finally {
     clearInterval(timer);
+    await syncing;
+    closeSync(copy);
   }
+}
+
+/** Syncs without an error: `publishDurably` reports it. */
+function syncLater(descriptor: number): Promise<void> {
+  return new Promise((resolve) => fdatasync(descriptor, () => resolve()));
 }
 
 /** Returns how much the log may grow: as much as the database has, but at most half of the space that the copy leaves on the disk. */
