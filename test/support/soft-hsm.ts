@@ -1,16 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Curve } from '../../src/core/ports/signer.js';
 import { type Cryptoki, ck, resultOf } from '../../src/signers/pkcs11/cryptoki.js';
+import { waitFor } from './wait-for.js';
 
 const modulePath = '/usr/lib/softhsm/libsofthsm2.so';
 const pin = '48213907';
 const tokenLabel = 'relayer';
 const alreadyInitialized = 0x191;
+const alreadyLoggedIn = 0x100;
 
 /** Why SoftHSM cannot be used on this machine; undefined: it can. */
 export const noSoftHsm = existsSync(modulePath) ? withoutPackage() : 'skipped: softhsm2 is not installed';
@@ -35,8 +37,18 @@ export interface SoftHsm {
   readonly configOf: (curve: Curve, changes?: object) => object;
   /** Changes the PIN of the user. A process that is logged in stays so. */
   changePin(from: string, to: string): void;
+  /** The id of the token's slot. */
+  slot(): number;
+  /** Logs this process in to the token without the service's knowledge, and keeps the library loaded. */
+  logIn(): void;
+  /** Whether this process is logged in to the token. */
+  isLoggedIn(): boolean;
   /** Takes the token out of its slot. */
   remove(): Promise<void>;
+  /** Lets the module hang when it is initialized. */
+  hang(): { hangs(): Promise<void>; goOn(): Promise<void> };
+  /** Does something while the module cannot be initialized. */
+  whileBroken(task: () => Promise<unknown>): Promise<void>;
   /** Puts it back. */
   insert(): Promise<void>;
 }
@@ -50,6 +62,7 @@ export function softHsm(): Promise<SoftHsm> {
 }
 
 interface KeyMaker extends Cryptoki {
+  C_GetSessionInfo(session: Buffer): { readonly state: number };
   C_SetPIN(session: Buffer, from: string, to: string): void;
   C_GenerateKeyPair(session: Buffer, mechanism: { mechanism: number }, publicKey: object[], privateKey: object[]): unknown;
 }
@@ -79,12 +92,66 @@ async function makeToken(): Promise<SoftHsm> {
       ...changes,
     }),
     changePin,
+    slot: () => openToken().slot.readUIntLE(0, 6),
+    logIn() {
+      const token = openToken();
+      loaded.push(token);
+      try {
+        token.module.C_Login(token.session, ck.USER, pin);
+      } catch (error) {
+        if (resultOf(error) !== alreadyLoggedIn) throw error;
+      }
+    },
+    isLoggedIn() {
+      const { module, session } = openToken();
+      const { state } = module.C_GetSessionInfo(session);
+      module.C_CloseSession(session);
+      return state === readWriteUserFunctions;
+    },
     remove: () => rename(tokens, away).then(() => mkdir(tokens)),
+    hang() {
+      const [config, pipe] = [join(folder, 'softhsm2.conf'), join(folder, 'pipe')];
+      if (spawnSync('mkfifo', [pipe]).status !== 0) throw new Error('mkfifo failed');
+      process.env.SOFTHSM2_CONF = pipe;
+      let writer: FileHandle | null = null;
+      return {
+        // Without a reader the pipe cannot be opened.
+        async hangs() {
+          writer = await waitFor('the module to read its configuration', () =>
+            open(pipe, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => undefined),
+          );
+        },
+        async goOn() {
+          process.env.SOFTHSM2_CONF = config;
+          await writer?.writeFile(await readFile(config));
+          await writer?.close();
+          await rm(pipe);
+        },
+      };
+    },
+    async whileBroken(task) {
+      await rename(tokens, away);
+      try {
+        await task();
+      } finally {
+        await rename(away, tokens);
+      }
+    },
     insert: () => rm(tokens, { recursive: true }).then(() => rename(away, tokens)),
   };
 }
 
-function openToken(): { readonly module: KeyMaker; readonly session: Buffer } {
+interface OpenToken {
+  readonly module: KeyMaker;
+  readonly slot: Buffer;
+  readonly session: Buffer;
+}
+
+/** A library stays loaded as long as something refers to it. */
+const loaded: OpenToken[] = [];
+const readWriteUserFunctions = 3;
+
+function openToken(): OpenToken {
   const { PKCS11 } = createRequire(import.meta.url)('pkcs11js') as { PKCS11: new () => KeyMaker };
   const module = new PKCS11();
   module.load(modulePath);
@@ -96,7 +163,7 @@ function openToken(): { readonly module: KeyMaker; readonly session: Buffer } {
   const slot = module.C_GetSlotList(true).find((one) => module.C_GetTokenInfo(one).label.trim() === tokenLabel);
   if (slot === undefined) throw new Error('the token was not made');
   const readWrite = 0x02;
-  return { module, session: module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite) };
+  return { module, slot, session: module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite) };
 }
 
 function changePin(from: string, to: string): void {

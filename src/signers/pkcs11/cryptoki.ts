@@ -9,10 +9,11 @@ export interface Cryptoki {
   C_Initialize(options: { readonly flags: number }): void;
   C_Finalize(): void;
   C_GetSlotList(tokenPresent: boolean): Handle[];
-  C_GetTokenInfo(slot: Handle): { readonly label: string };
+  C_GetTokenInfo(slot: Handle): { readonly label: string; readonly serialNumber: string };
   C_OpenSession(slot: Handle, flags: number): Handle;
   C_CloseSession(session: Handle): void;
   C_Login(session: Handle, userType: number, pin: string): void;
+  C_Logout(session: Handle): void;
   C_FindObjectsInit(session: Handle, template: readonly { readonly type: number; readonly value: number | string | Buffer }[]): void;
   C_FindObjects(session: Handle, maxCount: number): Handle[];
   C_FindObjectsFinal(session: Handle): void;
@@ -51,7 +52,7 @@ export const ckr = {
   KEY_TYPE_INCONSISTENT: 0x63,
   KEY_FUNCTION_NOT_PERMITTED: 0x68,
   MECHANISM_INVALID: 0x70,
-  USER_ALREADY_LOGGED_IN: 0x100,
+  NOT_INITIALIZED: 0x190,
   ALREADY_INITIALIZED: 0x191,
 } as const;
 

@@ -1,6 +1,7 @@
+import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
-import type { KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
+import type { FoundToken, KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
 
 /** The threads that call one module, which all signers of the module share. */
 export interface ModuleThreads {
@@ -18,12 +19,19 @@ const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
 const patienceMs = 500;
 
 const name = 'the HSM';
-const modules = new Map<string, { readonly threads: ModuleThreads; users: number }>();
+/** By the library, for two paths of one file are one library to the process, with the same sessions and logins. */
+const modules = new Map<string, { readonly threads: OwnThreads; users: number }>();
+/** Libraries whose threads were told to end, each with their end. */
+const ending = new Map<string, Promise<unknown>>();
+/** Tokens by library and name, each with the PINs that it rejected since its last login. They are not sent again, since tokens lock after a few wrong ones. */
+const rejectedPins = new Map<string, Set<string>>();
 
 /** Returns the threads of a module; the first call starts them, with its limits. */
 export function openModuleThreads(modulePath: string, configured: Partial<ProviderLimits>): ModuleThreads {
-  const known = modules.get(modulePath) ?? { threads: createModuleThreads(modulePath, { ...defaults, ...configured }), users: 0 };
-  modules.set(modulePath, known);
+  const library = libraryAt(modulePath);
+  const limits = { ...defaults, ...configured };
+  const known = modules.get(library) ?? { threads: createModuleThreads(modulePath, library, limits, ending.get(library)), users: 0 };
+  modules.set(library, known);
   known.users += 1;
   let isClosed = false;
   return {
@@ -34,10 +42,30 @@ export function openModuleThreads(modulePath: string, configured: Partial<Provid
       isClosed = true;
       known.users -= 1;
       if (known.users > 0) return;
-      modules.delete(modulePath);
+      modules.delete(library);
+      const ended = Promise.all([ending.get(library), known.threads.ended]).finally(() => {
+        if (ending.get(library) === ended) ending.delete(library);
+      });
+      ending.set(library, ended);
       await known.threads.close();
     },
   };
+}
+
+/** Returns what the loader of libraries tells files apart by. */
+function libraryAt(modulePath: string): string {
+  try {
+    const { dev, ino } = statSync(modulePath, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return modulePath;
+  }
+}
+
+/** The threads themselves, which one call closes. */
+interface OwnThreads extends ModuleThreads {
+  /** All threads have ended, which may be long after `close` returned, if the module does not return. */
+  readonly ended: Promise<void>;
 }
 
 interface Thread {
@@ -45,17 +73,28 @@ interface Thread {
   answered: ((answer: ThreadAnswer) => void) | null;
 }
 
-function createModuleThreads(modulePath: string, limits: ProviderLimits): ModuleThreads {
+/** `earlier`: the end of threads that called the library before. */
+function createModuleThreads(
+  modulePath: string,
+  library: string,
+  limits: ProviderLimits,
+  earlier: Promise<unknown> = Promise.resolve(),
+): OwnThreads {
   const idle: Thread[] = [];
   const waiting: ((thread: Thread) => void)[] = [];
   const all = new Set<Thread>();
   /** Tokens that the process is logged in to, each with the PIN of that login; null: the module must be initialized first. */
   let loggedIn: Map<string, string> | null = null;
+  /** Which token is at a place. */
+  let tokens = new Map<string, FoundToken>();
   let isInitialized = false;
   let generation = 0;
   let preparing: Promise<void> | null = null;
-  /** Tokens, each with the PINs that it rejected. They are not sent again, since tokens lock after a few wrong ones. */
-  const rejectedPins = new Map<string, Set<string>>();
+  let isClosing = false;
+  let markEnded = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    markEnded = resolve;
+  });
 
   function start(): Thread {
     const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: modulePath });
@@ -63,8 +102,10 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
     const thread: Thread = { worker, answered: null };
     all.add(thread);
     const fail = (error: unknown): void => {
-      all.delete(thread);
+      if (!all.delete(thread)) return;
+      if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
       thread.answered?.({ problem: 'lost', message: `the thread ended: ${error instanceof Error ? error.message : error}` });
+      if (!isClosing) waiting.shift()?.(start());
     };
     worker.on('message', (answer: ThreadAnswer) => thread.answered?.(answer));
     worker.on('error', fail);
@@ -79,8 +120,8 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
     else next(thread);
   }
 
-  function idleThread(signal: AbortSignal): Promise<Thread> {
-    const thread = idle.pop() ?? (all.size < limits.parallel ? start() : undefined);
+  function idleThread(signal: AbortSignal, most = limits.parallel): Promise<Thread> {
+    const thread = idle.pop() ?? (all.size < most ? start() : undefined);
     if (thread !== undefined) return Promise.resolve(thread);
     return new Promise((resolve, reject) => {
       const take = (free: Thread): void => {
@@ -88,7 +129,7 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
         resolve(free);
       };
       const leave = (): void => {
-        waiting.splice(waiting.indexOf(take), 1);
+        if (waiting.includes(take)) waiting.splice(waiting.indexOf(take), 1);
         reject(new ProviderError('unreachable', `${name} does not answer`));
       };
       if (signal.aborted) leave();
@@ -114,25 +155,52 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
     });
   }
 
+  /** Takes all threads, and returns one of them; none is idle, since no other call may be under way when sessions end. */
+  async function allIdle(signal: AbortSignal): Promise<Thread> {
+    const held: Thread[] = [];
+    try {
+      do held.push(await idleThread(signal, 1));
+      while (held.length < all.size);
+      const [first] = held.splice(0, 1);
+      if (first === undefined) throw new Error('no thread was started');
+      return first;
+    } finally {
+      for (const thread of held) release(thread);
+    }
+  }
+
   /** Initializes the module and logs in. Only one call at a time does this, and no signature is under way, since initializing ends all sessions. */
-  async function prepare(token: TokenPlace, tokenText: string, pin: string): Promise<void> {
+  async function prepare(place: TokenPlace, pin: string): Promise<void> {
     const signal = AbortSignal.timeout(10_000);
     if (loggedIn === null) {
+      await Promise.race([earlier, whenAborted(signal)]);
+      if (signal.aborted) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
       const again = isInitialized;
-      const held: Thread[] = [];
-      // All threads must be idle, for the sessions of the others end too.
-      while (again && held.length < all.size) held.push(await idleThread(signal));
-      const first = held.pop();
-      for (const thread of held) release(thread);
+      const thread = again ? await allIdle(signal) : await idleThread(signal);
       generation += 1;
-      requireDone(await send(first ?? (await idleThread(signal)), { kind: 'initialize', again }), generation);
+      tokens = new Map();
       isInitialized = true;
+      requireDone(await send(thread, { kind: 'initialize', again }), generation);
       loggedIn = new Map();
     }
-    const answer = await send(await idleThread(signal), { kind: 'login', token, pin });
-    if ('problem' in answer && answer.problem === 'pin') rejectedPins.set(tokenText, (rejectedPins.get(tokenText) ?? new Set()).add(pin));
+    const token = await find(place, signal);
+    requireUsablePin(token, pin);
+    if (!loggedIn.has(textOf(token))) {
+      const answer = await send(await idleThread(signal), { kind: 'login', token: place, pin });
+      if ('problem' in answer && answer.problem === 'pin') rejected(token).add(pin);
+      requireDone(answer, generation);
+      // The token counts wrong PINs from here on, and the PIN may be changed back.
+      rejected(token).clear();
+      loggedIn?.set(textOf(token), pin);
+    }
+    tokens.set(JSON.stringify(place), token);
+  }
+
+  async function find(token: TokenPlace, signal: AbortSignal): Promise<FoundToken> {
+    const answer = await send(await idleThread(signal), { kind: 'find', token });
     requireDone(answer, generation);
-    loggedIn?.set(tokenText, pin);
+    if (!('found' in answer)) throw new ProviderError('unreachable', 'the thread returned an answer to another request');
+    return answer.found;
   }
 
   /** `askedAt`: the generation in which the task was sent. A session that was lost in an earlier one was initialized since. */
@@ -142,18 +210,19 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
     throw errorFrom(answer.problem, answer.message);
   }
 
-  function isReady(tokenText: string): boolean {
-    return preparing === null && loggedIn?.has(tokenText) === true;
+  function isReady(place: string): boolean {
+    const token = tokens.get(place);
+    return preparing === null && token !== undefined && loggedIn?.has(textOf(token)) === true;
   }
 
   /** A login is for the whole process, so without this check a wrong PIN would do while another signer of the token is logged in. */
-  function requireUsablePin(tokenText: string, pin: string): void {
-    if (rejectedPins.get(tokenText)?.has(pin))
+  function requireUsablePin(token: FoundToken, pin: string): void {
+    if (rejected(token).has(pin))
       throw new ProviderError(
         'refused',
         'the token rejected the PIN; it is not sent again before a restart, since tokens lock after wrong PINs',
       );
-    const used = loggedIn?.get(tokenText);
+    const used = loggedIn?.get(textOf(token));
     if (used !== undefined && used !== pin)
       throw new ProviderError(
         'refused',
@@ -161,17 +230,31 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
       );
   }
 
+  function rejected({ name: token }: FoundToken): Set<string> {
+    const key = `${library} ${token}`;
+    const known = rejectedPins.get(key) ?? new Set();
+    rejectedPins.set(key, known);
+    return known;
+  }
+
+  /** Logs out, if no call is under way, and ends the threads. */
+  async function end(): Promise<void> {
+    if (isInitialized) await send(await allIdle(new AbortController().signal), { kind: 'finalize' });
+  }
+
   return {
     limits,
     async call(task, pin, signal) {
       const { tokenLabel, slot } = task.key;
-      const token = { tokenLabel, slot };
-      const tokenText = JSON.stringify(token);
+      const place = { tokenLabel, slot };
+      const placeText = JSON.stringify(place);
       for (;;) {
-        requireUsablePin(tokenText, pin);
-        if (isReady(tokenText)) {
+        if (isClosing) throw new ProviderError('unreachable', 'the signer is closed');
+        const token = tokens.get(placeText);
+        if (token !== undefined) requireUsablePin(token, pin);
+        if (isReady(placeText)) {
           const thread = await idleThread(signal);
-          if (isReady(tokenText)) {
+          if (isReady(placeText)) {
             const askedAt = generation;
             const answer = await send(thread, task);
             requireDone(answer, askedAt);
@@ -186,27 +269,42 @@ function createModuleThreads(modulePath: string, limits: ProviderLimits): Module
           if (signal.aborted) throw new ProviderError('unreachable', `${name} does not answer`);
           continue;
         }
-        preparing = prepare(token, tokenText, pin).finally(() => {
+        preparing = prepare(place, pin).finally(() => {
           preparing = null;
         });
         await preparing;
       }
     },
+    ended,
     async close() {
+      isClosing = true;
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
       const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
       process.once('exit', endAtOnce);
-      const workers = [...all].map(({ worker }) => worker);
-      const ended = Promise.all(workers.map((worker) => worker.terminate())).then(() => process.removeListener('exit', endAtOnce));
       let stopTimer = (): void => undefined;
       const patience = new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, patienceMs);
         stopTimer = () => clearTimeout(timer);
       });
+      await Promise.race([end(), patience]);
+      const workers = [...all].map(({ worker }) => worker);
+      void Promise.all(workers.map((worker) => worker.terminate())).then(() => {
+        process.removeListener('exit', endAtOnce);
+        markEnded();
+      });
       await Promise.race([ended, patience]).finally(stopTimer);
       for (const worker of workers) worker.unref();
     },
   };
+}
+
+/** What tells tokens apart. A module may offer one token in several slots, each with a PIN of its own. */
+function textOf({ slot, name: token }: FoundToken): string {
+  return `${slot} ${token}`;
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 function errorFrom(problem: Extract<ThreadAnswer, { problem: unknown }>['problem'], message: string): ProviderError {

@@ -6,6 +6,14 @@ export interface TokenPlace {
   readonly slot: number | null;
 }
 
+/** A token as the module shows it, however it was found. */
+export interface FoundToken {
+  /** The id of its slot, in hex. */
+  readonly slot: string;
+  /** Its label and its serial number. */
+  readonly name: string;
+}
+
 /** A key of a token: by its label, or by its id in hex. */
 export interface KeyPlace extends TokenPlace {
   readonly keyLabel: string | null;
@@ -16,7 +24,11 @@ export interface KeyPlace extends TokenPlace {
 export type ThreadTask =
   /** Initializes the module; `again`: ends all sessions of the process first, so that the module looks for its tokens. */
   | { readonly kind: 'initialize'; readonly again: boolean }
-  /** Opens the session that keeps the process logged in. */
+  /** Ends all sessions of the process, and with them its logins. */
+  | { readonly kind: 'finalize' }
+  /** Finds out which token is at this place. */
+  | { readonly kind: 'find'; readonly token: TokenPlace }
+  /** Logs in anew, and opens the session that keeps the process logged in. */
   | { readonly kind: 'login'; readonly token: TokenPlace; readonly pin: string }
   | { readonly kind: 'publicKey'; readonly key: KeyPlace }
   | { readonly kind: 'sign'; readonly key: KeyPlace; readonly bytes: Uint8Array };
@@ -34,5 +46,6 @@ export type ThreadProblem = 'pin' | 'refused' | 'lost' | 'missing';
 export type ThreadAnswer =
   | { readonly curve: Curve; readonly bytes: Uint8Array }
   | { readonly bytes: Uint8Array }
+  | { readonly found: FoundToken }
   | { readonly done: true }
   | { readonly problem: ThreadProblem; readonly message: string };

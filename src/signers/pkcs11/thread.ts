@@ -39,7 +39,7 @@ function module(): Cryptoki {
 
 function initialize(again: boolean): void {
   const loaded = module();
-  if (again) loaded.C_Finalize();
+  if (again) finalize();
   try {
     loaded.C_Initialize({ flags: ck.OS_LOCKING_OK });
   } catch (error) {
@@ -48,31 +48,64 @@ function initialize(again: boolean): void {
   }
 }
 
-function openSession({ tokenLabel, slot }: TokenPlace): Handle {
+function finalize(): void {
+  try {
+    module().C_Finalize();
+  } catch (error) {
+    // The last try to initialize it failed.
+    if (resultOf(error) !== ckr.NOT_INITIALIZED) throw error;
+  }
+}
+
+function slotOf({ tokenLabel, slot }: TokenPlace): Handle {
   const slots = module().C_GetSlotList(true);
-  const found = slots.filter((one) =>
-    slot === null
-      ? module()
-          .C_GetTokenInfo(one)
-          .label.replace(/[\s\0]+$/, '') === tokenLabel
-      : one.readUIntLE(0, 6) === slot,
-  );
+  const found = slots.filter((one) => (slot === null ? withoutPadding(tokenAt(one).label) === tokenLabel : one.readUIntLE(0, 6) === slot));
   const [only] = found;
   const name = slot === null ? `the label ${JSON.stringify(tokenLabel)}` : `the slot ${slot}`;
   // Not a refusal: an HSM may be plugged in later.
   if (only === undefined) throw new Error(`no token with ${name} is present`);
   if (found.length > 1) throw new Refused(`${found.length} tokens have ${name}; set slot instead`);
-  return module().C_OpenSession(only, ck.SERIAL_SESSION);
+  return only;
 }
 
+function tokenAt(slot: Handle): ReturnType<Cryptoki['C_GetTokenInfo']> {
+  return module().C_GetTokenInfo(slot);
+}
+
+function withoutPadding(text: string): string {
+  return text.replace(/[\s\0]+$/, '');
+}
+
+function find(place: TokenPlace): ThreadAnswer {
+  const slot = slotOf(place);
+  const { label, serialNumber } = tokenAt(slot);
+  return { found: { slot: slot.toString('hex'), name: JSON.stringify([label, serialNumber].map(withoutPadding)) } };
+}
+
+function openSession(place: TokenPlace): Handle {
+  return module().C_OpenSession(slotOf(place), ck.SERIAL_SESSION);
+}
+
+/**
+ * Logs out first. The process may be logged in by an earlier use of the module, such as one that never returned, and then the token would not look at the PIN:
+ * some modules report an error, others success.
+ */
 function login(token: TokenPlace, pin: string): void {
   const session = openSession(token);
   try {
+    logOut(session);
     module().C_Login(session, ck.USER, pin);
   } catch (error) {
-    if (resultOf(error) === ckr.USER_ALREADY_LOGGED_IN) return;
     module().C_CloseSession(session);
     throw error;
+  }
+}
+
+function logOut(session: Handle): void {
+  try {
+    module().C_Logout(session);
+  } catch {
+    // The process is not logged in. If it is, C_Login fails.
   }
 }
 
@@ -147,6 +180,11 @@ function answerTo(request: ThreadRequest): ThreadAnswer {
     case 'initialize':
       initialize(request.again);
       return { done: true };
+    case 'finalize':
+      finalize();
+      return { done: true };
+    case 'find':
+      return find(request.token);
     case 'login':
       login(request.token, request.pin);
       return { done: true };

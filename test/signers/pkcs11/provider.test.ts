@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Curve, Signer } from '../../../src/core/ports/signer.js';
@@ -12,6 +14,7 @@ import { requireValid, signerContract } from '../../contracts/signer.contract.js
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { noSoftHsm, softHsm } from '../../support/soft-hsm.js';
 import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { waitFor } from '../../support/wait-for.js';
 
 interface Test {
@@ -145,5 +148,100 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
       await assert.rejects(wrong.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
     await wrong.close();
     await requireValid(await open('secp256k1', test), randomBytes(32));
+  });
+
+  it('a wrong PIN is noticed also if the process is already logged in to the token', async (test) => {
+    const hsm = await softHsm();
+    hsm.logIn();
+    const wrong = await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-again' }) });
+    await assert.rejects(wrong.publicKey(AbortSignal.timeout(10_000)), { message: /^the token rejects the PIN: CKR_PIN_INCORRECT/ });
+    hsm.logIn();
+    await requireValid(await open('secp256k1', test), randomBytes(32));
+  });
+
+  it('the process is logged out when the last signer of the module closes, also if the library stays loaded', async (test) => {
+    const hsm = await softHsm();
+    hsm.logIn();
+    const [first, second] = [await providerOf('secp256k1', test), await providerOf('ed25519', test)];
+    const signal = AbortSignal.timeout(10_000);
+    for (const provider of [first, second]) await provider.publicKey(signal);
+    await first.close();
+    assert.equal(hsm.isLoggedIn(), true);
+    await second.sign(randomBytes(32), signal);
+    await second.close();
+    assert.equal(hsm.isLoggedIn(), false);
+  });
+
+  it('a wrong PIN is refused also if the other signer names the token or the module differently, and that one goes on signing', async (test) => {
+    const hsm = await softHsm();
+    const folder = await temporaryFolder({});
+    const link = join(folder, 'module.so');
+    await symlink(hsm.modulePath, link);
+    const signal = AbortSignal.timeout(10_000);
+    const first = await providerOf('secp256k1', test);
+    await first.publicKey(signal);
+    const secrets = fixedSecrets({ pin: 'wrong-pin' });
+    for (const names of [{ tokenLabel: null, slot: hsm.slot() }, { modulePath: link }]) {
+      const wrong = await providerOf('secp256k1', test, { ...names, secrets });
+      await assert.rejects(wrong.publicKey(signal), { problem: 'refused' }, JSON.stringify(names));
+      await first.sign(randomBytes(32), signal);
+      const right = await providerOf('secp256k1', test, names);
+      await right.sign(randomBytes(32), signal);
+      await first.sign(randomBytes(32), signal);
+    }
+  });
+
+  it('a PIN that the token rejected is not sent again after all signers were closed', async (test) => {
+    const signal = AbortSignal.timeout(10_000);
+    const secrets = fixedSecrets({ pin: 'wrong-for-ever' });
+    const wrong = await providerOf('secp256k1', test, { secrets });
+    await assert.rejects(wrong.publicKey(signal), { message: /^the token rejects the PIN/ });
+    await wrong.close();
+    const again = await providerOf('secp256k1', test, { secrets });
+    await assert.rejects(again.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+  });
+
+  it('a module that could not be initialized while its tokens were away is initialized when they are back', async (test) => {
+    const hsm = await softHsm();
+    const provider = await providerOf('secp256k1', test);
+    const signal = AbortSignal.timeout(10_000);
+    await provider.publicKey(signal);
+    await hsm.whileBroken(() =>
+      waitFor('the module to refuse', () =>
+        provider.sign(randomBytes(32), signal).then(
+          () => undefined,
+          (error: unknown) => (String(error).includes('CKR_GENERAL_ERROR') ? true : undefined),
+        ),
+      ),
+    );
+    await waitFor('a signature', () => provider.sign(randomBytes(32), signal).catch(() => undefined));
+  });
+
+  it('a module that hangs while its signers close: the next signer waits for it, and its wrong PIN is noticed', async (test) => {
+    const hsm = await softHsm();
+    const { hangs, goOn } = hsm.hang();
+    const hanging = await providerOf('secp256k1', test);
+    const lost = assert.rejects(hanging.publicKey(AbortSignal.timeout(10_000)));
+    await hangs();
+    await hanging.close();
+    const signal = AbortSignal.timeout(10_000);
+    const right = await providerOf('secp256k1', test);
+    const wrong = await providerOf('secp256k1', test, { secrets: fixedSecrets({ pin: 'wrong-later' }) });
+    const outcomes = Promise.allSettled([wrong.publicKey(signal), right.publicKey(signal)]);
+    await goOn();
+    assert.deepEqual(
+      (await outcomes).map(({ status }) => status),
+      ['rejected', 'fulfilled'],
+    );
+    await lost;
+  });
+
+  it('a call that is given up while all threads are busy takes no thread from the calls that wait', async (test) => {
+    const provider = await providerOf('secp256k1', test);
+    const signal = AbortSignal.timeout(10_000);
+    await provider.publicKey(signal);
+    const calls = Array.from({ length: 8 }, () => provider.sign(randomBytes(32), signal));
+    await assert.rejects(provider.sign(randomBytes(32), AbortSignal.abort()), { problem: 'unreachable' });
+    await Promise.all(calls);
   });
 });
