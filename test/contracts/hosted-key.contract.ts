@@ -42,7 +42,7 @@ export interface HostedCase {
 }
 
 /** Published signatures. secp256k1: the deterministic one of RFC 6979 that implementations of Bitcoin share. ed25519: test 2 of RFC 8032, section 7.1. */
-const vectors: Readonly<Record<Curve, Readonly<Record<'privateKey' | 'input' | 'signature' | 'publicKey', string>>>> = {
+export const vectors: Readonly<Record<Curve, Readonly<Record<'privateKey' | 'input' | 'signature' | 'publicKey', string>>>> = {
   secp256k1: {
     privateKey: '1'.padStart(64, '0'),
     publicKey:
@@ -70,7 +70,8 @@ export async function openSigner(provider: KeyProvider, test: Test): Promise<Sig
   return signer;
 }
 
-async function hexFrom(signer: Signer, input: Uint8Array): Promise<string> {
+/** Returns r and s. */
+export async function hexFrom(signer: Signer, input: Uint8Array): Promise<string> {
   if (signer.curve === 'ed25519') return Buffer.from(await signer.sign(input)).toString('hex');
   const { r, s } = await signer.signDigest(input);
   return r + s;

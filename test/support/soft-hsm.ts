@@ -26,6 +26,13 @@ function withoutPackage(): string | undefined {
   }
 }
 
+/** A key whose bytes are known. */
+export interface KnownKey {
+  readonly curve: Curve;
+  readonly privateKey: Uint8Array;
+  readonly publicKey: Uint8Array;
+}
+
 /** A token of SoftHSM, a software HSM, which holds one key on each curve. */
 export interface SoftHsm {
   readonly modulePath: string;
@@ -37,6 +44,10 @@ export interface SoftHsm {
   readonly configOf: (curve: Curve, changes?: object) => object;
   /** Changes the PIN of the user. A process that is logged in stays so. */
   changePin(from: string, to: string): void;
+  /** Puts a key on the token under this label, and under the label another public key if one is given. */
+  addKey(label: string, key: KnownKey, wrongPublicKey?: Uint8Array): void;
+  /** Gives each key of the first label the second one. */
+  relabel(from: string, to: string): void;
   /** The id of the token's slot. */
   slot(): number;
   /** Logs this process in to the token without the service's knowledge, and keeps the library loaded. */
@@ -63,6 +74,8 @@ export function softHsm(): Promise<SoftHsm> {
 
 interface KeyMaker extends Cryptoki {
   C_GetSessionInfo(session: Buffer): { readonly state: number };
+  C_CreateObject(session: Buffer, template: object[]): Buffer;
+  C_SetAttributeValue(session: Buffer, object: Buffer, template: object[]): void;
   C_SetPIN(session: Buffer, from: string, to: string): void;
   C_GenerateKeyPair(session: Buffer, mechanism: { mechanism: number }, publicKey: object[], privateKey: object[]): unknown;
 }
@@ -92,15 +105,11 @@ async function makeToken(): Promise<SoftHsm> {
       ...changes,
     }),
     changePin,
+    addKey,
+    relabel,
     slot: () => openToken().slot.readUIntLE(0, 6),
     logIn() {
-      const token = openToken();
-      loaded.push(token);
-      try {
-        token.module.C_Login(token.session, ck.USER, pin);
-      } catch (error) {
-        if (resultOf(error) !== alreadyLoggedIn) throw error;
-      }
+      loaded.push(openLoggedIn());
     },
     isLoggedIn() {
       const { module, session } = openToken();
@@ -164,6 +173,49 @@ function openToken(): OpenToken {
   if (slot === undefined) throw new Error('the token was not made');
   const readWrite = 0x02;
   return { module, slot, session: module.C_OpenSession(slot, ck.SERIAL_SESSION | readWrite) };
+}
+
+function openLoggedIn(): OpenToken {
+  const token = openToken();
+  try {
+    token.module.C_Login(token.session, ck.USER, pin);
+  } catch (error) {
+    if (resultOf(error) !== alreadyLoggedIn) throw error;
+  }
+  return token;
+}
+
+function addKey(label: string, { curve, privateKey, publicKey }: KnownKey, wrongPublicKey?: Uint8Array): void {
+  const { module, session } = openLoggedIn();
+  const params = curve === 'secp256k1' ? '06052b8104000a' : '130c656477617264733235353139';
+  const parts = [
+    { type: 0x001, value: true },
+    { type: ck.A_LABEL, value: label },
+    { type: 0x100, value: curve === 'secp256k1' ? 0x03 : 0x40 },
+    { type: ck.A_EC_PARAMS, value: Buffer.from(params, 'hex') },
+  ];
+  for (const point of [wrongPublicKey, publicKey]) {
+    if (point === undefined) continue;
+    const value = Buffer.concat([Buffer.of(4, point.length), point]);
+    module.C_CreateObject(session, [{ type: ck.A_CLASS, value: ck.PUBLIC_KEY }, ...parts, { type: ck.A_EC_POINT, value }]);
+  }
+  const own = [
+    { type: 0x002, value: true },
+    { type: 0x103, value: true },
+    { type: 0x108, value: true },
+    { type: 0x011, value: Buffer.from(privateKey) },
+  ];
+  module.C_CreateObject(session, [{ type: ck.A_CLASS, value: ck.PRIVATE_KEY }, ...parts, ...own]);
+  module.C_CloseSession(session);
+}
+
+function relabel(from: string, to: string): void {
+  const { module, session } = openLoggedIn();
+  module.C_FindObjectsInit(session, [{ type: ck.A_LABEL, value: from }]);
+  const objects = module.C_FindObjects(session, 10);
+  module.C_FindObjectsFinal(session);
+  for (const object of objects) module.C_SetAttributeValue(session, object, [{ type: ck.A_LABEL, value: to }]);
+  module.C_CloseSession(session);
 }
 
 function changePin(from: string, to: string): void {

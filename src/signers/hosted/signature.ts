@@ -1,7 +1,7 @@
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type { EvmSignature } from '../../core/transaction/evm.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
-import type { KeyProvider } from './key-provider.js';
+import type { KeyProvider, PublicKey } from './key-provider.js';
 
 /**
  * Returns a provider's signature in the form of EVM networks, with low s; null if it is not this key's signature of the digest. The recovery id, which
@@ -39,4 +39,22 @@ export function ed25519Verifier(publicKey: Uint8Array): (answer: Uint8Array, mes
   const x = Buffer.from(publicKey).toString('base64url');
   const key: KeyObject = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   return (answer, message) => (answer.length === 64 && verify(null, message, key, answer) ? Uint8Array.from(answer) : null);
+}
+
+/**
+ * Returns the first of these public keys, all of one curve, that belongs to the key that signs; undefined if none does. A wrong public key is a wrong address, and
+ * money that is sent to it is lost. `sign` signs one random value, which is no transaction of any network, and returns r and s, 32 bytes each.
+ */
+export async function provenKey(
+  candidates: readonly PublicKey[],
+  sign: (bytes: Uint8Array) => Promise<Uint8Array>,
+): Promise<PublicKey | undefined> {
+  const nonce = randomBytes(32);
+  if (candidates[0]?.curve !== 'ed25519') {
+    const signature = await sign(nonce);
+    return candidates.find(({ bytes }) => evmSignatureFrom(signature, 'fixed', nonce, bytes) !== null);
+  }
+  const message = Buffer.from(`relayer: proof of the key ${nonce.toString('hex')}`);
+  const signature = await sign(message);
+  return candidates.find(({ bytes }) => ed25519Verifier(bytes)(signature, message) !== null);
 }

@@ -15,7 +15,9 @@ export interface ModuleThreads {
 /** Calls at once, each in a thread. Small HSMs do 10 to 100 signatures per second, and more threads would only wait in the module. */
 const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
 
-/** How long closing waits for calls that are under way. */
+/** How long initializing and a login may take. */
+const prepareMs = 10_000;
+/** How long closing waits for calls that are under way, and then for the threads. */
 const patienceMs = 500;
 
 const name = 'the HSM';
@@ -171,10 +173,9 @@ function createModuleThreads(
 
   /** Initializes the module and logs in. Only one call at a time does this, and no signature is under way, since initializing ends all sessions. */
   async function prepare(place: TokenPlace, pin: string): Promise<void> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(prepareMs);
     if (loggedIn === null) {
-      await Promise.race([earlier, whenAborted(signal)]);
-      if (signal.aborted) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
+      if (!(await endsWithin(earlier, prepareMs))) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
       const again = isInitialized;
       const thread = again ? await allIdle(signal) : await idleThread(signal);
       generation += 1;
@@ -281,18 +282,13 @@ function createModuleThreads(
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
       const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
       process.once('exit', endAtOnce);
-      let stopTimer = (): void => undefined;
-      const patience = new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, patienceMs);
-        stopTimer = () => clearTimeout(timer);
-      });
-      await Promise.race([end(), patience]);
+      await endsWithin(end(), patienceMs);
       const workers = [...all].map(({ worker }) => worker);
       void Promise.all(workers.map((worker) => worker.terminate())).then(() => {
         process.removeListener('exit', endAtOnce);
         markEnded();
       });
-      await Promise.race([ended, patience]).finally(stopTimer);
+      await endsWithin(ended, patienceMs);
       for (const worker of workers) worker.unref();
     },
   };
@@ -303,8 +299,14 @@ function textOf({ slot, name: token }: FoundToken): string {
   return `${slot} ${token}`;
 }
 
-function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+/** The timer keeps the process, as every call does that waits for an answer. */
+async function endsWithin(task: Promise<unknown>, ms: number): Promise<boolean> {
+  let stop = (): void => undefined;
+  const late = new Promise<false>((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    stop = () => clearTimeout(timer);
+  });
+  return Promise.race([task.then(() => true), late]).finally(stop);
 }
 
 function errorFrom(problem: Extract<ThreadAnswer, { problem: unknown }>['problem'], message: string): ProviderError {

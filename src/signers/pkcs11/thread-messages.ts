@@ -1,4 +1,4 @@
-import type { Curve } from '../../core/ports/signer.js';
+import type { PublicKey } from '../hosted/key-provider.js';
 
 /** A token of a module: by its label, or by the id of its slot. */
 export interface TokenPlace {
@@ -44,7 +44,8 @@ export type ThreadProblem = 'pin' | 'refused' | 'lost' | 'missing';
 
 /** The answer of a thread. */
 export type ThreadAnswer =
-  | { readonly curve: Curve; readonly bytes: Uint8Array }
+  /** The public keys with the name of the key, of which at most one belongs to it. */
+  | { readonly candidates: readonly PublicKey[] }
   | { readonly bytes: Uint8Array }
   | { readonly found: FoundToken }
   | { readonly done: true }

@@ -17,13 +17,16 @@ interface OpenKey {
   readonly session: Handle;
   readonly privateKey: Handle;
   readonly curve: Curve;
-  /** Null: the token does not show the public key. */
-  readonly point: Buffer | null;
+  /** Of the public keys with the name of the key. */
+  readonly points: readonly Buffer[];
 }
 
 let cryptoki: Cryptoki | null = null;
 let generation = 0;
 const keys = new Map<string, OpenKey>();
+
+/** Public keys with one name that are tried. */
+const maxPublicKeys = 16;
 
 const secp256k1Params = Buffer.from('06052b8104000a', 'hex');
 /** The curve's name, as PKCS #11 has it, or its object identifier. */
@@ -109,11 +112,11 @@ function logOut(session: Handle): void {
   }
 }
 
-function findObjects(session: Handle, objectClass: number, { keyLabel, keyId }: KeyPlace): readonly Handle[] {
+function findObjects(session: Handle, objectClass: number, { keyLabel, keyId }: KeyPlace, maxCount: number): readonly Handle[] {
   const by = keyId === null ? { type: ck.A_LABEL, value: keyLabel ?? '' } : { type: ck.A_ID, value: Buffer.from(keyId, 'hex') };
   module().C_FindObjectsInit(session, [{ type: ck.A_CLASS, value: objectClass }, by]);
   try {
-    return module().C_FindObjects(session, 2);
+    return module().C_FindObjects(session, maxCount);
   } finally {
     module().C_FindObjectsFinal(session);
   }
@@ -136,20 +139,20 @@ function openKey(place: KeyPlace): OpenKey {
 
 function readKey(session: Handle, place: KeyPlace): Omit<OpenKey, 'session'> {
   const name = place.keyId === null ? `the label ${JSON.stringify(place.keyLabel)}` : `the id ${place.keyId}`;
-  const [privateKey, another] = findObjects(session, ck.PRIVATE_KEY, place);
+  const [privateKey, another] = findObjects(session, ck.PRIVATE_KEY, place, 2);
   if (privateKey === undefined) throw new Error(`the token has no private key with ${name}`);
   if (another !== undefined) throw new Refused(`the token has several private keys with ${name}; set key_id instead`);
-  const [publicKey] = findObjects(session, ck.PUBLIC_KEY, place);
+  // Objects of earlier keys may still have the name.
+  const objects = [...findObjects(session, ck.PUBLIC_KEY, place, maxPublicKeys), privateKey];
+  const valuesOf = (type: number): readonly Buffer[] => objects.flatMap((object) => attributeOf(session, object, type) ?? []);
   // Some tokens keep the curve with the public key only.
-  const params = attributeOf(session, publicKey, ck.A_EC_PARAMS) ?? attributeOf(session, privateKey, ck.A_EC_PARAMS);
-  const point = attributeOf(session, publicKey, ck.A_EC_POINT) ?? attributeOf(session, privateKey, ck.A_EC_POINT);
+  const params = attributeOf(session, privateKey, ck.A_EC_PARAMS) ?? valuesOf(ck.A_EC_PARAMS)[0];
   const curve = params?.equals(secp256k1Params) ? 'secp256k1' : ed25519Params.some((one) => params?.equals(one)) ? 'ed25519' : null;
   if (curve === null) throw new Refused(`the key with ${name} is on another curve; must be secp256k1 or ed25519`);
-  return { privateKey, curve, point };
+  return { privateKey, curve, points: valuesOf(ck.A_EC_POINT) };
 }
 
-function attributeOf(session: Handle, object: Handle | undefined, type: number): Buffer | null {
-  if (object === undefined) return null;
+function attributeOf(session: Handle, object: Handle, type: number): Buffer | null {
   try {
     const value = module().C_GetAttributeValue(session, object, [{ type }])[0]?.value;
     return value === undefined || value.length === 0 ? null : value;
@@ -158,13 +161,15 @@ function attributeOf(session: Handle, object: Handle | undefined, type: number):
   }
 }
 
-function publicKeyOf({ curve, point }: OpenKey): ThreadAnswer {
+function publicKeysOf({ curve, points }: OpenKey): ThreadAnswer {
   const length = curve === 'secp256k1' ? 65 : 32;
-  // A DER octet string, or the point itself.
-  const bytes = point?.length === length + 2 && point[0] === 4 && point[1] === length ? point.subarray(2) : point;
-  if (bytes?.length !== length || (curve === 'secp256k1' && bytes[0] !== 4))
-    throw new Refused('the token does not show the public key of the key; import it with the same label and id');
-  return { curve, bytes: Uint8Array.from(bytes) };
+  const candidates = points
+    // A DER octet string, or the point itself.
+    .map((point) => (point.length === length + 2 && point[0] === 4 && point[1] === length ? point.subarray(2) : point))
+    .filter((bytes) => bytes.length === length && (curve === 'ed25519' || bytes[0] === 4))
+    .map((bytes) => ({ curve, bytes: Uint8Array.from(bytes) }));
+  if (candidates.length === 0) throw new Refused('the token does not show the public key of the key; import it with the same label and id');
+  return { candidates };
 }
 
 function sign(place: KeyPlace, bytes: Uint8Array): ThreadAnswer {
@@ -189,7 +194,7 @@ function answerTo(request: ThreadRequest): ThreadAnswer {
       login(request.token, request.pin);
       return { done: true };
     case 'publicKey':
-      return publicKeyOf(openKey(request.key));
+      return publicKeysOf(openKey(request.key));
     case 'sign':
       return sign(request.key, request.bytes);
   }

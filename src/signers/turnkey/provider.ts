@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, type HttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
-import { ed25519Verifier, evmSignatureFrom } from '../hosted/signature.js';
+import { provenKey } from '../hosted/signature.js';
 import { createStamper, type Stamper } from './stamper.js';
 
 /** A key of Turnkey, and the API key that may sign with it. */
@@ -65,8 +64,8 @@ export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<Provi
     sign,
     async publicKey(signal) {
       const publicKey = publicKeyFromHex(key.publicKey);
-      // A wrong public key is a wrong address, and money that is sent to it is lost. Only a signature proves it for every kind of id.
-      if (!(await isProven(publicKey, (bytes) => sign(bytes, signal))))
+      // Only a signature proves it for every kind of id.
+      if ((await provenKey([publicKey], (bytes) => sign(bytes, signal))) === undefined)
         throw new ProviderError('refused', `public_key ${key.publicKey} is not the public key of ${key.privateKeyId}`);
       return publicKey;
     },
@@ -113,12 +112,4 @@ function publicKeyFromHex(text: string): PublicKey {
     'refused',
     `public_key is ${text}; must be the hex digits of a secp256k1 key (33 or 65 bytes) or an ed25519 key (32 bytes)`,
   );
-}
-
-/** True if the key returns a valid signature of a random value. The signed bytes are no transaction of any network. */
-async function isProven({ curve, bytes }: PublicKey, sign: (message: Uint8Array) => Promise<Uint8Array>): Promise<boolean> {
-  const nonce = randomBytes(32);
-  if (curve === 'secp256k1') return evmSignatureFrom(await sign(nonce), 'fixed', nonce, bytes) !== null;
-  const message = Buffer.from(`relayer: proof of the key ${nonce.toString('hex')}`);
-  return ed25519Verifier(bytes)(await sign(message), message) !== null;
 }

@@ -1,5 +1,6 @@
 import { HttpError, textAt, valueAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError } from '../hosted/key-provider.js';
+import { provenKey } from '../hosted/signature.js';
 import { type VaultClient, vaultPath } from '../vault/vault-client.js';
 
 /** A key of the Transit engine. */
@@ -27,22 +28,27 @@ export function createTransitProvider(client: VaultClient, { account, mountPoint
       const bytes = Buffer.from(pubkey, 'base64');
       if (bytes.length !== 32) throw new ProviderError('refused', `pubkey is base64 of ${bytes.length} bytes; must be 32 bytes`);
       const key = await client.call(vaultPath(mountPoint, 'keys', keyName), null, signal).catch((error: unknown) => {
-        // A policy may allow to sign and not to read the key. Then only the first signature shows whether pubkey is right.
+        // A policy may allow to sign and not to read the key. Then only a signature shows whether pubkey is right.
         if (error instanceof HttpError && error.status === 403) return null;
         throw error;
       });
+      const publicKey = { curve: 'ed25519', bytes } as const;
       if (key !== null) version = versionOf(key, bytes);
-      return { curve: 'ed25519', bytes };
+      else if ((await provenKey([publicKey], (message) => sign(message, signal))) === undefined)
+        throw new ProviderError('refused', `pubkey is ${pubkey}, but the newest version of the key has another public key`);
+      return publicKey;
     },
-    async sign(message, signal) {
-      const body = { input: Buffer.from(message).toString('base64'), ...(version === null ? {} : { key_version: version }) };
-      const answer = await client.call(vaultPath(mountPoint, 'sign', keyName), body, signal);
-      const [, signature] = /^vault:v[0-9]+:([A-Za-z0-9+/]+={0,2})$/.exec(textAt(answer, 'data', 'signature') ?? '') ?? [];
-      if (signature === undefined) throw new ProviderError('unreachable', 'the answer has no signature');
-      return Buffer.from(signature, 'base64');
-    },
+    sign,
     close: () => client.close(),
   };
+
+  async function sign(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    const body = { input: Buffer.from(message).toString('base64'), ...(version === null ? {} : { key_version: version }) };
+    const answer = await client.call(vaultPath(mountPoint, 'sign', keyName), body, signal);
+    const [, signature] = /^vault:v[0-9]+:([A-Za-z0-9+/]+={0,2})$/.exec(textAt(answer, 'data', 'signature') ?? '') ?? [];
+    if (signature === undefined) throw new ProviderError('unreachable', 'the answer has no signature');
+    return Buffer.from(signature, 'base64');
+  }
 }
 
 /** Returns the version of the key that has this public key: a rotated key signs with its newest version unless one is named. */

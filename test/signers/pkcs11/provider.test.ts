@@ -7,12 +7,14 @@ import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Curve, Signer } from '../../../src/core/ports/signer.js';
 import { systemTimers } from '../../../src/core/ports/timers.js';
 import { createHostedSigner } from '../../../src/signers/hosted/hosted-signer.js';
-import type { KeyProvider } from '../../../src/signers/hosted/key-provider.js';
+import type { KeyProvider, PublicKey } from '../../../src/signers/hosted/key-provider.js';
 import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
 import { createPkcs11Provider, type Pkcs11Key } from '../../../src/signers/pkcs11/provider.js';
+import { hexFrom, vectors } from '../../contracts/hosted-key.contract.js';
 import { requireValid, signerContract } from '../../contracts/signer.contract.js';
+import { fakeKey } from '../../support/fake-provider.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
-import { noSoftHsm, softHsm } from '../../support/soft-hsm.js';
+import { type KnownKey, noSoftHsm, softHsm } from '../../support/soft-hsm.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -36,12 +38,18 @@ async function providerOf(curve: Curve, test: Test, changes: Partial<Pkcs11Key> 
   return provider;
 }
 
-async function open(curve: Curve, test: Test): Promise<Signer> {
-  const provider = await providerOf(curve, test);
+/** `known`: the public key of an earlier start. */
+async function open(curve: Curve, test: Test, changes: Partial<Pkcs11Key> = {}, known?: PublicKey): Promise<Signer> {
+  const provider = await providerOf(curve, test, changes);
   const time = { clock: systemClock, timers: systemTimers };
-  const publicKey = await provider.publicKey(AbortSignal.timeout(10_000));
+  const publicKey = known ?? (await provider.publicKey(AbortSignal.timeout(10_000)));
   const parts = { id: 's', provider, publicKey, gate: createProviderGate(provider.limits, time), time, log: silentLog };
   return createHostedSigner(parts).signer;
+}
+
+function newKey(curve: Curve): KnownKey {
+  const privateKey = randomBytes(32);
+  return { curve, privateKey, publicKey: fakeKey(curve, privateKey).publicKey.bytes };
 }
 
 signerContract({ kind: 'pkcs11', curves: ['secp256k1', 'ed25519'], open, skip: noSoftHsm });
@@ -60,6 +68,63 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
     const provider = await providerOf('secp256k1', test);
     const signatures = await Promise.all(Array.from({ length: 1_000 }, () => provider.sign(randomBytes(32), AbortSignal.timeout(120_000))));
     assert.ok(signatures.every(({ length }) => length === 64));
+  });
+
+  for (const curve of ['secp256k1', 'ed25519'] as const) {
+    it(`a published ${curve} key has its published public key, and its signature if that has only one`, async (test) => {
+      const hsm = await softHsm();
+      const { privateKey, publicKey, input, signature } = vectors[curve];
+      const keyLabel = `published-${curve}`;
+      hsm.addKey(keyLabel, { curve, privateKey: Buffer.from(privateKey, 'hex'), publicKey: Buffer.from(publicKey, 'hex') });
+      const { bytes } = await (await providerOf(curve, test, { keyLabel })).publicKey(AbortSignal.timeout(10_000));
+      assert.equal(Buffer.from(bytes).toString('hex'), publicKey);
+      const signer = await open(curve, test, { keyLabel });
+      // SoftHSM's secp256k1 signatures are random.
+      if (curve === 'ed25519') assert.equal(await hexFrom(signer, Buffer.from(input, 'hex')), signature);
+      else await requireValid(signer, Buffer.from(input, 'hex'));
+    });
+
+    it(`a public ${curve} key of an earlier key with the same label is not used, so that no money goes to its address`, async (test) => {
+      const hsm = await softHsm();
+      const [key, earlier] = [newKey(curve), newKey(curve)];
+      hsm.addKey(`replaced-${curve}`, key, earlier.publicKey);
+      const replaced = await providerOf(curve, test, { keyLabel: `replaced-${curve}` });
+      const { bytes } = await replaced.publicKey(AbortSignal.timeout(10_000));
+      assert.equal(Buffer.from(bytes).toString('hex'), Buffer.from(key.publicKey).toString('hex'));
+      hsm.addKey(`wrong-${curve}`, { ...key, publicKey: earlier.publicKey });
+      const wrong = await providerOf(curve, test, { keyLabel: `wrong-${curve}` });
+      await assert.rejects(wrong.publicKey(AbortSignal.timeout(10_000)), {
+        problem: 'refused',
+        message: /^the public key on the token does not belong to the private key/,
+      });
+    });
+
+    it(`a label that moves to another ${curve} key: its signatures are not used`, async (test) => {
+      const hsm = await softHsm();
+      const keyLabel = `moved-${curve}`;
+      hsm.addKey(keyLabel, newKey(curve));
+      const provider = await providerOf(curve, test, { keyLabel });
+      const known = await provider.publicKey(AbortSignal.timeout(10_000));
+      await provider.close();
+      hsm.relabel(keyLabel, `${keyLabel}-away`);
+      hsm.addKey(keyLabel, newKey(curve));
+      await assert.rejects(requireValid(await open(curve, test, { keyLabel }, known), randomBytes(32)), {
+        reason: 'SIGNER_UNAVAILABLE',
+        message: 'signer s cannot sign now: the HSM returned a signature that is not valid for the key of this signer',
+      });
+    });
+  }
+
+  it('a call that waits for a thread ends when its signal aborts, and the threads serve the others', async (test) => {
+    const provider = await providerOf('secp256k1', test);
+    const signal = AbortSignal.timeout(10_000);
+    await provider.publicKey(signal);
+    const others = Array.from({ length: 20 }, () => provider.sign(randomBytes(32), signal));
+    const calling = new AbortController();
+    const given = provider.sign(randomBytes(32), calling.signal);
+    calling.abort();
+    await assert.rejects(given, { name: 'ProviderError', problem: 'unreachable' });
+    await Promise.all(others);
   });
 
   it('a key is found by its id too', async (test) => {

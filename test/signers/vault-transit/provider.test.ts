@@ -115,6 +115,16 @@ describe('Vault Transit', () => {
     await requireValid(await open(), randomBytes(32));
   });
 
+  it('a policy that only allows to sign: another public key is refused at the start, so that no money goes to its address', async (test) => {
+    const { vault, provider } = await startRig(test);
+    vault.mayReadKeys = false;
+    vault.transit.get('transit/keys/app')?.versions.push(fakeKey('ed25519'));
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+      problem: 'refused',
+      message: /^pubkey is .*, but the newest version of the key has another public key$/,
+    });
+  });
+
   it('another public key than the configured one is refused, and a key of another type', async (test) => {
     const { vault, provider } = await startRig(test);
     const key = vault.transit.get('transit/keys/app');
