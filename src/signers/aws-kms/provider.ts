@@ -13,11 +13,19 @@ export interface AwsKey {
   readonly keyId: string;
 }
 
+interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
 const name = 'AWS KMS';
 /** KMS allows 1,000 signatures per second with elliptic curve keys for each account and region, unless another quota was agreed on. */
 const defaults: ProviderLimits = { parallel: 32, perSecond: 1_000 };
 const connectMs = 3_000;
 const answerMs = 10_000;
+/** Texts of credentials that are masked in errors: three for each set. */
+const maxRecent = 24;
 /** The part of an error's message that the log gets. */
 const shownCharacters = 300;
 
@@ -41,8 +49,16 @@ const credentialErrors = new Set([
 /** Makes the provider of a key of AWS KMS. The SDK finds the credentials as in every AWS tool, and renews those that expire. */
 export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
   const limits = { ...defaults, ...configured };
-  let client = connect(region, limits);
+  const recent: (string | undefined)[] = [];
+  let client = connect(region, limits, noteCredentials);
   let curve: Curve | null = null;
+
+  /** A session may be replaced while a call is under way, whose answer quotes the earlier one. */
+  function noteCredentials({ secretAccessKey, sessionToken, accessKeyId }: Credentials): void {
+    const found = [secretAccessKey, sessionToken, accessKeyId].filter((text) => !recent.includes(text));
+    recent.unshift(...found);
+    recent.splice(maxRecent);
+  }
 
   /** Makes a call, and makes it again with the credentials that are there now if KMS rejects those of the client. Throws `ProviderError`. */
   async function call<T>(work: (client: KMSClient) => Promise<T>): Promise<T> {
@@ -51,12 +67,10 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Part
       try {
         return await work(used);
       } catch (error) {
-        // Without credentials there is nothing to mask, and another search for them takes time.
-        const credentials = nameOf(error) === 'CredentialsProviderError' ? null : await used.config.credentials().catch(() => null);
-        const problem = problemFrom(error, [credentials?.secretAccessKey, credentials?.sessionToken, credentials?.accessKeyId]);
+        const problem = problemFrom(error, recent);
         if (!credentialErrors.has(nameOf(error))) throw problem;
         if (client === used) {
-          client = connect(region, limits);
+          client = connect(region, limits, noteCredentials);
           // Ends its calls, which have the same credentials.
           used.destroy();
         }
@@ -93,12 +107,19 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Part
 }
 
 /** The caller repeats failed calls, not the SDK, so that the limits and the deadline hold. */
-function connect(region: string, { parallel }: ProviderLimits): KMSClient {
+function connect(region: string, { parallel }: ProviderLimits, note: (credentials: Credentials) => void): KMSClient {
   return new KMSClient({
     region,
     maxAttempts: 1,
     // A shared file of credentials may have changed since another client read it.
-    credentialDefaultProvider: (input) => defaultProvider({ ...input, ignoreCache: true }),
+    credentialDefaultProvider: (input) => {
+      const find = defaultProvider({ ...input, ignoreCache: true });
+      return async (...parts) => {
+        const found = await find(...parts);
+        note(found);
+        return found;
+      };
+    },
     requestHandler: {
       connectionTimeout: connectMs,
       requestTimeout: answerMs,

@@ -1,7 +1,7 @@
 import type { DurationClock } from '../../core/ports/clock.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createAccessToken } from '../hosted/access-token.js';
-import { createHttpClient, textAt, valueAt } from '../hosted/http-client.js';
+import { createHttpClient, type HttpClient, textAt, valueAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
 import { type AzureIdentity, createTokenIssuer } from './token-issuer.js';
 
@@ -49,7 +49,7 @@ export function createAzureProvider(
 
   async function readKey(signal: AbortSignal): Promise<{ readonly key: PublicKey; readonly version: string }> {
     const answer = await send(keyVersion === null ? '' : `/${keyVersion}`, null, signal);
-    const key = publicKeyFrom(answer);
+    const key = publicKeyFrom(answer, http.shown);
     const [, found] = /\/keys\/[^/]+\/([A-Za-z0-9]{1,64})$/.exec(textAt(answer, 'key', 'kid') ?? '') ?? [];
     if (found === undefined) throw new ProviderError('unreachable', 'the answer has no version of the key');
     return { key, version: keyVersion ?? found };
@@ -78,14 +78,14 @@ export function createAzureProvider(
 }
 
 /** Reads the public key of an answer. Throws `ProviderError` if the key cannot sign for EVM networks. */
-function publicKeyFrom(answer: unknown): PublicKey {
+function publicKeyFrom(answer: unknown, shown: HttpClient['shown']): PublicKey {
   const [type, curve] = [textAt(answer, 'key', 'kty'), textAt(answer, 'key', 'crv')];
   if (type === undefined) throw new ProviderError('unreachable', 'the answer has no key');
   if (!['EC', 'EC-HSM'].includes(type) || curve !== 'P-256K') {
     const found = [type, curve].filter((part) => part !== undefined).join(' ');
     throw new ProviderError(
       'refused',
-      `the key is of type ${found}; must be EC or EC-HSM on the curve P-256K. Azure Key Vault has no ed25519 keys`,
+      `the key is of type ${shown(found)}; must be EC or EC-HSM on the curve P-256K. Azure Key Vault has no ed25519 keys`,
     );
   }
   if (valueAt(answer, 'attributes', 'enabled') === false) throw new ProviderError('refused', 'the key is disabled');

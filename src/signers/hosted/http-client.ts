@@ -23,6 +23,8 @@ export interface HttpAnswer {
 export interface HttpClient {
   /** Sends a request and reads its answer. Throws `ProviderError`; see `HttpError` for answers with a status from 300. */
   send(wanted: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
+  /** Returns the beginning of a provider's text for an error, without credentials. */
+  shown(text: string): string;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,8 @@ const maxAnswerBytes = 256 * 1024;
 const shownCharacters = 300;
 /** The part that is searched for credentials, far more than is shown: the rest would only cost time. */
 const searchedCharacters = 16_384;
+/** Headers whose values are credentials. They are masked in the answer to their request, for others may have replaced them since. */
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-identity-header', 'x-stamp', 'x-vault-token', 'x-wallet-auth']);
 const connectMs = 3_000;
 const answerMs = 10_000;
 
@@ -64,14 +68,15 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
     maxResponseSize: maxAnswerBytes,
   });
 
-  function shown(text: string): string {
-    return outsideText(withoutSecrets(text.slice(0, searchedCharacters), secrets()).slice(0, shownCharacters));
+  function shown(text: string, own: readonly string[] = []): string {
+    return outsideText(withoutSecrets(text.slice(0, searchedCharacters), [...secrets(), ...own]).slice(0, shownCharacters));
   }
 
   return {
     async send({ method, url, headers = {}, body }, signal) {
+      const own = credentialsIn(headers);
       const { status, text, retryAfter } = await exchange();
-      if (status >= 300) throw new HttpError(status, shown(text), retryAfterFrom(retryAfter));
+      if (status >= 300) throw new HttpError(status, shown(text, own), retryAfterFrom(retryAfter));
       return { status, json: jsonFrom(text) };
 
       async function exchange(): Promise<{ status: number; text: string; retryAfter: string | string[] | undefined }> {
@@ -80,12 +85,18 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
           const answer = await request(url, { method, headers: sent, body: body ?? null, dispatcher: agent, signal });
           return { status: answer.statusCode, text: await answer.body.text(), retryAfter: answer.headers['retry-after'] };
         } catch (error) {
-          throw new ProviderError('unreachable', shown(error instanceof Error ? error.message : String(error)));
+          throw new ProviderError('unreachable', shown(error instanceof Error ? error.message : String(error), own));
         }
       }
     },
+    shown,
     close: () => agent.destroy(),
   };
+}
+
+/** Returns the credentials of a request, without the name of their scheme. */
+function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => (credentialHeaders.has(name) ? (value.split(' ').at(-1) ?? []) : []));
 }
 
 function retryAfterFrom(header: string | string[] | undefined): number | null {

@@ -53,7 +53,7 @@ export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<Provi
       await pause(lookAgainMs, undefined, { signal });
       answer = await post(prefix.get, { organizationId, activityId: textAt(answer, 'activity', 'id') }, signal);
     }
-    return signatureFrom(answer);
+    return signatureFrom(answer, http.shown);
   }
 
   return {
@@ -86,13 +86,13 @@ function isUnderWay(answer: unknown): boolean {
   return ['CREATED', 'PENDING'].includes(statusOf(answer)) && textAt(answer, 'activity', 'id') !== undefined;
 }
 
-function signatureFrom(answer: unknown): Uint8Array {
+function signatureFrom(answer: unknown, shown: HttpClient['shown']): Uint8Array {
   const status = statusOf(answer);
   if (status === 'CONSENSUS_NEEDED')
     throw new ProviderError('refused', 'a policy requires more users to approve the signature; allow the API user to sign alone');
   if (status === 'FAILED' || status === 'REJECTED') {
     const why = textAt(answer, 'activity', 'failure', 'message') ?? 'without a reason';
-    throw new ProviderError('refused', `the activity is ${status}: ${why.replaceAll(/[^\x20-\x7e]/g, ' ').slice(0, 200)}`);
+    throw new ProviderError('refused', `the activity is ${status}: ${shown(why)}`);
   }
   const result = ['activity', 'result', 'signRawPayloadResult'];
   const [r, s] = ['r', 's'].map((part) => /^(?:0x)?([0-9a-fA-F]{1,64})$/.exec(textAt(answer, ...result, part) ?? '')?.[1]);

@@ -33,7 +33,7 @@ export function createTransitProvider(client: VaultClient, { account, mountPoint
         throw error;
       });
       const publicKey = { curve: 'ed25519', bytes } as const;
-      if (key !== null) version = versionOf(key, bytes);
+      if (key !== null) version = versionOf(key, bytes, client.shown);
       else if ((await provenKey([publicKey], (message) => sign(message, signal))) === undefined)
         throw new ProviderError('refused', `pubkey is ${pubkey}, but the newest version of the key has another public key`);
       return publicKey;
@@ -52,10 +52,10 @@ export function createTransitProvider(client: VaultClient, { account, mountPoint
 }
 
 /** Returns the version of the key that has this public key: a rotated key signs with its newest version unless one is named. */
-function versionOf(key: unknown, publicKey: Buffer): number {
+function versionOf(key: unknown, publicKey: Buffer, shown: VaultClient['shown']): number {
   const type = textAt(key, 'data', 'type');
   if (type !== 'ed25519') {
-    const why = `the key is of type ${type}; Vault Transit signs for Stellar and Solana with ed25519 keys, and has no secp256k1 keys for EVM networks`;
+    const why = `the key is of type ${shown(type ?? 'unknown')}; Vault Transit signs for Stellar and Solana with ed25519 keys, and has no secp256k1 keys for EVM networks`;
     throw new ProviderError('refused', why);
   }
   const versions = valueAt(key, 'data', 'keys');
@@ -67,6 +67,6 @@ function versionOf(key: unknown, publicKey: Buffer): number {
   }
   throw new ProviderError(
     'refused',
-    `pubkey is ${publicKey.toString('base64')}, but the key has the public key ${found.at(-1) ?? 'of no version'}`,
+    `pubkey is ${publicKey.toString('base64')}, but the key has the public key ${shown(found.at(-1) ?? 'of no version')}`,
   );
 }

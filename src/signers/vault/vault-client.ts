@@ -15,6 +15,8 @@ export interface VaultClient {
   readonly limits: ProviderLimits;
   /** Calls `/v1/<path>`; with a body, by POST. Throws `ProviderError`. */
   call(path: string, body: object | null, signal: AbortSignal): Promise<unknown>;
+  /** Returns the beginning of Vault's text for an error, without credentials. */
+  shown(text: string): string;
   close(): Promise<void>;
 }
 
@@ -104,6 +106,7 @@ export function createVaultClient(
         return send(path, body, { 'x-vault-token': fresh.text }, signal);
       }
     },
+    shown: (text) => http.shown(text),
     close: () => http.close(),
   };
 }

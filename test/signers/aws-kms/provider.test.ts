@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Curve } from '../../../src/core/ports/signer.js';
@@ -138,16 +139,7 @@ describe('AWS KMS', () => {
     const sts = await startHttpReceiver(test, (response, { body }) => {
       const form = new URLSearchParams(body.toString());
       tokens.push(`${form.get('Action')} ${form.get('RoleArn')} ${form.get('WebIdentityToken')}`);
-      const { accessKeyId, secretAccessKey, sessionToken } = kms.credentials;
-      // The SDK replaces a session that ends within five minutes.
-      const end = new Date(Date.now() + 60_000).toISOString();
-      const session = `<AccessKeyId>${accessKeyId}</AccessKeyId><SecretAccessKey>${secretAccessKey}</SecretAccessKey><SessionToken>${sessionToken}</SessionToken><Expiration>${end}</Expiration>`;
-      const result = `<AssumeRoleWithWebIdentityResult><Credentials>${session}</Credentials></AssumeRoleWithWebIdentityResult>`;
-      response
-        .writeHead(200, { 'content-type': 'text/xml' })
-        .end(
-          `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</AssumeRoleWithWebIdentityResponse>`,
-        );
+      answerWithSession(response, kms.credentials);
     });
     const role = 'arn:aws:iam::111122223333:role/relayer';
     useAwsEnvironment(test, {
@@ -169,7 +161,56 @@ describe('AWS KMS', () => {
       ['first-token', 'second-token'].map((token) => `AssumeRoleWithWebIdentity ${role} ${token}`),
     );
   });
+
+  it('credentials: no error quotes those of a session that was replaced since its call began', async (test) => {
+    const kms = await startFakeAwsKms(test);
+    addAwsKey(kms, 'alias/relayer', 'secp256k1');
+    const issued: string[] = [];
+    const sts = await startHttpReceiver(test, (response) => {
+      const sessionToken = `session-${randomBytes(12).toString('hex')}`;
+      issued.push(sessionToken);
+      kms.credentials = { ...kms.credentials, sessionToken };
+      // Over at once, so that each use needs a new one.
+      answerWithSession(response, kms.credentials, -1_000);
+    });
+    useAwsEnvironment(test, {
+      AWS_ENDPOINT_URL_KMS: kms.url,
+      AWS_ENDPOINT_URL_STS: sts.url(''),
+      AWS_REGION: kms.region,
+      AWS_ROLE_ARN: 'arn:aws:iam::111122223333:role/relayer',
+      AWS_WEB_IDENTITY_TOKEN_FILE: join(await temporaryFolder({ token: 'a-token' }), 'token'),
+    });
+    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+    test.after(() => provider.close());
+    await provider.publicKey(soon());
+    const before = issued.length;
+    kms.intercept = ({ headers }, response) => {
+      const message = `you sent ${headers['x-amz-security-token']}`;
+      response
+        .writeHead(400, { 'content-type': 'application/x-amz-json-1.1' })
+        .end(JSON.stringify({ __type: 'ValidationException', message }));
+      return true;
+    };
+    await assert.rejects(provider.sign(randomBytes(32), soon()), { message: 'ValidationException: you sent [secret]' });
+    assert.ok(issued.length > before);
+  });
 });
+
+/** Answers a request for a session. The SDK replaces one that ends within five minutes. */
+function answerWithSession(
+  response: ServerResponse,
+  { accessKeyId, secretAccessKey, sessionToken }: AwsCredentials,
+  lifeMs = 60_000,
+): void {
+  const end = new Date(Date.now() + lifeMs).toISOString();
+  const session = `<AccessKeyId>${accessKeyId}</AccessKeyId><SecretAccessKey>${secretAccessKey}</SecretAccessKey><SessionToken>${sessionToken}</SessionToken><Expiration>${end}</Expiration>`;
+  const result = `<AssumeRoleWithWebIdentityResult><Credentials>${session}</Credentials></AssumeRoleWithWebIdentityResult>`;
+  response
+    .writeHead(200, { 'content-type': 'text/xml' })
+    .end(
+      `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">${result}</AssumeRoleWithWebIdentityResponse>`,
+    );
+}
 
 function credentialsFile({ accessKeyId, secretAccessKey, sessionToken }: AwsCredentials): string {
   return `[default]\naws_access_key_id=${accessKeyId}\naws_secret_access_key=${secretAccessKey}\naws_session_token=${sessionToken}\n`;

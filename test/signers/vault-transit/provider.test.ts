@@ -14,6 +14,7 @@ import { type FakeKey, fakeKey } from '../../support/fake-provider.js';
 import { type FakeVault, startFakeVault, transitSignerOf } from '../../support/fake-vault.js';
 import { fixedSecrets } from '../../support/fixed-secrets.js';
 import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
 
 interface Rig extends HostedRig {
   readonly vault: FakeVault;
@@ -89,6 +90,31 @@ describe('Vault Transit', () => {
     vault.revokeTokens();
     await Promise.all(Array.from({ length: 10 }, () => requireValid(signer, randomBytes(32))));
     assert.equal(vault.asked('/auth/approle/login'), 2);
+  });
+
+  it('token: no error quotes one that was replaced while its call was under way, and no error a credential in the place of a type', async (test) => {
+    const { vault, provider } = await startRig(test);
+    await provider.publicKey(AbortSignal.timeout(5_000));
+    const held: (() => void)[] = [];
+    vault.intercept = ({ headers }, response) => {
+      held.push(() => void response.writeHead(500).end(`you sent ${headers['x-vault-token']}`));
+      return true;
+    };
+    const slow = provider.sign(randomBytes(32), AbortSignal.timeout(5_000));
+    await waitFor('the slow call', () => held[0]);
+    vault.intercept = null;
+    vault.revokeTokens();
+    await provider.sign(randomBytes(32), AbortSignal.timeout(5_000));
+    held[0]?.();
+    await assert.rejects(slow, { message: 'HTTP 500: you sent [secret]' });
+    vault.intercept = ({ headers, path }, response) => {
+      const type = `${headers['x-vault-token']} ${vault.secretId} ${'x'.repeat(10_000)}`;
+      if (path?.includes('/keys/') === true) response.writeHead(200).end(JSON.stringify({ data: { type } }));
+      return path?.includes('/keys/') === true;
+    };
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+      message: /^the key is of type \[secret\] \[secret\] x{1,300}; Vault/,
+    });
   });
 
   it('a revoked AppRole: the signer is unavailable until it is back', async (test) => {
