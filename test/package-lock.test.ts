@@ -53,3 +53,10 @@ it('package-lock.json: what has no digest is only installed on other platforms',
     assert.ok(entry?.optional === true && entry.os !== undefined, name);
   }
 });
+
+it('package-lock.json: pkcs11js, which is built by a compiler, is optional, so that an installation without one succeeds', () => {
+  assert.equal(packages['node_modules/pkcs11js']?.optional, true);
+  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  assert.ok('pkcs11js' in optionalDependencies);
+  assert.ok(!('pkcs11js' in { ...dependencies, ...devDependencies }));
+});

@@ -85,3 +85,32 @@ test('signer test: an HSM whose module never returns fails within its time limit
   assert.notEqual(hangs.exitCode, 0);
   assert.equal(hangs.stdout, 'hsm\tpkcs11\tfailed\tsigner hsm cannot be opened: the HSM is not reachable: no answer within 10 s\n');
 });
+
+test('signer test: without the optional package pkcs11js the signer fails and names it, and the others are tested', async (test) => {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => home.remove());
+  const config = {
+    module_path: '/usr/lib/softhsm/libsofthsm2.so',
+    token_label: 'none',
+    key_label: 'none',
+    pin: { type: 'plain', value: '48213907' },
+  };
+  await setSigners(home, [{ id: 'hsm', type: 'pkcs11', config }]);
+  const hook = join(home.dir, 'without-package.cjs');
+  await writeFile(
+    hook,
+    `const Module = require('node:module');
+     const resolve = Module._resolveFilename;
+     Module._resolveFilename = (name, ...rest) => {
+       if (name === 'pkcs11js') throw Object.assign(new Error("Cannot find module 'pkcs11js'"), { code: 'MODULE_NOT_FOUND' });
+       return resolve(name, ...rest);
+     };`,
+  );
+  const { exitCode, stdout } = await runProgram(['signer', 'test'], { ...home.env, NODE_OPTIONS: `--require ${hook}` });
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /^s1\tlocal\t0x/m);
+  assert.match(
+    stdout,
+    /^hsm\tpkcs11\tfailed\tconfig is refused by the HSM: the module cannot be loaded, or the package pkcs11js is missing \(it is built by npm ci, with a C\+\+ compiler\): Cannot find module 'pkcs11js'/m,
+  );
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { computeAddress } from 'ethers';
@@ -111,6 +111,30 @@ describe('hosted keys in the service', () => {
     await (await startServiceHere(home)).stop();
     other.secrets.set('secret/data/app', { value: keys[1] });
     await assert.rejects(startServiceHere(home), { name: 'ConfigError' }, 'the pin follows the key to its new address');
+  });
+
+  it('a service without hosted keys loads none of their code and libraries, and one with such a key only those of its kind', async (test) => {
+    const vault = await startFakeVault(test);
+    const { config } = transitSignerOf(vault, 'app');
+    const loadedBy = async (signers: readonly object[]): Promise<readonly string[]> => {
+      const home = await createServiceHome({ rpcUrl });
+      test.after(() => home.remove());
+      const file = join(home.dir, 'config.json');
+      const content = JSON.parse(await readFile(file, 'utf8'));
+      await writeFile(file, JSON.stringify({ ...content, signers: [...content.signers, ...signers] }));
+      // Names every script that the process loaded.
+      const folder = join(home.dir, 'coverage');
+      const service = await startService({ ...home, env: { ...home.env, NODE_V8_COVERAGE: folder } });
+      assert.equal((await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: 'hello' })).status, 200);
+      await service.stop();
+      const reports = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+      const urls = reports.flatMap((report) => (JSON.parse(report) as { result: { url: string }[] }).result.map(({ url }) => url));
+      assert.ok(urls.some((url) => url.includes('/src/signers/local/')));
+      const parts = urls.map((url) => /\/src\/signers\/([^/]+)\/|\/node_modules\/(@aws-sdk|@smithy|pkcs11js|ethers)\//.exec(url));
+      return [...new Set(parts.flatMap((part) => part?.[1] ?? part?.[2] ?? []))].sort();
+    };
+    assert.deepEqual(await loadedBy([]), ['local']);
+    assert.deepEqual(await loadedBy([{ id: 'stellar', type: 'vault_transit', config }]), ['hosted', 'local', 'vault', 'vault-transit']);
   });
 
   it('API: creates a signer, keeps it over a restart, deletes it, and refuses a key that the provider refuses', async (test) => {
