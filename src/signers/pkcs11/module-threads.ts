@@ -17,7 +17,7 @@ const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
 
 /** How long initializing and a login may take. */
 const prepareMs = 10_000;
-/** How long closing waits for calls that are under way, and then for the threads. */
+/** How long closing waits for calls that are under way, and for the threads. */
 const patienceMs = 500;
 
 const name = 'the HSM';
@@ -93,6 +93,7 @@ function createModuleThreads(
   let generation = 0;
   let preparing: Promise<void> | null = null;
   let isClosing = false;
+  let isEnding = false;
   let markEnded = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
     markEnded = resolve;
@@ -107,7 +108,7 @@ function createModuleThreads(
       if (!all.delete(thread)) return;
       if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
       thread.answered?.({ problem: 'lost', message: `the thread ended: ${error instanceof Error ? error.message : error}` });
-      if (!isClosing) waiting.shift()?.(start());
+      if (!isEnding) waiting.shift()?.(start());
     };
     worker.on('message', (answer: ThreadAnswer) => thread.answered?.(answer));
     worker.on('error', fail);
@@ -238,9 +239,11 @@ function createModuleThreads(
     return known;
   }
 
-  /** Logs out, if no call is under way, and ends the threads. */
+  /** Logs out when no call is under way any more, and ends the threads. */
   async function end(): Promise<void> {
     if (isInitialized) await send(await allIdle(new AbortController().signal), { kind: 'finalize' });
+    isEnding = true;
+    await Promise.all([...all].map(({ worker }) => worker.terminate()));
   }
 
   return {
@@ -282,14 +285,13 @@ function createModuleThreads(
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
       const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
       process.once('exit', endAtOnce);
-      await endsWithin(end(), patienceMs);
-      const workers = [...all].map(({ worker }) => worker);
-      void Promise.all(workers.map((worker) => worker.terminate())).then(() => {
+      const finished = end().then(() => {
         process.removeListener('exit', endAtOnce);
         markEnded();
       });
-      await endsWithin(ended, patienceMs);
-      for (const worker of workers) worker.unref();
+      // What takes longer is done when the module returns.
+      await endsWithin(finished, patienceMs);
+      for (const { worker } of all) worker.unref();
     },
   };
 }
