@@ -43,7 +43,7 @@ export function ed25519Verifier(publicKey: Uint8Array): (answer: Uint8Array, mes
 
 /**
  * Returns the first of these public keys, all of one curve, that belongs to the key that signs; undefined if none does. A wrong public key is a wrong address, and
- * money that is sent to it is lost. `sign` signs one random value, which is no transaction of any network, and returns r and s, 32 bytes each.
+ * money that is sent to it is lost. `sign` signs one random value, which is not a transaction of any network, and returns r and s, 32 bytes each.
  */
 export async function provenKey(
   candidates: readonly PublicKey[],

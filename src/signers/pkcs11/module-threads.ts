@@ -23,7 +23,7 @@ const patienceMs = 500;
 const name = 'the HSM';
 /** By the library, for two paths of one file are one library to the process, with the same sessions and logins. */
 const modules = new Map<string, { readonly threads: OwnThreads; users: number }>();
-/** Libraries whose threads were told to end, each with their end. */
+/** Libraries whose threads are closing, each with the end of these threads. */
 const ending = new Map<string, Promise<unknown>>();
 /** Tokens by library and name, each with the PINs that it rejected since its last login. They are not sent again, since tokens lock after a few wrong ones. */
 const rejectedPins = new Map<string, Set<string>>();

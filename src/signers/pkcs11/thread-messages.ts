@@ -28,7 +28,7 @@ export type ThreadTask =
   | { readonly kind: 'finalize' }
   /** Finds out which token is at this place. */
   | { readonly kind: 'find'; readonly token: TokenPlace }
-  /** Logs in anew, and opens the session that keeps the process logged in. */
+  /** Logs out and in, and opens the session that keeps the process logged in. */
   | { readonly kind: 'login'; readonly token: TokenPlace; readonly pin: string }
   | { readonly kind: 'publicKey'; readonly key: KeyPlace }
   | { readonly kind: 'sign'; readonly key: KeyPlace; readonly bytes: Uint8Array };
