@@ -5,7 +5,7 @@ import { startWires, type Wires } from '../wires.js';
 import type { ChainEvents } from './chain-events.js';
 import type { EvmContext } from './context.js';
 import { honest, type Misbehavior, type SimNode } from './node.js';
-import { defaultRules, type PoolRules } from './pool.js';
+import type { PoolRules } from './pool.js';
 
 /** How a node misbehaves for a while: how it answers, or the rules of its pool. */
 interface Misdeed {
@@ -53,6 +53,8 @@ export function startNodeFaults(context: EvmContext, chain: Pick<ChainEvents, 'h
   );
   // The heaviest endpoint is asked for the head, so its lies matter most.
   const liar = random.chance(0.6) ? nodes[0] : nodes[random.between(0, nodes.length - 1)];
+  /** A misdeed may begin while another one of its kind lasts, so each ends with what the node does without any. */
+  const usualRules = new Map(nodes.map((node) => [node, { ...node.pool.rules }]));
   /** Until when the liar lies: the others answer meanwhile, since a lie that nobody contradicts is the truth. */
   let lyingUntilMs = 0;
 
@@ -69,13 +71,12 @@ export function startNodeFaults(context: EvmContext, chain: Pick<ChainEvents, 'h
       if (fault === 'forged sender' && random.chance(0.5)) chain.hold(forMs);
       // The service remembers for a while what it could not compare with anything.
       if (lies.includes(fault)) lyingUntilMs = Math.max(lyingUntilMs, time.elapsedMs() + forMs + 10_000);
-      const before = pick(node.pool.rules, rules);
       Object.assign(node.behavior, behavior);
       Object.assign(node.pool.rules, rules);
       if (forgetsPool) node.pool.forget(() => true);
       time.after(forMs, () => {
         Object.assign(node.behavior, pick(honest, behavior));
-        Object.assign(node.pool.rules, before);
+        Object.assign(node.pool.rules, pick(usualRules.get(node) ?? node.pool.rules, rules));
       });
     });
   }
@@ -86,7 +87,7 @@ export function startNodeFaults(context: EvmContext, chain: Pick<ChainEvents, 'h
       wires.heal();
       for (const node of nodes) {
         Object.assign(node.behavior, honest);
-        Object.assign(node.pool.rules, defaultRules);
+        Object.assign(node.pool.rules, usualRules.get(node));
       }
     },
   };
