@@ -16,6 +16,8 @@ export interface Auditor extends NetworkAuditor {
   usedElsewhere(): void;
   /** A node received the attempt with this hash. */
   received(hash: string): void;
+  /** A node refused the attempt with this hash because it bids too little. */
+  refusedBid(hash: string): void;
 }
 
 /** The parts of an auditor. */
@@ -66,6 +68,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   /** How often each request is on the true chain now. */
   const paid = new Map<number, number>();
   const received = new Set<string>();
+  const refusedBids = new Set<string>();
   let foreign = 0;
   let fillers = 0;
   let paidFillers = 0;
@@ -107,13 +110,14 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     const bid = decodeTransaction(row.raw).maxFeeWei;
     require(bid <= limit, () => `attempt ${row.version} of ${row.transaction_id} bids ${bid}, more than ${limit}`);
     require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
-    if (!isDemanding) requireNeeded(row, own.at(-2));
+    requireNeeded(row, own.at(-2));
   }
 
-  /** A bid that meets the market is not raised. */
+  /** A bid that meets the market is raised only if a node refused it as too low. A caller's replacement has another content. */
   function requireNeeded(row: AttemptRow, before: AttemptRow | undefined): void {
-    if (before?.purpose !== row.purpose || before.nonce !== row.nonce) return;
+    if (before?.purpose !== row.purpose || before.nonce !== row.nonce || refusedBids.has(before.hash)) return;
     const [bid, earlier] = [decodeTransaction(row.raw), decodeTransaction(before.raw)];
+    if (bid.valueWei !== earlier.valueWei || bid.data !== earlier.data) return;
     const tipWei = market.reduce((most, { marketTipWei }) => (marketTipWei > most ? marketTipWei : most), 0n);
     const priceWei = market.reduce((most, { baseFeeWei }) => (baseFeeWei > most ? baseFeeWei : most), 0n) + tipWei;
     const wasPlenty = earlier.maxFeeWei >= plentyFactor * priceWei && earlier.priorityWei >= plentyFactor * tipWei;
@@ -230,6 +234,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     },
     broadcast: records.broadcast,
     received: (hash) => void received.add(hash),
+    refusedBid: (hash) => void refusedBids.add(hash),
     usedElsewhere() {
       foreign += 1;
       count('the key is used elsewhere');

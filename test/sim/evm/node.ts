@@ -78,6 +78,8 @@ export interface NodeOptions {
   readonly gossip: (transaction: SimTransaction, from: SimNode) => void;
   /** A transaction of another account, for lies. */
   readonly stranger: () => SimTransaction;
+  /** Called if the node refuses a transaction because it bids too little. */
+  readonly refusedBid: (transaction: SimTransaction) => void;
 }
 
 class Refused {
@@ -91,7 +93,7 @@ class Refused {
 type Params = readonly unknown[];
 
 /** Starts a node at the true chain's newest block. */
-export function createNode({ name, kind, chainId, ledger, gossip, stranger }: NodeOptions): SimNode {
+export function createNode({ name, kind, chainId, ledger, gossip, stranger, refusedBid }: NodeOptions): SimNode {
   const text: NodeWords = words[kind];
   const pool = createPool({ ...defaultRules, isStrict: kind === 'reth', hasNoGaps: text.gap !== null, leastTipWei: 0n });
   const behavior: Misbehavior = { ...honest };
@@ -164,9 +166,9 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger }: No
     const transaction = decodeTransaction(String(raw));
     const account = head.accounts.get(transaction.from) ?? { nonce: 0, balanceWei: 0n };
     if (behavior.poolsNothing) return transaction.hash;
-    if (behavior.isNeverOutbid && pool.has(transaction.hash) === undefined && pool.at(transaction.from, transaction.nonce) !== undefined)
-      return new Refused(-32000, text.replacement);
-    const refusal = pool.add(transaction, account);
+    const isTaken = pool.has(transaction.hash) === undefined && pool.at(transaction.from, transaction.nonce) !== undefined;
+    const refusal = behavior.isNeverOutbid && isTaken ? 'replacement' : pool.add(transaction, account);
+    if (refusal === 'replacement' || refusal === 'price') refusedBid(transaction);
     if (refusal === null) {
       gossip(transaction, node);
       return transaction.hash;

@@ -44,6 +44,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
       ledger,
       gossip: (transaction, from) => chain?.gossip(transaction, from),
       stranger: () => stranger,
+      refusedBid: ({ hash }) => auditor?.refusedBid(hash),
     }),
   );
   const network = evmNetwork({
