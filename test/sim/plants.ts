@@ -82,10 +82,10 @@ export const plants: readonly Plant[] = [
     module: 'chains/evm/history',
     changes: [
       [
-        'if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce)',
-        'if (quantityFrom(transaction.nonce, "nonce") === nonce)',
+        'if (sender?.account.toLowerCase() !== wanted)\n                    return [];',
+        'if (transaction.from.toLowerCase() !== wanted)\n                    return [];',
       ],
-      ['return { hash: sender.hash,', 'return { hash: String(transaction.hash),'],
+      ['hash: sender.hash, nonce: sender.nonce,', 'hash: String(transaction.hash), nonce: quantityFrom(transaction.nonce, "nonce"),'],
     ],
     faults: ['forged sender', 'congestion'],
   },

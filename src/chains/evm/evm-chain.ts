@@ -100,7 +100,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     sequence: {
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
       nextAt: (account, blockNumber, by) => readNonceAt(rpc, account, blockNumber, by),
-      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId }, account, nonce, blocks),
+      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
       async receipts(hashes, blocks) {
         const answers = await receipts.find(hashes, blocks);
         for (const receipt of answers.found.values()) ownBids.mined(receipt);

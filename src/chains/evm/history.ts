@@ -1,5 +1,6 @@
 import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
@@ -33,12 +34,19 @@ export async function readNonceAt(
 export interface HistoryDeps {
   readonly rpc: Rpc;
   readonly chainId: bigint;
+  readonly memory: BlockMemory;
+}
+
+/** A transaction of an account, and its nonce. */
+interface Use extends SenderTransaction {
+  readonly nonce: bigint;
 }
 
 /**
  * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us pay twice. If
  * that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found by binary search
- * in at most about 60 calls, or by scanning backwards if the state is pruned. Throws `NODE_UNAVAILABLE`.
+ * in at most about 60 calls, or by scanning backwards if the state is pruned. Searches for several nonces of an account share their answers until the
+ * next block. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   deps: HistoryDeps,
@@ -49,7 +57,7 @@ export async function findSenderTransaction(
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
-    const count = await readNonceAt(deps.rpc, account, block);
+    const count = await deps.memory.recall(`nonce of ${account} after block ${block}`, () => readNonceAt(deps.rpc, account, block));
     return count === 'pruned' ? count : count > nonce;
   };
   const atEnd = await isUsedAfter(blocks.to);
@@ -83,18 +91,36 @@ async function scanBack(
   const end = last > from ? last : from;
   let block = to;
   while (block >= end) {
-    const calls: RpcCall<SenderTransaction | null>[] = [];
-    for (; block >= end && calls.length < blocksPerBatch; block -= 1n) calls.push(senderCall(deps.chainId, block, account, nonce));
-    for (const answer of await deps.rpc.batch(calls, { first: 'head' })) {
-      if ('error' in answer) throw nodeUnavailable(answer.error);
-      if (answer.result !== null) return answer.result;
-    }
+    const numbers: bigint[] = [];
+    for (; block >= end && numbers.length < blocksPerBatch; block -= 1n) numbers.push(block);
+    const found = (await usesIn(deps, account, numbers)).flat().find((use) => use.nonce === nonce);
+    if (found !== undefined) return { hash: found.hash, blockNumber: found.blockNumber, blockHash: found.blockHash };
   }
   return end === from ? 'not_found' : 'pruned';
 }
 
-/** Finds the block's transaction from this account with this nonce; null if there is none, or if its signature does not prove that. */
-function senderCall(chainId: bigint, block: bigint, account: string, nonce: bigint): RpcCall<SenderTransaction | null> {
+/** Reads the account's transactions in each of these blocks. */
+async function usesIn(
+  { rpc, chainId, memory }: HistoryDeps,
+  account: string,
+  blocks: readonly bigint[],
+): Promise<readonly (readonly Use[])[]> {
+  const keyOf = (block: bigint): string => `transactions of ${account} in block ${block}`;
+  const unread = blocks.filter((block) => !memory.has(keyOf(block)));
+  const answers = rpc.batch(
+    unread.map((block) => usesCall(chainId, block, account)),
+    { first: 'head' },
+  );
+  const readOne = async (block: bigint): Promise<readonly Use[]> => {
+    const answer = (await answers)[unread.indexOf(block)];
+    if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
+    return answer.result;
+  };
+  return Promise.all(blocks.map((block) => memory.recall(keyOf(block), () => readOne(block))));
+}
+
+/** Reads the account's transactions in a block. Those whose signatures do not prove the sender are left out. */
+function usesCall(chainId: bigint, block: bigint, account: string): RpcCall<readonly Use[]> {
   const wanted = account.toLowerCase();
   return {
     method: 'eth_getBlockByNumber',
@@ -102,15 +128,13 @@ function senderCall(chainId: bigint, block: bigint, account: string, nonce: bigi
     read(answer) {
       const { number, hash: blockHash, transactions } = objectFrom(answer, 'block');
       if (quantityFrom(number, 'block number') !== block) throw new MalformedAnswerError('block');
-      for (const one of listFrom(transactions, 'transactions')) {
+      return listFrom(transactions, 'transactions').flatMap((one): readonly Use[] => {
         const transaction = objectFrom(one, 'transaction');
         if (typeof transaction.from !== 'string') throw new MalformedAnswerError('transaction');
-        if (transaction.from.toLowerCase() !== wanted) continue;
-        const sender = senderFrom(transaction, chainId);
-        if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce)
-          return { hash: sender.hash, blockNumber: block, blockHash: hashFrom(blockHash, 'block hash') };
-      }
-      return null;
+        const sender = transaction.from.toLowerCase() === wanted ? senderFrom(transaction, chainId) : null;
+        if (sender?.account.toLowerCase() !== wanted) return [];
+        return [{ hash: sender.hash, nonce: sender.nonce, blockNumber: block, blockHash: hashFrom(blockHash, 'block hash') }];
+      });
     },
   };
 }

@@ -9,16 +9,21 @@ import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { finalAt, isDeep, isUsed } from './settle-slots.js';
 import type { Tracked } from './tracked.js';
 
-/** This many unexplained slots are searched per head: each search takes about twenty calls. */
+/** This many unexplained slots are searched at a head: each search takes about twenty calls. */
 const searchesPerHead = 4;
+/**
+ * The heads from one search to the next double with each that finds nothing, this many times. Without the state of old blocks, a search reads 64 whole blocks,
+ * and a gateway that counts its pool leaves nothing to find.
+ */
+const maxDoublings = 3;
 /** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;
 /** The gas of a payment. With no more than that, no code can run. */
 const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
-/** Give up after this many consecutive empty searches, and not before the nonce is as deep as the required confirmations. */
-const maxEmptySearches = 64;
+/** Give up if searches find nothing for this many heads, and not before the nonce is as deep as the required confirmations. */
+const maxEmptyHeads = 64;
 /** The depth at which a nonce must be used before its transaction is given up: gateways count their pool into the newest block, and nodes prune state. */
 const provenDepth = { least: 8, most: 64 };
 
@@ -28,9 +33,13 @@ const provenDepth = { least: 8, most: 64 };
  */
 export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let searchedAtHash: string | null = null;
+  /** The consecutive rounds of searches that found nothing, and the heads since the last round. */
+  let emptyRounds = 0;
+  let heads = 0;
   return async (head) => {
     if (searchedAtHash === head.hash) return;
     searchedAtHash = head.hash;
+    heads += 1;
     const mysteries: Mystery[] = [];
     for (const open of lane.transactions.inFlight()) {
       if (!isUsed(open, lane.chainNonce)) break;
@@ -40,35 +49,44 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
     }
     // The slot that was searched longest ago comes first, so that no slot is left out.
     mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
-    for (const mystery of mysteries.slice(0, searchesPerHead)) await explainOne(lane, sequence, head, mystery);
+    if (mysteries.length === 0) emptyRounds = 0;
+    const pause = emptyRounds === 0 ? 1 : 2 ** Math.min(emptyRounds - 1, maxDoublings);
+    if (mysteries.length === 0 || heads < pause) return;
+    heads = 0;
+    let isAnyFound = false;
+    for (const mystery of mysteries.slice(0, searchesPerHead))
+      if (await explainOne(lane, sequence, head, { ...mystery, pause })) isAnyFound = true;
+    emptyRounds = isAnyFound ? 0 : emptyRounds + 1;
   };
 }
 
 type Mystery = { readonly open: OpenTransaction; readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
 
+/** Searches for the transaction that used the nonce. True if that one was found, or if the nonce is not used. `pause`: heads since the last round of searches. */
 async function explainOne(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
-  { open, record, heads, lastHash, searches }: Mystery,
-): Promise<void> {
+  { open, record, heads, lastHash, emptyHeads, pause }: Mystery & { readonly pause: number },
+): Promise<boolean> {
   const { id, nonce } = open.transaction;
-  if (nonce === null) return;
+  if (nonce === null) return false;
   const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
   // The attempt waits in a pool: nothing used its nonce.
   if (user === 'unused') {
     record.unexplained = null;
-    return;
+    return true;
   }
   // A search without an answer does not count, but other slots come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
   // An attempt of ours in a block whose receipt no node has: the index may recover, or the receipt is pruned.
   const ours = isKnown ? attemptsInSlot(open).find((attempt) => hashesOf(attempt).includes(user.hash)) : undefined;
   const isForeign = isKnown && ours === undefined;
-  record.unexplained = { heads, lastHash, searches: user === null ? searches : isForeign ? 0 : searches + 1, searchedAtBlock: head.number };
-  if (user === null) return;
-  const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
-  const isSearched = !isForeign && searches >= patience && isOld(open, lane.deps.clock.nowMs());
+  const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
+  record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAtBlock: head.number };
+  if (user === null) return false;
+  const patience = Math.max(maxEmptyHeads, lane.relayer().network.requiredConfirmations);
+  const isSearched = !isForeign && emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&
@@ -87,6 +105,7 @@ async function explainOne(
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
+  return isKnown;
 }
 
 /** Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that succeeded. */

@@ -263,8 +263,8 @@ async function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Loo
   }
   // A head that is settled again counts once.
   if (record === undefined || record.unexplained?.lastHash === head.hash) return;
-  const { heads, searches, searchedAtBlock } = record.unexplained ?? { heads: 0, searches: 0, searchedAtBlock: 0n };
-  record.unexplained = { heads: heads + 1, lastHash: head.hash, searches, searchedAtBlock };
+  const { heads, emptyHeads, searchedAtBlock } = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
+  record.unexplained = { heads: heads + 1, lastHash: head.hash, emptyHeads, searchedAtBlock };
 }
 
 function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {

@@ -61,8 +61,8 @@ export interface Tracked {
     /** Heads at which its receipts were looked up in vain, and the hash of the newest one. */
     readonly heads: number;
     readonly lastHash: string;
-    /** Consecutive searches that found no user of the nonce. */
-    readonly searches: number;
+    /** Heads for which consecutive searches found no user of the nonce. */
+    readonly emptyHeads: number;
     /** The block at which it was searched last; 0: never. */
     readonly searchedAtBlock: bigint;
   } | null;

@@ -165,4 +165,19 @@ describe('findSender', () => {
     const there = await none.sequence.findSender(address, 1n, { from: 0n, to: 70n });
     assert.ok(typeof there === 'object' && there.hash === hashes[1]);
   });
+
+  it('findSender: searches for several nonces read each block once until the next head', async (test) => {
+    const { chain } = openChain(test, [(await prunedBefore(test, 1_000n)).url]);
+    const cost = async (nonce: bigint): Promise<number> => {
+      const before = chain.calls().items;
+      assert.equal(await chain.sequence.findSender(address, nonce, { from: 0n, to: last }), 'pruned');
+      return chain.calls().items - before;
+    };
+    await chain.head();
+    assert.ok((await cost(0n)) >= 64);
+    assert.equal(await cost(1n), 0);
+    await node.mine();
+    await chain.head();
+    assert.ok((await cost(1n)) >= 64);
+  });
 });

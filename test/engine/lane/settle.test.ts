@@ -114,7 +114,7 @@ describe('foreign use of a nonce', () => {
     const { chain, lane, store, send } = await start(3);
     const id = await send();
     chain.useKey('block');
-    for (let blocks = 0; blocks < 70; blocks += 1) {
+    for (let blocks = 0; blocks < 80; blocks += 1) {
       chain.mine(0);
       nowMs += 10_000;
       lane.look();
@@ -125,6 +125,31 @@ describe('foreign use of a nonce', () => {
     assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);
     assert.match(statusReason ?? '', /^outcome unknown: no RPC node has the transaction that used nonce \d+; check the account's history/);
     assert.equal((await store.read.attemptsOf(id)).length, 1);
+  });
+
+  it('searches that find nothing become less frequent, and are repeated at every head once one finds something', async () => {
+    const { chain, lane, send } = await start(50);
+    await send();
+    chain.useKey('block');
+    let searches = 0;
+    const pass = async (blocks: number, lag: number): Promise<number> => {
+      const before = searches;
+      for (let block = 0; block < blocks; block += 1) {
+        chain.mine(0);
+        nowMs += 1_500;
+        lane.look();
+        await lane.flow((name) => {
+          // A question and its answer.
+          if (name === 'findSender') searches += 0.5;
+          chain.setLag(name === 'findSender' ? lag : 0);
+        });
+      }
+      return searches - before;
+    };
+    const first = await pass(25, 100);
+    assert.ok(first <= 6, `${first} searches`);
+    await pass(8, 0);
+    assert.equal(await pass(4, 0), 4);
   });
 
   it('a gateway that counts its pool into the nonce fails no transaction that still waits there', async () => {

@@ -77,7 +77,7 @@ async function explainLong(seen: OpenTransaction, stored: OpenTransaction) {
   const { lane, moves } = laneOn(seen, stored);
   const record = lane.transactions.tracked('t');
   assert.ok(record !== undefined);
-  record.unexplained = { heads: 99, lastHash: '0x', searches: 99, searchedAtBlock: 0n };
+  record.unexplained = { heads: 99, lastHash: '0x', emptyHeads: 99, searchedAtBlock: 0n };
   const sequence = { findSender: async () => 'not_found', nextAt: async () => 9n } as unknown as Sequence;
   await createForeignExplainer(lane, sequence)(head);
   return moves.map(({ steps }) => steps[0].status);
