@@ -59,11 +59,11 @@ function claiming(claims: Claims): (chain: Chain) => Chain {
       ...chain,
       sequence: {
         ...sequence,
-        async nextAt(account, ledger, by) {
-          if (by === undefined && claims.first !== undefined) return claims.first;
-          if (by === 'another' && claims.another !== undefined)
+        async nextAt(account, ledger, otherThan) {
+          if (otherThan === undefined && claims.first !== undefined) return claims.first;
+          if (otherThan !== undefined && claims.another !== undefined)
             throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no other node answers');
-          return sequence.nextAt(account, ledger, by);
+          return sequence.nextAt(account, ledger, otherThan);
         },
       },
     };

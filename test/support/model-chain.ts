@@ -398,11 +398,11 @@ export function createModelChain(network: Network, account: string, random: Rand
       whyFailed: async () => 'reverted on chain',
       sequence: {
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
-        async nextAt(_account, height, by) {
+        async nextAt(_account, height, otherThan) {
           const next = await ask('nextAt', () =>
-            isPruned ? 'pruned' : nonceAt(height, by === 'another' && liar === 'head' ? 0n : nonceLie),
+            isPruned ? 'pruned' : nonceAt(height, otherThan !== undefined && liar === 'head' ? 0n : nonceLie),
           );
-          if (by === 'another' && isAlone) throw nodeUnavailable(null);
+          if (otherThan !== undefined && isAlone) throw nodeUnavailable(null);
           return next;
         },
         bumpFee: ({ relayer: { policies }, content, live, outbids, reason }) =>

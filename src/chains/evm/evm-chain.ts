@@ -6,6 +6,7 @@ import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
+import type { CallOptions } from '../rpc/rpc.js';
 import { blockFrom, blockHashCall, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
 import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
@@ -99,7 +100,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     sequence: {
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
-      nextAt: (account, blockNumber, by) => readNonceAt(rpc, account, blockNumber, by),
+      nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstOf(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
       async receipts(hashes, blocks) {
         const answers = await receipts.find(hashes, blocks);
@@ -124,6 +125,10 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     unsequenced: null,
     signForeign: null,
   };
+}
+
+function firstOf(otherThan: Head | undefined): CallOptions['first'] {
+  return otherThan === undefined ? 'head' : { otherThan: otherThan.endpoint };
 }
 
 function speedOf(content: Content | null): Speed | null {

@@ -5,13 +5,16 @@ import { createForkDetector } from './fork-detector.js';
 import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
-/** Which endpoint goes first: the endpoint that reported the head, or another endpoint. */
-export type First = 'head' | 'another';
+/**
+ * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: besides, not the endpoint at this place in the order of
+ * the weights, which may have reported the head before.
+ */
+export type First = 'head' | 'another' | { readonly otherThan: number | undefined };
 
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
   /**
-   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. `another` leaves that
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. The others leave that
    * one out, unless it is the only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another
    * branch of the chain.
    */
@@ -100,8 +103,8 @@ export function createEndpointSelector(
         .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
       if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint, headSource);
       // An endpoint cannot confirm its own answer, even while all others are down.
-      if (first === 'another' && endpoints.length > 1) {
-        const asked = [headSource, nextHeadSource(ready)];
+      if (first !== undefined && first !== 'head' && endpoints.length > 1) {
+        const asked = [headSource, nextHeadSource(ready), first === 'another' ? undefined : endpoints[first.otherThan ?? -1]];
         return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));
       }
       if (ready.length === 0) return tripped;

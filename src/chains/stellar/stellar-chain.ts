@@ -62,7 +62,9 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       const { method, params, read } = latestLedgerCall;
       const { number, timestampMs, rules } = await rpc.askHead(method, params, read);
       market.takeRules(rules);
-      return { number, hash: ledgerName(number), timestampMs: timestampMs ?? clock.nowMs() };
+      const endpoint = rpc.headEndpoint();
+      const head = { number, hash: ledgerName(number), timestampMs: timestampMs ?? clock.nowMs() };
+      return endpoint === undefined ? head : { ...head, endpoint };
     },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
     async lockedOf(account) {
@@ -79,7 +81,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     sequence: {
       // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
-      nextAt: (account, ledger, by) => readSequenceAt(rpc, account, ledger, by),
+      nextAt: (account, ledger, otherThan) =>
+        readSequenceAt(rpc, account, ledger, otherThan === undefined ? 'head' : { otherThan: otherThan.endpoint }),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, hashes);

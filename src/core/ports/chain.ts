@@ -197,9 +197,10 @@ export interface Sequence {
   nextOf(account: string): Promise<bigint>;
   /**
    * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state, `absent` if the account does not exist.
-   * `another`: asks an endpoint that did not report the head, and fails if none answers; a network with one endpoint asks that endpoint again.
+   * `otherThan`: asks an endpoint that reported neither this head nor the newest one, and fails if none answers; a network with one endpoint asks that
+   * endpoint again.
    */
-  nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned' | 'absent'>;
+  nextAt(account: string, blockNumber: bigint, otherThan?: Head): Promise<bigint | 'pruned' | 'absent'>;
   /**
    * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
    * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too

@@ -89,7 +89,7 @@ async function nonceAt(
 ): Promise<bigint | { readonly another: 'same' | null }> {
   let nonce = await sequence.nextAt(id.account, head.number);
   if (nonce === 'absent') {
-    const another = await sequence.nextAt(id.account, head.number, 'another').catch(nullIfUnavailable);
+    const another = await sequence.nextAt(id.account, head.number, head).catch(nullIfUnavailable);
     if (another === null || another === 'absent') return { another: another === null ? null : 'same' };
     nonce = another;
   }
@@ -103,7 +103,7 @@ async function nonceAt(
  * endpoint is configured and does not answer, the nonce counts as an increase from 0 that is to be confirmed.
  */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
-  const another = await sequence.nextAt(lane.id.account, head.number, 'another').catch(nullIfUnavailable);
+  const another = await sequence.nextAt(lane.id.account, head.number, head).catch(nullIfUnavailable);
   if (another === null && seenNonce > 0n) {
     lane.doubtedNonce = { nonce: seenNonce, head, sinceMs: lane.deps.clock.elapsedMs() };
     return;
@@ -129,7 +129,9 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
     return;
   }
   const isHigher = wanted > lane.nextNonce;
-  if (doubted === null || doubted.nonce > lane.nextNonce !== isHigher) {
+  // Both heads of an increase are from the endpoint that the other one must not be.
+  const isOthers = isHigher && doubted?.head.endpoint !== head.endpoint;
+  if (doubted === null || isOthers || doubted.nonce > lane.nextNonce !== isHigher) {
     lane.doubtedNonce = { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
     return;
   }
@@ -160,7 +162,7 @@ async function confirmed(
   head: Head,
   wanted: bigint,
 ): Promise<bigint | 'contradicted' | null> {
-  const at = (block: bigint) => sequence.nextAt(lane.id.account, block, 'another').catch(nullIfUnavailable);
+  const at = (block: bigint) => sequence.nextAt(lane.id.account, block, head).catch(nullIfUnavailable);
   const earlier = await at(doubted.head.number);
   const another = earlier === 'pruned' ? await at(head.number) : earlier;
   if (another === null) {

@@ -23,7 +23,32 @@ it('second opinion: the endpoint that gave the first one does not give it while 
   const head = await chain.head();
   const account = `0x${'11'.repeat(20)}`;
   assert.equal(await chain.sequence.nextAt(account, head.number), 64n);
-  await assert.rejects(chain.sequence.nextAt(account, head.number, 'another'), { reason: 'NODE_UNAVAILABLE' });
+  await assert.rejects(chain.sequence.nextAt(account, head.number, head), { reason: 'NODE_UNAVAILABLE' });
+});
+
+it('second opinion: the endpoint that gave the first one does not give it after it failed and came back', async (test) => {
+  let isDown = false;
+  const liar = await startFakeNode(test, (request) =>
+    isDown
+      ? 'hang up'
+      : answering(request, ({ method }) =>
+          method === 'eth_getTransactionCount' ? '0x40' : method === 'eth_getBlockByNumber' ? block(7) : null,
+        ),
+  );
+  const honest = await startFakeNode(test, (request) =>
+    answering(request, ({ method }) =>
+      method === 'eth_getTransactionCount' ? '0x1' : method === 'eth_getBlockByNumber' ? block(7) : null,
+    ),
+  );
+  const { chain } = openChain(test, [liar.url, honest.url]);
+  const head = await chain.head();
+  const account = `0x${'11'.repeat(20)}`;
+  assert.equal(await chain.sequence.nextAt(account, head.number), 64n);
+  isDown = true;
+  const later = await chain.head();
+  isDown = false;
+  assert.notEqual(later.endpoint, head.endpoint);
+  await assert.rejects(chain.sequence.nextAt(account, head.number, head), { reason: 'NODE_UNAVAILABLE' });
 });
 
 /** A node that estimates so, and can answer what a draft asks for besides. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AttemptOutcome, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { AttemptOutcome, Head, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import type { Transaction } from '../../../src/core/transaction/transaction.js';
@@ -119,5 +119,27 @@ describe('a decision about attempts, while another one was signed', () => {
     };
     assert.deepEqual(await settled(seen), ['submitted']);
     assert.deepEqual(await settled(moved), []);
+  });
+});
+
+describe('a nonce above what was signed', () => {
+  it('a nonce above what was signed is doubted again if another endpoint reports the head, since that one must not confirm itself', async () => {
+    const seen = sent(7n);
+    const { lane } = laneOn(seen, seen);
+    const asked: (number | undefined)[] = [];
+    const sequence = {
+      async nextAt(_: string, __: bigint, otherThan?: Head) {
+        if (otherThan !== undefined) asked.push(otherThan.endpoint);
+        return 831n;
+      },
+      receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+      finalBlock: async () => null,
+    } as unknown as Sequence;
+    const settle = (number: bigint, endpoint: number) => settleSlots(lane, sequence, { ...head, number, hash: `0x${number}`, endpoint });
+    await settle(101n, 0);
+    await settle(102n, 1);
+    assert.deepEqual([asked, lane.nextNonce], [[], 8n]);
+    await settle(103n, 1);
+    assert.deepEqual([asked, lane.nextNonce], [[1], 831n]);
   });
 });
