@@ -70,7 +70,10 @@ export const plants: readonly Plant[] = [
     name: 'a nonce that nothing explains ends the transaction at once',
     module: 'engine/lane/explain-foreign',
     changes: [
-      ['const isSearched = !isForeign && searches >= patience && isOld(open, lane.deps.clock.nowMs());', 'const isSearched = !isForeign;'],
+      [
+        'const isSearched = !isForeign && emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());',
+        'const isSearched = !isForeign;',
+      ],
       [
         'const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));',
         'const isLost = isSearched && !isKnown;',
