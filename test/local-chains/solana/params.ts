@@ -1,7 +1,8 @@
 import { getAddressEncoder, getBase58Encoder } from '@solana/kit';
+import { rememberedByText } from '../remembered.js';
 import type { Commitment } from './chain.js';
 import { invalidParams } from './rpc-error.js';
-import { readTransaction, type WireTransaction } from './wire-transaction.js';
+import { readTransaction, readTransactionText, type WireTransaction } from './wire-transaction.js';
 
 /** The options object, the last parameter of most calls. */
 export type CallOptions = Readonly<Record<string, unknown>>;
@@ -58,10 +59,13 @@ export function keyFrom(text: string, problem = 'Invalid param: WrongSize'): str
   }
 }
 
+/** A client asks for the same signatures again and again. */
+const lengthOf = rememberedByText(10_000, (text) => base58.encode(text).length);
+
 /** Checks a base58 signature of 64 bytes. */
 export function signatureFrom(text: string): string {
   try {
-    if (base58.encode(text).length === 64) return text;
+    if (lengthOf(text) === 64) return text;
   } catch {
     throw invalidParams('Invalid param: Invalid');
   }
@@ -86,7 +90,7 @@ export function transactionFrom(text: string, { encoding = 'base58' }: CallOptio
   if (bytes.length > packetBytes) throw invalidParams(`decoded ${what} too large: ${bytes.length} bytes (max: ${packetBytes} bytes)`);
   let transaction: WireTransaction;
   try {
-    transaction = readTransaction(bytes);
+    transaction = encoding === 'base64' ? readTransactionText(text) : readTransaction(bytes);
   } catch {
     throw invalidParams(`failed to deserialize ${what}: ${unreadable}`);
   }

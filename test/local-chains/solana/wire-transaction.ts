@@ -8,6 +8,7 @@ import {
   getTransactionDecoder,
   type Transaction,
 } from '@solana/kit';
+import { rememberedByText } from '../remembered.js';
 import { priceOf } from './price.js';
 
 /** A decoded transaction. */
@@ -62,6 +63,9 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
     repeatedInstruction,
   };
 }
+
+/** The same for base64. */
+export const readTransactionText = rememberedByText(1_000, (base64) => readTransaction(Buffer.from(base64, 'base64')));
 
 /** Decodes a message. Throws if the bytes are invalid. */
 export function readMessage(bytes: Uint8Array): WireMessage {

@@ -1,4 +1,5 @@
 import { Address, hash, Networks, xdr } from '@stellar/stellar-sdk';
+import { rememberedByText } from '../remembered.js';
 import { type AppliedTransaction, applyTransactions } from './apply.js';
 import type { ValidityContext } from './check-valid.js';
 import { type ClosedLedger, sealLedger } from './closed-ledger.js';
@@ -69,6 +70,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   const { passphrase = Networks.STANDALONE, accounts = {}, expectedCloseSeconds = 5 } = options;
   const { retentionLedgers = daysLedgers, nowMs = Date.now } = options;
   const networkId = hash(Buffer.from(passphrase));
+  const read = rememberedByText(1_000, (envelope) => frameOf(envelope, networkId));
   const queue = createQueue();
   const ledgers = new Map<number, ClosedLedger>();
   const found = new Map<string, { readonly sequence: number; readonly transaction: AppliedTransaction }>();
@@ -124,9 +126,9 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     passphrase,
     networkId,
     testContract: testContract.toString(),
-    read: (envelope) => frameOf(envelope, networkId),
+    read,
     submit(envelope) {
-      const frame = frameOf(envelope, networkId);
+      const frame = read(envelope);
       return { frame, submission: queue.submit(frame, validity()) };
     },
     close() {

@@ -1,5 +1,5 @@
 import { type Block, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
-import { readTransaction, type WireTransaction } from '../../local-chains/solana/wire-transaction.js';
+import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
 import { transfersOf } from '../../support/solana-ledger.js';
 import type { Orders } from '../callers.js';
 import type { SimDatabase } from '../database.js';
@@ -34,7 +34,6 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
   const paid = new Map<number, number>();
   const heights = new Map<string, bigint>();
   const received = new Set<string>();
-  const wires = new Map<string, WireTransaction>();
   const records = followRecords({
     database,
     relayerIds: relayers.map(({ relayerId }) => relayerId),
@@ -43,14 +42,6 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
   });
   const { history } = records;
   for (const block of chain.recentBlocks(Number.MAX_SAFE_INTEGER, newest)) heights.set(block.hash, block.height);
-
-  function wireOf({ hash, raw }: AttemptRow): WireTransaction {
-    const known = wires.get(hash);
-    if (known !== undefined) return known;
-    const wire = readTransaction(Buffer.from(raw, 'base64'));
-    wires.set(hash, wire);
-    return wire;
-  }
 
   function pay({ landed, height }: Block, by: 1 | -1): void {
     for (const { transaction, error } of landed) {
@@ -73,7 +64,7 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
 
   /** True if no block will ever include it. */
   function isDead(row: AttemptRow): boolean {
-    const height = heights.get(wireOf(row).blockhash);
+    const height = heights.get(readTransactionText(row.raw).blockhash);
     // Otherwise its blockhash was on a fork that is gone.
     return landedOf(row) === undefined && (height === undefined || chain.tip(finalView).height > height + blockhashAgeBlocks);
   }

@@ -4,7 +4,7 @@ import { createSolanaChain as openSolanaChain } from '../../../src/chains/solana
 import { base64From, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaInstruction, SolanaRequest } from '../../../src/core/transaction/solana.js';
 import { createSolanaChain, newest } from '../../local-chains/solana/chain.js';
-import { readTransaction } from '../../local-chains/solana/wire-transaction.js';
+import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
 import type { Random } from '../../support/seeded-random.js';
 import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
 import { startCallers, validUntil } from '../callers.js';
@@ -89,7 +89,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
   /** Some packets reach a leader much later, as long as their blockhash is valid. */
   function withhold(transaction: string): boolean {
     if (!run.has('late packets') || !late.chance(0.3)) return false;
-    const wire = readTransaction(Buffer.from(transaction, 'base64'));
+    const wire = readTransactionText(transaction);
     const lastValidHeight = chain.lastValidHeight(wire.blockhash, newest);
     time.after(late.between(1, blockhashAgeBlocks + 5) * blockMs, () => {
       if (lastValidHeight === null) return;
@@ -134,9 +134,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
 function broadcasts(body: string): readonly string[] {
   if (!body.includes('"sendTransaction"')) return [];
   const calls: readonly { readonly method: string; readonly params: readonly [string] }[] = [JSON.parse(body)].flat();
-  return calls.flatMap(({ method, params: [raw] }) =>
-    method === 'sendTransaction' ? readTransaction(Buffer.from(raw, 'base64')).signature : [],
-  );
+  return calls.flatMap(({ method, params: [raw] }) => (method === 'sendTransaction' ? readTransactionText(raw).signature : []));
 }
 
 interface Payment {

@@ -1,4 +1,5 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
+import { remembered } from '../../remembered.js';
 import { type Account, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
 
 /** An entry in the form of the RPC. */
@@ -43,7 +44,7 @@ function assetOf(asset: xdr.TrustLineAsset): xdr.Asset | null {
   return kind === 'assetTypeCreditAlphanum12' ? xdr.Asset.assetTypeCreditAlphanum12(asset.alphaNum12()) : null;
 }
 
-function accountEntry(account: Account): xdr.LedgerEntryData {
+const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
   const { low, medium, high } = account.thresholds;
   const v3 = new xdr.AccountEntryExtensionV3({
     ext: new xdr.ExtensionPoint(0),
@@ -76,7 +77,7 @@ function accountEntry(account: Account): xdr.LedgerEntryData {
       ext: new xdr.AccountEntryExt(1, v1),
     }),
   );
-}
+});
 
 function dataEntry({ account, name, value }: DataEntry): xdr.LedgerEntryData {
   return xdr.LedgerEntryData.data(

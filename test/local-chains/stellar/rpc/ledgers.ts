@@ -1,3 +1,4 @@
+import { remembered } from '../../remembered.js';
 import { type ClosedLedger, closeMetaOf, historyEntryOf, protocolVersion } from '../closed-ledger.js';
 import { type Params, pageParam } from './params.js';
 import { invalidParams, RpcError } from './rpc-error.js';
@@ -13,10 +14,15 @@ export function getLatestLedger({ latest }: View) {
     sequence: latest.sequence,
     protocolVersion,
     closeTime: String(latest.closeTimeSeconds),
-    headerXdr: latest.header.toXDR('base64'),
-    metadataXdr: closeMetaOf(latest).toXDR('base64'),
+    ...latestTextsOf(latest),
   };
 }
+
+/** Clients ask for the newest ledger much more often than ledgers close. */
+const latestTextsOf = remembered((ledger: ClosedLedger) => ({
+  headerXdr: ledger.header.toXDR('base64'),
+  metadataXdr: closeMetaOf(ledger).toXDR('base64'),
+}));
 
 /** `getLedgers` (stellar-rpc, methods/get_ledgers.go): starts at a ledger or after a cursor, which is a ledger number. */
 export function getLedgers(params: Params, view: View) {

@@ -1,4 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
+import { remembered } from '../../remembered.js';
 import { protocolVersion } from '../closed-ledger.js';
 import type { Frame } from '../frame.js';
 import type { StellarLedger } from '../ledger.js';
@@ -54,7 +55,7 @@ function getLedgerEntries(keys: readonly string[], { latest }: View): object {
     return [
       {
         key,
-        xdr: found.data.toXDR('base64'),
+        xdr: textOf(found.data),
         lastModifiedLedgerSeq: found.modifiedAt,
         ...(found.liveUntil === null ? {} : { liveUntilLedgerSeq: found.liveUntil }),
         extXdr: 'AAAAAA==',
@@ -63,6 +64,8 @@ function getLedgerEntries(keys: readonly string[], { latest }: View): object {
   });
   return { entries, latestLedger: latest.sequence };
 }
+
+const textOf = remembered((data: xdr.LedgerEntryData) => data.toXDR('base64'));
 
 function readKey(key: string, index: number): xdr.LedgerKey {
   try {

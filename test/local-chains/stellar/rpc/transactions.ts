@@ -1,3 +1,4 @@
+import { remembered } from '../../remembered.js';
 import type { AppliedTransaction } from '../apply.js';
 import type { ClosedLedger } from '../closed-ledger.js';
 import { type Params, pageParam, textParam } from './params.js';
@@ -56,18 +57,22 @@ export function getTransactions(params: Params, view: View) {
 }
 
 function detailsOf(transaction: AppliedTransaction, ledger: ClosedLedger) {
-  const { frame, order, isSuccess, result, meta } = transaction;
+  const { frame, order, isSuccess } = transaction;
   return {
     status: isSuccess ? 'SUCCESS' : 'FAILED',
     applicationOrder: order,
     feeBump: frame.isFeeBump,
-    envelopeXdr: frame.envelope.toXDR('base64'),
-    resultXdr: result.toXDR('base64'),
-    resultMetaXdr: meta.toXDR('base64'),
+    ...textsOf(transaction),
     events: {},
     ledger: ledger.sequence,
   };
 }
+
+const textsOf = remembered(({ frame, result, meta }: AppliedTransaction) => ({
+  envelopeXdr: frame.envelope.toXDR('base64'),
+  resultXdr: result.toXDR('base64'),
+  resultMetaXdr: meta.toXDR('base64'),
+}));
 
 /** Cursors are SEP-35 IDs: the ledger in the upper half, then the transaction, then the operation, which is always 1. */
 function cursorOf(ledger: number, order: number): bigint {
