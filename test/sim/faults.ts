@@ -142,6 +142,7 @@ export const stellarFaults = [
   'foreign envelope',
   'reverting',
   'burst',
+  'contract call',
 ] as const;
 
 /** One of them. */

@@ -13,14 +13,14 @@ export function sponsoredPayment(wallet: Wallet, destination: string, options?: 
   return { transactionXdr: wallet.build([pay], options).toXDR(), feeBump: true };
 }
 
-/** A request that has the relayer pay for a contract call that a wallet simulated and signed. */
-export function sponsoredCall(ledger: StellarLedger, wallet: Wallet): Partial<StellarRequest> {
-  const by = nativeToScVal(1, { type: 'u32' });
-  const call = Operation.invokeContractFunction({ contract: ledger.testContract, function: 'increment', args: [by] });
+/** A request that has the relayer pay for a contract call that a wallet simulated and signed, and that counts up by a number. */
+export function sponsoredCall(ledger: StellarLedger, wallet: Wallet, by = 1, options: BuildOptions = {}): Partial<StellarRequest> {
+  const args = [nativeToScVal(by, { type: 'u32' })];
+  const call = Operation.invokeContractFunction({ contract: ledger.testContract, function: 'increment', args });
   const simulated = simulateTransaction({ transaction: wallet.build([call]).toXDR() }, viewOf(ledger, 0), ledger.networkId);
   const soroban = xdr.SorobanTransactionData.fromXDR(simulated.transactionData ?? '', 'base64');
   const feeStroops = 100n + soroban.resourceFee().toBigInt();
-  return { transactionXdr: wallet.build([call], { soroban, feeStroops }).toXDR(), feeBump: true };
+  return { transactionXdr: wallet.build([call], { ...options, soroban, feeStroops }).toXDR(), feeBump: true };
 }
 
 /** Resolves when the record's `status_reason` matches. */

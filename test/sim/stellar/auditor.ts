@@ -5,6 +5,7 @@ import type { Orders } from '../callers.js';
 import type { SimDatabase } from '../database.js';
 import { type AttemptRow, finals, followRecords, type Row, require } from '../records.js';
 import type { Callers, NetworkAuditor } from '../world.js';
+import { amountOf } from './operations.js';
 
 /** Checks the promises of the service on Stellar. */
 export interface StellarAuditor extends NetworkAuditor {
@@ -46,14 +47,14 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
 
   function seeApplied({ frame, isSuccess }: AppliedTransaction, number: number): void {
     users.set(`${frame.source} ${frame.sequence}`, frame.innerHash);
+    if (frame.isSoroban) records.count('a contract call is in a ledger');
     const isOurs = [frame.source, frame.feeSource].some((account) => relayers.some((one) => one.account === account));
     const isKnown = [frame.hash, frame.innerHash].some((hash) => foreign.has(hash) || records.attemptBy(hash) !== undefined);
     require(!isOurs || isKnown, () => `${frame.hash} is in a ledger, but not stored`);
     if (!isSuccess) return;
     for (const operation of frame.transaction.operations()) {
-      const body = operation.body();
-      if (body.switch().name !== 'payment') continue;
-      const request = orders.requestOf(body.paymentOp().amount().toBigInt());
+      const amount = amountOf(operation);
+      const request = amount === null ? undefined : orders.requestOf(amount);
       if (request === undefined) continue;
       const times = (paid.get(request) ?? 0) + 1;
       paid.set(request, times);

@@ -1,9 +1,10 @@
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
-import type { StellarRequest } from '../../../src/core/transaction/stellar.js';
+import type { StellarOperation, StellarRequest } from '../../../src/core/transaction/stellar.js';
 import { createLedger } from '../../local-chains/stellar/ledger.js';
 import { walletOf } from '../../local-chains/stellar/wallet.js';
 import type { Random } from '../../support/seeded-random.js';
 import { payment, type StellarKey, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
+import { sponsoredCall } from '../../support/stellar-calls.js';
 import { startCallers, validUntil } from '../callers.js';
 import type { RunContext } from '../context.js';
 import type { SimRelayer } from '../service.js';
@@ -74,21 +75,37 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     const validUntilMs = validUntil(run, choices);
     const maxFeeStroops = run.has('max fee') && choices.chance(0.3) ? BigInt(choices.between(100, 20_000)) : undefined;
     if (run.has('foreign envelope') && choices.chance(0.3)) return foreignEnvelope(amount, choices, maxFeeStroops);
+    const isReverting = run.has('reverting') && choices.chance(0.1);
+    if (run.has('contract call') && choices.chance(0.3)) {
+      // Of the fees that callers choose, few cover the resources of a call.
+      const callFeeStroops = maxFeeStroops === undefined ? undefined : 3n * maxFeeStroops;
+      return stellarRequest({ operations: [contractCall(amount, isReverting)], validUntilMs, maxFeeStroops: callFeeStroops });
+    }
     // A payment to an account that does not exist fails in its ledger.
-    const destination = run.has('reverting') && choices.chance(0.1) ? nobody : stranger.address;
+    const destination = isReverting ? nobody : stranger.address;
     return stellarRequest({ operations: [payment(destination, amount)], validUntilMs, maxFeeStroops });
   }
 
-  /** A payment that another account signed, and whose fee the relayer pays. */
+  /** A call whose simulation fails if it reverts. */
+  function contractCall(amount: bigint, isReverting: boolean): StellarOperation {
+    const args = isReverting ? [] : [{ kind: 'u32', value: Number(amount) } as const];
+    const functionName = isReverting ? 'fail' : 'increment';
+    return { kind: 'invoke_contract', contractAddress: ledger.testContract, functionName, args, auth: undefined };
+  }
+
+  /** A payment or a call that another account signed, and whose fee the relayer pays. */
   function foreignEnvelope(amount: bigint, choices: Random, maxFeeStroops: bigint | undefined): StellarRequest {
     const source: StellarKey | undefined = others[choices.between(0, others.length - 1)];
     if (source === undefined) throw new Error('there are other accounts');
     const wallet = walletOf(ledger, source.keys);
     const isAhead = choices.chance(0.2);
-    const transaction = wallet.build([paymentOperation(stranger.address, amount)], {
+    const options = {
       sequence: wallet.sequence() + (isAhead ? 2n : 1n),
       maxTimeSeconds: Math.floor(trueTimeMs(time) / 1_000) + choices.between(20, 300),
-    });
+    };
+    if (run.has('contract call') && choices.chance(0.4))
+      return stellarRequest({ ...sponsoredCall(ledger, wallet, Number(amount), options), maxFeeStroops });
+    const transaction = wallet.build([paymentOperation(stranger.address, amount)], options);
     return stellarRequest({ transactionXdr: transaction.toEnvelope().toXDR('base64'), feeBump: true, maxFeeStroops });
   }
 
