@@ -143,6 +143,7 @@ export const stellarFaults = [
   'reverting',
   'burst',
   'contract call',
+  'merge',
 ] as const;
 
 /** One of them. */

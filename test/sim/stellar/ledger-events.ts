@@ -3,7 +3,7 @@ import { walletOf } from '../../local-chains/stellar/wallet.js';
 import type { StellarKey } from '../../support/stellar.js';
 import { type RunContext, recurring } from '../context.js';
 import type { StellarAuditor } from './auditor.js';
-import { paymentOperation } from './operations.js';
+import { mergeOperation, paymentOperation } from './operations.js';
 
 /** The parts of a network's events. */
 export interface LedgerEventOptions {
@@ -12,6 +12,8 @@ export interface LedgerEventOptions {
   readonly blockMs: number;
   /** The relayers' keys. */
   readonly keys: readonly StellarKey[];
+  /** The keys of accounts whose envelopes the relayers pay for. */
+  readonly others: readonly StellarKey[];
   readonly stranger: StellarKey;
   readonly fullStroops: bigint;
 }
@@ -32,7 +34,7 @@ const foreignStroops = 7_000_000_000n;
 
 /** Starts to close ledgers. */
 export function startLedgerEvents(run: RunContext, options: LedgerEventOptions): LedgerEvents {
-  const { ledger, auditor, blockMs, keys, stranger, fullStroops } = options;
+  const { ledger, auditor, blockMs, keys, others, stranger, fullStroops } = options;
   const { time, log } = run;
   const random = run.random.fork('ledgers');
   let stalledUntilMs = 0;
@@ -69,9 +71,26 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     auditor.usedElsewhere(frame.hash);
   }
 
+  /** Someone ends an account, and it is created again later: with a number above all that it has used. */
+  function merge(): void {
+    const all = [...keys, ...others];
+    const key = all[random.between(0, all.length - 1)];
+    if (key === undefined || !ledger.latest().state.accounts.has(key.address)) return;
+    const transaction = walletOf(ledger, key.keys).build([mergeOperation(stranger.address)], { feeStroops: 20_000n });
+    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXDR('base64'));
+    log.write(`merge of ${frame.source.slice(0, 4)}: ${submission.status}`);
+    auditor.usedElsewhere(frame.hash);
+    time.after(random.between(2, random.chance(0.5) ? 10 : 60) * blockMs, () => {
+      if (!ledger.latest().state.accounts.has(key.address)) ledger.fund(key.address, fullStroops);
+    });
+  }
+
   time.after(blockMs, everyLedger);
   recurring(run, 20 * blockMs, () => {
     if (run.has('foreign use')) useKey();
+  });
+  recurring(run, 40 * blockMs, () => {
+    if (run.has('merge')) merge();
   });
   recurring(run, 40 * blockMs, () => {
     if (run.has('stall')) stalledUntilMs = time.elapsedMs() + random.between(10, 60) * 1_000;
@@ -91,7 +110,7 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
       stalledUntilMs = 0;
       heldUntilMs = 0;
       surgeStroops = baseStroops;
-      for (const { address } of keys) ledger.fund(address, fullStroops);
+      for (const { address } of [...keys, ...others]) ledger.fund(address, fullStroops);
     },
   };
 }
