@@ -1,3 +1,4 @@
+import type { ClosedLedger } from '../../local-chains/stellar/closed-ledger.js';
 import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
 import { walletOf } from '../../local-chains/stellar/wallet.js';
 import type { StellarKey } from '../../support/stellar.js';
@@ -40,6 +41,8 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
   let stalledUntilMs = 0;
   let heldUntilMs = 0;
   let surgeStroops = baseStroops;
+  /** By account that has ended, the ledger after which it is created again. */
+  const returning = new Map<string, number>();
 
   function close(): void {
     if (run.has('queue loss') && random.chance(0.05)) ledger.forget();
@@ -50,6 +53,7 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     );
     log.write(`ledger ${closed.sequence} [${applied.join(' ')}]`);
     auditor.closed(closed);
+    createAgain(closed);
   }
 
   function everyLedger(): void {
@@ -71,7 +75,7 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     auditor.usedElsewhere(frame.hash);
   }
 
-  /** Someone ends an account, and it is created again later: with a number above all that it has used. */
+  /** Someone ends an account. It is created again later, with a number above all that it has used. */
   function merge(): void {
     const all = [...keys, ...others];
     const key = all[random.between(0, all.length - 1)];
@@ -80,9 +84,18 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     const { frame, submission } = ledger.submit(transaction.toEnvelope().toXDR('base64'));
     log.write(`merge of ${frame.source.slice(0, 4)}: ${submission.status}`);
     auditor.usedElsewhere(frame.hash);
-    time.after(random.between(2, random.chance(0.5) ? 10 : 60) * blockMs, () => {
-      if (!ledger.latest().state.accounts.has(key.address)) ledger.fund(key.address, fullStroops);
-    });
+  }
+
+  /** Creates accounts again some ledgers after their end. */
+  function createAgain({ sequence, state }: ClosedLedger): void {
+    for (const { address } of [...keys, ...others]) {
+      if (state.accounts.has(address)) continue;
+      const due = returning.get(address) ?? sequence + random.between(2, random.chance(0.5) ? 10 : 60);
+      returning.set(address, due);
+      if (sequence < due) continue;
+      returning.delete(address);
+      ledger.fund(address, fullStroops);
+    }
   }
 
   time.after(blockMs, everyLedger);
