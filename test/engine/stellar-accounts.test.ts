@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Account, MuxedAccount, Operation } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors.js';
 import type { Chain, Sequence } from '../../src/core/ports/chain.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import { payment, stellarKey } from '../support/stellar.js';
@@ -134,6 +135,30 @@ describe('an account that disappears', { concurrency: 4 }, () => {
 });
 
 describe('the word of one RPC node about an account', { concurrency: 4 }, () => {
+  it('makes no gap of a sequence number that a foreign transaction has used', async (test) => {
+    const claims: Claims = {};
+    const rig = await start(test, { changed: claiming(claims) });
+    const { ledger } = rig.node;
+    rig.node.setQueueFullBelow(50_000n);
+    const canceled = await rig.send({ operations: [payment(receiver, 1n)], maxFeeStroops: 200n });
+    await untilReason(rig, canceled.transaction.id, /50000/);
+    await cancelTransaction(rig.deps, rig.relayer, canceled.transaction.id);
+    ledger.submit(
+      walletOf(ledger, rig.key.keys)
+        .build([Operation.bumpSequence({ bumpTo: '0' })])
+        .toXDR(),
+    );
+    const { nonce } = (await rig.untilWithBlocks(canceled.transaction.id, 'canceled')).transaction;
+    assert.ok(nonce !== null);
+    const waiting = await rig.send({ operations: [payment(receiver, 2n)], maxFeeStroops: 200n });
+    await rig.until(waiting.transaction.id, 'sent');
+    // A node behind the same URL lags.
+    claims.first = nonce;
+    await closeLedgers(rig, 4);
+    const { items } = await rig.store.read.transactionsOf(rig.relayer.id, [], { offset: 0, limit: 10 });
+    assert.deepEqual(items.map(({ transaction }) => transaction.id).sort(), [canceled.transaction.id, waiting.transaction.id].sort());
+  });
+
   it('disables nothing before eight ledgers and a minute, though it is the only node', async (test) => {
     const rig = await start(test);
     const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });

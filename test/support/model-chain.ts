@@ -397,6 +397,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         ),
       whyFailed: async () => 'reverted on chain',
       sequence: {
+        losesBlocks: true,
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
         async nextAt(_account, height, otherThan) {
           const next = await ask('nextAt', () =>

@@ -99,6 +99,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       return `reverted on chain${reason === null ? '' : `: ${reason}`}${shown}`;
     },
     sequence: {
+      losesBlocks: true,
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstOf(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),

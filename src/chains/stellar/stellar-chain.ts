@@ -79,6 +79,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       return view === null || view.found === null ? 'failed on chain' : `failed on chain: ${sentenceOf(resultCodesOf(view.found.result))}`;
     },
     sequence: {
+      losesBlocks: false,
       // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
       nextAt: (account, ledger, otherThan) =>

@@ -193,6 +193,8 @@ export interface NodeCalls {
  * `NODE_UNAVAILABLE` if no node is reachable.
  */
 export interface Sequence {
+  /** False if a block is never lost once it was made, so that a nonce which a block has used is used for ever. */
+  readonly losesBlocks: boolean;
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**

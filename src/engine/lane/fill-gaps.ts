@@ -104,7 +104,8 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      else if ((await isGap(head, nonce, nextAtHead)) && !(await isOurs(lane, nonce, versions))) gaps.push({ nonce, attempts: versions });
+      else if ((await isGap(head, nonce, nextAtHead)) && !(await isTaken(lane, sequence, nonce, versions)))
+        gaps.push({ nonce, attempts: versions });
     }
     lookedAtHash = head.hash;
     if (gaps.length > maxGaps) {
@@ -122,13 +123,21 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   };
 }
 
-/** True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. */
-async function isOurs(lane: LaneContext, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
+/**
+ * True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. Also if one of ours has left the
+ * slot, because a foreign transaction was found there, on a chain that loses no blocks: then the node that shows the nonce as free lags.
+ */
+async function isTaken(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
+  let isDisplaced = false;
   for (const id of new Set(versions.map(({ transactionId }) => transactionId))) {
     const transaction = (await lane.deps.store.read.transaction(id))?.transaction;
-    if (transaction !== undefined && !isFinal(transaction.status) && transaction.nonce === nonce) await lane.reload([id]);
+    if (transaction === undefined) continue;
+    const isHere = transaction.nonce === nonce;
+    if (isHere && !isFinal(transaction.status)) await lane.reload([id]);
+    // If it is unresolvable, the transaction that used its slot is unknown.
+    else if (!isHere || transaction.failureReason !== 'unresolvable') isDisplaced = true;
   }
-  return lane.transactions.atNonce(nonce) !== undefined;
+  return (isDisplaced && !losesBlocks) || lane.transactions.atNonce(nonce) !== undefined;
 }
 
 /**

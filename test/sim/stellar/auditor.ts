@@ -108,9 +108,18 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
       `${before.id} lost sequence number ${before.nonce}, which no foreign transaction has used:\n${history(before.id)}`);
   }
 
+  /** Ledgers never lose what they contain: a used sequence number is no gap. */
+  function requireGap(row: Row): void {
+    records.count('a gap is filled');
+    const account = relayers.find(({ relayerId }) => relayerId === row.relayer_id)?.account;
+    const user = users.get(`${account} ${row.nonce}`);
+    require(user === undefined, () => `${row.id} fills a gap at sequence number ${row.nonce}, which ${user} has used:\n${history(row.id)}`);
+  }
+
   function see(row: Row, before: Row | undefined): void {
     const mostRecords = orders.sent() + foreign.size + maxIdleFillers;
     require(records.known.size <= mostRecords, () => `there are ${records.known.size} records of ${orders.sent()} requests`);
+    if (before === undefined && row.status_reason?.startsWith('fills the gap') === true) requireGap(row);
     if (before?.status === 'sent' && row.status === 'submitted')
       require(records.attemptsOf(row.id).some(({ hash }) => received.has(hash)), () =>
         `${row.id} is submitted, but no node has received it:\n${history(row.id)}`);
