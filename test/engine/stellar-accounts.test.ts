@@ -159,6 +159,25 @@ describe('the word of one RPC node about an account', { concurrency: 4 }, () => 
     assert.deepEqual(items.map(({ transaction }) => transaction.id).sort(), [canceled.transaction.id, waiting.transaction.id].sort());
   });
 
+  it('fills nothing far below ours, even if final transactions are among the numbers', async (test) => {
+    const claims: Claims = {};
+    const rig = await start(test, { changed: claiming(claims) });
+    const { ledger } = rig.node;
+    const first = await rig.send({ operations: [payment(receiver, 1n)] });
+    const { nonce } = (await rig.untilWithBlocks(first.transaction.id, 'confirmed')).transaction;
+    assert.ok(nonce !== null);
+    merge(rig);
+    for (let closed = 0; closed < 3; closed += 1) ledger.close();
+    ledger.fund(rig.key.address, 1_000_000_000n);
+    const second = await rig.send({ operations: [payment(receiver, 2n)] });
+    assert.ok(((await rig.untilWithBlocks(second.transaction.id, 'confirmed')).transaction.nonce ?? 0n) > nonce + 1_000n);
+    // A node that lags shows the account as it was before.
+    claims.first = nonce;
+    await rig.send({ operations: [payment(receiver, 3n)] });
+    await closeLedgers(rig, 4);
+    assert.equal((await rig.store.read.transactionsOf(rig.relayer.id, [], { offset: 0, limit: 1 })).total, 3);
+  });
+
   it('disables nothing before eight ledgers and a minute, though it is the only node', async (test) => {
     const rig = await start(test);
     const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });

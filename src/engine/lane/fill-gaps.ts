@@ -26,6 +26,8 @@ interface Rewound {
 
 /** More gaps than this were not made by a reorg: the chain was reset, or the node is wrong. They are not filled. */
 const maxGaps = 64;
+/** Nonces that are looked at per head: among the gaps may be those of final transactions, which do not count as gaps. */
+const maxLooks = 1_024;
 
 /**
  * Makes the chore that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which nothing is
@@ -92,10 +94,13 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   return async (head) => {
     if (lookedAtHash === head.hash) return;
     const { transactions } = lane;
-    const empty = emptyNonces(lane.chainNonce, lane.signedNonce, (nonce) => transactions.atNonce(nonce) !== undefined, maxGaps + 1);
-    for (const nonce of seenAt.keys()) if (!empty.includes(nonce)) seenAt.delete(nonce);
+    const empty = emptyNonces(lane.chainNonce, lane.signedNonce, (nonce) => transactions.atNonce(nonce) !== undefined, maxLooks);
+    const stillEmpty = new Set(empty);
+    for (const nonce of seenAt.keys()) if (!stillEmpty.has(nonce)) seenAt.delete(nonce);
     const finals: Attempt[] = [];
     const gaps: Gap[] = [];
+    /** Gaps, and nonces that may be gaps. */
+    let unused = 0;
     let asked: ReturnType<Sequence['nextAt']> | null = null;
     const nextAtHead = () => {
       asked ??= sequence.nextAt(lane.id.account, head.number);
@@ -104,11 +109,14 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      else if ((await isGap(head, nonce, nextAtHead)) && !(await isTaken(lane, sequence, nonce, versions)))
-        gaps.push({ nonce, attempts: versions });
+      if (mined !== null || (await isTaken(lane, sequence, nonce, versions))) continue;
+      if (await isGap(head, nonce, nextAtHead)) gaps.push({ nonce, attempts: versions });
+      unused += 1;
+      if (unused > maxGaps) break;
     }
     lookedAtHash = head.hash;
-    if (gaps.length > maxGaps) {
+    if (unused > maxGaps && gaps.length === 0) return;
+    if (unused > maxGaps) {
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
       const numbers = `its ${slot} for the account is ${lane.chainNonce - 1n}, but the service has signed transactions up to ${lane.signedNonce - 1n}`;
       const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
