@@ -26,6 +26,8 @@ export interface SolanaAuditorOptions {
   readonly blockhashAgeBlocks: bigint;
 }
 
+/** The most that the service adds to a fee without a policy, and a signature. */
+const maxFeeLamports = 10_000_000n + 5_000n;
 const finalView = { ...newest, commitment: 'finalized' } as const;
 
 /** Makes an auditor. Its methods throw `Violation`. */
@@ -70,6 +72,8 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
   }
 
   function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
+    const { feeLamports } = readTransactionText(row.raw);
+    require(feeLamports <= maxFeeLamports, () => `attempt ${row.version} of ${row.transaction_id} may cost ${feeLamports} lamports`);
     for (const earlier of own.slice(0, -1))
       require(isDead(earlier), () =>
         `attempt ${row.version} of ${row.transaction_id} is signed while attempt ${earlier.version} can be included:\n${history(row.transaction_id)}`);

@@ -1,3 +1,4 @@
+import { defaultMaxFeeStroops } from '../../../src/chains/stellar/price-attempt.js';
 import type { AppliedTransaction } from '../../local-chains/stellar/apply.js';
 import type { ClosedLedger } from '../../local-chains/stellar/closed-ledger.js';
 import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
@@ -64,8 +65,20 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
     }
   }
 
+  /** What a caller asked for never bids more than the caller allows, or than the default. */
+  function requireWithinMaxFee({ transaction_id: id, raw, version }: AttemptRow): void {
+    const [stored] = database.query<{ content: string }>('select content from transactions where id = ?', id);
+    const { kind, maxFeeStroops }: { kind: string; maxFeeStroops: { $int: string } | null } = JSON.parse(stored?.content ?? '');
+    const { fullFeeStroops, resourceFeeStroops } = ledger.read(raw);
+    const defaultStroops = defaultMaxFeeStroops + (kind === 'operations' ? resourceFeeStroops : 0n);
+    const limitStroops = maxFeeStroops === null ? defaultStroops : BigInt(maxFeeStroops.$int);
+    require(fullFeeStroops <= limitStroops, () =>
+      `attempt ${version} of ${id} bids ${fullFeeStroops} stroops; at most ${limitStroops} are allowed:\n${history(id)}`);
+  }
+
   function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
     require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
+    if (row.purpose === 'content') requireWithinMaxFee(row);
     const versions = own.filter(({ nonce }) => nonce === row.nonce);
     const landed = versions.find(({ hash }) => landedOf(hash) !== undefined && hash !== row.hash);
     if (landed !== undefined && row.nonce !== null) records.count('an attempt is signed after another has landed');
