@@ -144,6 +144,7 @@ export const stellarFaults = [
   'burst',
   'contract call',
   'merge',
+  'repeat',
 ] as const;
 
 /** One of them. */

@@ -93,7 +93,8 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
     const own = records.attemptsOf(id);
     const mined = records.minedOf(row);
     if (mined !== undefined) {
-      const landed = landedOf(mined.hash);
+      // Another transaction with the same envelope of another account lands for both.
+      const landed = landedOf(mined.hash) ?? (row.nonce === null ? landedOf(ledger.read(mined.raw).innerHash) : undefined);
       require(landed !== undefined, () => `${id} is ${status}, but attempt ${mined.version} is in no ledger:\n${history(id)}`);
       require(String(landed.ledger.sequence) === row.mined_block_number, () => `${id} is ${status} in another ledger than its own`);
       require(landed.transaction.isSuccess === (row.mined_succeeded === 1), () => `${id} shows another result than its ledger`);

@@ -86,6 +86,9 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     return stellarRequest({ operations: [payment(destination, amount)], validUntilMs, maxFeeStroops });
   }
 
+  /** The envelopes of other accounts that the relayers were asked to pay for. A caller that lost the answer asks again. */
+  const envelopes: Partial<StellarRequest>[] = [];
+
   /** A call whose simulation fails if it reverts. */
   function contractCall(amount: bigint, isReverting: boolean): StellarOperation {
     const args = isReverting ? [] : [{ kind: 'u32', value: Number(amount) } as const];
@@ -95,6 +98,10 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
 
   /** A payment or a call that another account signed, and whose fee the relayer pays. */
   function foreignEnvelope(amount: bigint, choices: Random, maxFeeStroops: bigint | undefined): StellarRequest {
+    // A replacement would leave the earlier envelope to the repeated request, and both may be paid.
+    const repeats = run.has('repeat') && !faults.has('replace');
+    const earlier = repeats && choices.chance(0.3) ? envelopes.at(-choices.between(1, 3)) : undefined;
+    if (earlier !== undefined) return stellarRequest({ ...earlier, maxFeeStroops });
     const source: StellarKey | undefined = others[choices.between(0, others.length - 1)];
     if (source === undefined) throw new Error('there are other accounts');
     const wallet = walletOf(ledger, source.keys);
@@ -103,10 +110,12 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
       sequence: wallet.sequence() + (isAhead ? 2n : 1n),
       maxTimeSeconds: Math.floor(trueTimeMs(time) / 1_000) + choices.between(20, 300),
     };
-    if (run.has('contract call') && choices.chance(0.4))
-      return stellarRequest({ ...sponsoredCall(ledger, wallet, Number(amount), options), maxFeeStroops });
-    const transaction = wallet.build([paymentOperation(stranger.address, amount)], options);
-    return stellarRequest({ transactionXdr: transaction.toEnvelope().toXDR('base64'), feeBump: true, maxFeeStroops });
+    const isCall = run.has('contract call') && choices.chance(0.4);
+    const request = isCall
+      ? sponsoredCall(ledger, wallet, Number(amount), options)
+      : { transactionXdr: wallet.build([paymentOperation(stranger.address, amount)], options).toXDR(), feeBump: true };
+    envelopes.push(request);
+    return stellarRequest({ ...request, maxFeeStroops });
   }
 
   /** The hashes of the transactions that a body sends. */
