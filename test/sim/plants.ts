@@ -334,4 +334,22 @@ export const plants: readonly Plant[] = [
     module: 'chains/stellar/attempt-outcomes',
     changes: [['if (!isLost(outcome))', 'if (true)']],
   },
+  {
+    name: 'Stellar: a number that a foreign transaction has used is filled if a node that lags shows it as free',
+    network: 'stellar',
+    module: 'engine/lane/fill-gaps',
+    changes: [['(isDisplaced && !losesBlocks)', 'false']],
+    faults: ['split gateway', 'lag', 'full queue', 'foreign use', 'cancel', 'cancel all', 'drops sent', 'stall', 'busy queue'],
+  },
+  {
+    name: 'Stellar: gaps far below ours are filled if final transactions are among them',
+    network: 'stellar',
+    module: 'engine/lane/fill-gaps',
+    changes: [
+      ['if (mined !== null || ', 'unused += mined === null ? 0 : 1; if (mined !== null || '],
+      ['if (unused > maxGaps && gaps.length === 0)', 'if (false)'],
+      ['if (unused > maxGaps) {', 'if (gaps.length > maxGaps) {'],
+    ],
+    faults: ['lag', 'merge', 'foreign envelope', 'drops sent', 'busy queue'],
+  },
 ];
