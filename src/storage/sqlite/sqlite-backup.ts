@@ -59,7 +59,7 @@ export async function backUpSqlite(file: string, target: string, maxGrowthBytes?
   try {
     await copyWatched(file, partial, maxGrowthBytes ?? growthLimit(file, partial));
     const copy = openSqliteFile(partial, {}, (db) => {
-      check(db);
+      check(db, 'database');
       markBackup(db, true);
     });
     copy.close();
@@ -92,7 +92,7 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
       throw new Error(
         `${file}-wal grew by more than ${Math.floor(maxGrowthBytes / megabyte)} MB during the copy, which was given up; back up to a faster disk, or while the service stores less`,
       );
-    if (code !== 0) throw new Error(problem === '' ? `the copy was ended by ${signal ?? `exit code ${code}`}` : problem);
+    if (code !== 0) throw new Error(problem === '' ? `the process that copies ended with ${signal ?? `exit code ${code}`}` : problem);
   } finally {
     clearInterval(timer);
     await syncing;
@@ -134,7 +134,7 @@ export function copyBackup(backup: string, target: string): void {
     chmodSync(target, 0o600);
     const db = openSqliteFile(target, {}, (opened) => {
       if (!isBackup(opened)) throw new Error('it was not made by relayer backup');
-      check(opened);
+      check(opened, 'backup');
       markBackup(opened, false);
     });
     db.close();
@@ -147,7 +147,10 @@ export function copyBackup(backup: string, target: string): void {
 
 /** Throws if the database is a backup that was not restored: working on it would repeat sends that were made after the backup. */
 export function requireNoBackup(db: Sqlite.Database): void {
-  if (isBackup(db)) throw new Error('it is a backup; restore it with relayer restore (see docs/operations.md)');
+  if (isBackup(db))
+    throw new Error(
+      'it is a backup, or was overwritten while the service used it; restore it with relayer restore (see docs/operations.md)',
+    );
 }
 
 /**
@@ -189,9 +192,9 @@ function isBackup(db: Sqlite.Database): boolean {
   return db.pragma('user_version', { simple: true }) === backupVersion;
 }
 
-function check(copy: Sqlite.Database): void {
+function check(copy: Sqlite.Database, original: 'database' | 'backup'): void {
   const found = copy.pragma('integrity_check', { simple: true });
-  if (found !== 'ok') throw new Error(`the copy failed its integrity check, so the database may be damaged: ${found}`);
+  if (found !== 'ok') throw new Error(`the copy failed its integrity check, so the ${original} may be damaged: ${found}`);
 }
 
 function syncFile(path: string): void {
