@@ -222,7 +222,7 @@ function createModuleThreads(
     if (rejected(token).has(pin))
       throw new ProviderError(
         'refused',
-        'the token rejected the PIN; it is not sent again before a restart, since tokens lock after wrong PINs',
+        'the token rejected the PIN, so the service does not send it again; correct it before you restart the service, since tokens lock after wrong PINs',
       );
     const used = loggedIn?.get(textOf(token));
     if (used !== undefined && used !== pin)

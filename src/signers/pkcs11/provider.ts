@@ -33,7 +33,7 @@ export function createPkcs11Provider({ modulePath, secrets, ...key }: Pkcs11Key,
       if (proven !== undefined) return proven;
       throw new ProviderError(
         'refused',
-        'the public key on the token does not belong to the private key of this name; replace it with the right one',
+        'the public key on the token does not belong to the private key with this label or id; replace it with the right one',
       );
     },
     sign,

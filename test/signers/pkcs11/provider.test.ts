@@ -191,7 +191,7 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
     ];
     for (const provider of wrong) await assert.rejects(provider.publicKey(signal), { message: /^the token rejects the PIN/ });
     for (const provider of wrong)
-      await assert.rejects(provider.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+      await assert.rejects(provider.publicKey(signal), { message: /^the token rejected the PIN, so the service does not send it again/ });
   });
 
   it('a wrong PIN is refused also while another signer is logged in to the token', async (test) => {
@@ -210,7 +210,7 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
     const signal = AbortSignal.timeout(60_000);
     await assert.rejects(wrong.publicKey(signal), { problem: 'refused', message: /^the token rejects the PIN: CKR_PIN_INCORRECT/ });
     for (let round = 0; round < 3; round += 1)
-      await assert.rejects(wrong.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+      await assert.rejects(wrong.publicKey(signal), { message: /^the token rejected the PIN, so the service does not send it again/ });
     await wrong.close();
     await requireValid(await open('secp256k1', test), randomBytes(32));
   });
@@ -263,7 +263,7 @@ describe('PKCS #11 on SoftHSM', { skip: noSoftHsm ?? false }, () => {
     await assert.rejects(wrong.publicKey(signal), { message: /^the token rejects the PIN/ });
     await wrong.close();
     const again = await providerOf('secp256k1', test, { secrets });
-    await assert.rejects(again.publicKey(signal), { message: /^the token rejected the PIN; it is not sent again/ });
+    await assert.rejects(again.publicKey(signal), { message: /^the token rejected the PIN, so the service does not send it again/ });
   });
 
   it('a module that could not be initialized while its tokens were away is initialized when they are back', async (test) => {
