@@ -11,8 +11,8 @@ import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 /** How to route calls. */
 export interface CallOptions {
   /**
-   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another` and `otherThan`: it is not asked unless it
-   * is the only one, for a second opinion. Absent: endpoints alternate by weight.
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another` and `otherThan`: it gets the
+   * call only if it is the only one, for a second opinion. Absent: endpoints alternate by weight.
    */
   readonly first?: First;
   /** If the endpoint rejects batches, send the calls one after the other. */
