@@ -128,7 +128,7 @@ interface TcpPrototype {
 const connectionRefused = -111;
 
 describe('hostile targets', () => {
-  /** Every address that this process tried to connect to; the test blocks the connections. */
+  /** Every address that this process tried to connect to at the targets' port; the test blocks the connections. */
   const connected: string[] = [];
   const listeners: Server[] = [];
   let connections = 0;
@@ -153,7 +153,8 @@ describe('hostile targets', () => {
     for (const name of ['connect', 'connect6'] as const) {
       const original = prototype[name];
       prototype[name] = function watched(request, address, toPort) {
-        if (!isWatching) return original.call(this, request, address, toPort);
+        // Other tests of the process may still have a client that connects to its own server.
+        if (!isWatching || toPort !== port) return original.call(this, request, address, toPort);
         connected.push(`${address} ${toPort}`);
         return connectionRefused;
       };
