@@ -177,7 +177,7 @@ export enum ErrorReason {
   RELAYER_IN_USE = 23,
 
   /**
-   * The relayer has no transaction with this id.
+   * The relayer has no transaction with this id or nonce.
    *
    * @generated from enum value: ERROR_REASON_TRANSACTION_NOT_FOUND = 30;
    */
@@ -226,7 +226,7 @@ export enum ErrorReason {
   REPLACEMENT_UNDERPRICED = 36,
 
   /**
-   * A price is above the relayer's `gas_price_cap`.
+   * A price is above the relayer's `gas_price_cap`. On Stellar: the fee is above its policy `max_fee` or the default `max_fee`.
    *
    * @generated from enum value: ERROR_REASON_GAS_PRICE_CAP_EXCEEDED = 37;
    */

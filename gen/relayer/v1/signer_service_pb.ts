@@ -1105,7 +1105,7 @@ export type GoogleServiceAccountKey = Message<"relayer.v1.GoogleServiceAccountKe
   privateKey: string;
 
   /**
-   * The name of the service account. Required.
+   * The email address of the service account. Required.
    *
    * @generated from field: string client_email = 4;
    */
