@@ -37,21 +37,33 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
   let confirmedAtMs = clock.elapsedMs();
   let isDoubtful = false;
 
-  /** A node may lie, but not together with the system clock: see `nowMs`. Whole milliseconds, because PostgreSQL stores no fractions of them. */
+  /** The confirmed time, moved on by what has passed since. Whole milliseconds, because PostgreSQL stores no fractions of them. */
+  function continuedMs(): number {
+    return confirmedMs + Math.floor(clock.elapsedMs() - confirmedAtMs);
+  }
+
+  /** A node may lie, but not together with the system clock: see `nowMs`. */
   function evidenceMs(): number {
-    const sinceMs = Math.floor(clock.elapsedMs() - confirmedAtMs);
-    return headTimesMs().reduce((latest, timeMs) => Math.max(latest, timeMs), confirmedMs + sinceMs);
+    return Math.max(continuedMs(), ...headTimesMs());
   }
 
   function nowMs(): number {
     return Math.min(clock.nowMs(), evidenceMs());
   }
 
+  /**
+   * The time to store. It goes back only if the system clock and the newest block agree on an earlier one, after the clock was once ahead. A clock that is
+   * behind on its own does not move it: a new record's life would begin too early, and end when the clock is corrected.
+   */
+  function timeToConfirmMs(): number {
+    const isClockRight = Math.abs(clock.nowMs() - Math.max(...headTimesMs())) <= tolerableMs;
+    return isClockRight ? nowMs() : Math.max(nowMs(), continuedMs());
+  }
+
   async function confirm(): Promise<void> {
     warnOfDoubt(clock.nowMs() - evidenceMs());
-    const timeMs = nowMs();
+    const timeMs = timeToConfirmMs();
     await store.commit([store.change.confirmTime(timeMs)]);
-    // A clock that was ahead and was then corrected also corrects the stored time.
     confirmedMs = timeMs;
     confirmedAtMs = clock.elapsedMs();
   }
