@@ -7,6 +7,7 @@ import { curveOf } from '../core/relayer/network.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
+import { checkPortIsFree } from './check-port-is-free.js';
 import { writeLine } from './output.js';
 import { startEvmSandbox } from './sandbox/evm-sandbox.js';
 import { greeting } from './sandbox/greeting.js';
@@ -27,6 +28,7 @@ export async function runDev(homeDir: string): Promise<void> {
   try {
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
+    await checkPortIsFree(settings);
     // Both logs share one, so that the lines of a turn leave in one write.
     const destination = standardOutput();
     const log = { ...createLogger({ level: settings.logLevel, destination }), ...(await openAuditLog(settings.auditLogFile, destination)) };

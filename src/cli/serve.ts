@@ -1,12 +1,10 @@
-import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
-import { ConfigError } from '../config/problem.js';
-import type { Settings } from '../config/settings.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
 import { StandbyEndedError } from '../storage/standby-ended-error.js';
+import { checkPortIsFree } from './check-port-is-free.js';
 import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
 import { untilSignalled } from './until-signalled.js';
@@ -25,18 +23,6 @@ export function registerServe(program: Command): void {
     )
     .addHelpText('after', settingsHelp())
     .action(serve);
-}
-
-/** Finds a taken port before anything is opened. Throws ConfigError. */
-async function checkPortIsFree({ host, port }: Settings): Promise<void> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen({ host, port }, () => probe.close(() => resolve()));
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    throw new ConfigError([{ path: 'APP_PORT', problem: `the port ${port} on ${host} is already in use; set another port` }]);
-  });
 }
 
 async function serve(): Promise<void> {

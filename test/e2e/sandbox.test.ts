@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
@@ -28,7 +31,9 @@ it('sandbox: starts twice, its printed commands work as they are, and Ctrl-C sto
       assert.equal(output.includes('started a new database'), start === 'second', output);
       // Runs each printed command unchanged, with a short pause as a person would make.
       const commands = output.split('\n').filter((line) => /^(export |SENT=|curl |npx )/.test(line));
-      const script = commands.map((line) => line.replace('npx buf', resolve('node_modules/.bin/buf'))).join('; echo; sleep 0.3\n');
+      const script = commands
+        .map((line) => line.replace('npx @bufbuild/buf', resolve('node_modules/.bin/buf')))
+        .join('; echo; sleep 0.3\n');
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script]);
       const answers = stderr + stdout;
       // Send, replace, get and attempts on each chain; sign, create, update.
@@ -44,4 +49,18 @@ it('sandbox: starts twice, its printed commands work as they are, and Ctrl-C sto
     assert.equal(await ended, 0, output);
     await assert.rejects(fetch(`http://127.0.0.1:${rpcPort}`), 'the local chain has stopped');
   }
+});
+
+it('sandbox: finds a taken port before it starts a chain, and names its setting', async (test) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  test.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [programFile, 'dev'], {
+    cwd: await temporaryFolder(),
+    env: { PATH: process.env.PATH, SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: String(port) },
+    encoding: 'utf8',
+  });
+  assert.deepEqual([status, stdout], [2, '']);
+  assert.match(stderr, new RegExp(`APP_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`));
 });

@@ -31,7 +31,7 @@ export function greeting(baseUrl: string, token: string, relayers: readonly Gree
     `${curl} -X PATCH $URL/notifications/mine -d '{"url":"https://example.com/other"}'`,
     '',
     '# list transactions over gRPC, with reflection',
-    `npx buf curl --http2-prior-knowledge --protocol grpc --reflect --reflect-header "*" -H "Authorization: Bearer $TOKEN" -d '{"relayerId":"${firstId}"}' ${baseUrl}/relayer.v1.TransactionService/ListTransactions`,
+    `npx @bufbuild/buf curl --http2-prior-knowledge --protocol grpc --reflect --reflect-header "*" -H "Authorization: Bearer $TOKEN" -d '{"relayerId":"${firstId}"}' ${baseUrl}/relayer.v1.TransactionService/ListTransactions`,
     '',
     'Ctrl-C stops everything.',
   ];
