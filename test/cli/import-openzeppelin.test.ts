@@ -275,6 +275,24 @@ describe('import-openzeppelin', () => {
       assert.equal(((await call(service.baseUrl, 'GET', `/relayers/${id}`)).data as { address: string }).address, address);
   });
 
+  it('names the account of a relayer that the configuration file has, if it had another account', async (test) => {
+    const home = await newHome(test);
+    const there = newWallet();
+    const dump = await dumpOf([
+      localSigner('s1', there.hex),
+      evmRelayer('r1', 's1', { name: 'Relayer One', address: there.address, paused: true, policies }),
+    ]);
+    const { exitCode, stdout, stderr } = await runCli(['import-openzeppelin', '--dump', dump], home.env);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(
+      stdout,
+      new RegExp(
+        `^relayer r1: is here: .*; its account here is ${home.address}, but it was ${there.address} in OpenZeppelin Relayer$`,
+        'm',
+      ),
+    );
+  });
+
   it('moves nothing that the service could not start with: a shared account, another account, a refused target, a masked URL', async (test) => {
     const home = await newHome(test, { WEBHOOK_ALLOW_PRIVATE: 'false', RPC_ALLOWED_HOSTS: 'nodes.example.com' });
     const wallet = newWallet();

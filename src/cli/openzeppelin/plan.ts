@@ -93,7 +93,7 @@ function notDecrypted(names: readonly string[]): CliError {
 
 /**
  * Opens every key as the next start will, and compares the accounts: a relayer cannot move if its account belongs to another relayer, or
- * differs from its earlier account.
+ * differs from its earlier account. The verdict on a relayer that is here names both accounts if they differ.
  */
 async function judgeAccounts(
   records: readonly ForeignRecord[],
@@ -126,13 +126,17 @@ async function judgeAccounts(
   );
   const others = new Set(problems);
   for (const { id, origin, address, networkType } of accounts) {
-    if (relayers.get(id)?.outcome !== 'moves') continue;
+    const verdict = relayers.get(id);
+    const there = addressThere.get(id) ?? '';
+    const differs = address !== null && there !== '' && !isSameAddress(networkType, address, there);
+    if (verdict?.outcome === 'is here' && differs)
+      relayers.set(id, isHere(`${verdict.note}; its account here is ${address}, but it was ${there} in OpenZeppelin Relayer`));
+    if (verdict?.outcome !== 'moves') continue;
     const own = problems.filter(({ path }) => path.startsWith(`${origin}.`));
     for (const problem of own) others.delete(problem);
-    const there = addressThere.get(id) ?? '';
     if (own.length > 0)
       relayers.set(id, cannotMove(own.map(({ path, problem }) => `${path.slice(origin.length + 1)}: ${problem}`).join('; ')));
-    else if (address !== null && there !== '' && !isSameAddress(networkType, address, there))
+    else if (differs)
       relayers.set(id, cannotMove(`its signer has the account ${address}, but the relayer had ${there} in OpenZeppelin Relayer`));
   }
   if (others.size > 0) throw new ConfigError([...others]);
