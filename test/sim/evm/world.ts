@@ -20,6 +20,11 @@ import { decodeTransaction, foreignTransfer } from './transaction.js';
 import { kinds } from './words.js';
 
 const chainId = 31_337n;
+/**
+ * The most that a lane asks at each head: if a node counts its pool into the newest block and has no older state, the receipts of the attempts in 16 slots,
+ * and what a search for the user of a nonce reads.
+ */
+const callsPerHead = 30;
 
 /** Makes the world of an EVM network. */
 export async function makeEvmWorld(run: RunContext): Promise<World> {
@@ -93,7 +98,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
     nodeCount: nodes.length,
     wires,
     callers,
-    maxCallsPerWindow: 1_000,
+    maxCallsPerWindow: Math.max(1_000, relayers.length * callsPerHead * (10_000 / blockMs)),
     maxDowntimeMs: 5_000,
     openChain: (parts) => createEvmChain({ ...parts, network, rpcUrls: network.rpcUrls }),
     answer(host, body) {
