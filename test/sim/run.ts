@@ -63,7 +63,7 @@ function report({ seed, violation, tail, faults: present }: RunResult): void {
   print(`seed ${seed} at commit ${commit()}: ${violation}`);
   print(`repeat it: npm run test:sim --${network === 'evm' ? '' : ` --network ${network}`} --seed ${seed}`);
   print(`faults: ${[...present].join(', ')}`);
-  for (const line of tail.slice(-Number(values.tail))) print(`    ${line}`);
+  for (const line of tail.slice(Math.max(0, tail.length - Number(values.tail)))) print(`    ${line}`);
 }
 
 /** The service would have ended. */
