@@ -287,8 +287,11 @@ export const plants: readonly Plant[] = [
   {
     name: 'Solana: an attempt is dead when its blockhash has expired in a block that is not final',
     network: 'solana',
-    module: 'chains/solana/attempt-outcomes',
-    changes: [["positionCall('finalized')", "positionCall('confirmed')"]],
+    module: 'chains/solana/history',
+    changes: [
+      ['params: [{ commitment }]', "params: [{ commitment: 'confirmed' }]"],
+      ["{ commitment: 'finalized' }", "{ commitment: 'confirmed' }"],
+    ],
     faults: ['reorg', 'late packets', 'lost packets'],
   },
   {
