@@ -24,6 +24,7 @@ export const plants: readonly Plant[] = [
     name: 'a doubted nonce is never renewed',
     module: 'engine/lane/settle-slots',
     changes: [["if (believed === 'contradicted') {", "if (believed === 'contradicted') {\n return;"]],
+    faults: ['nonce lie', 'foreign use', 'reorg'],
   },
   {
     name: 'a transaction is final one block too early',
@@ -257,7 +258,7 @@ export const plants: readonly Plant[] = [
     name: 'taking nonces is not guarded',
     module: 'storage/changes',
     changes: [['[guarded(lanes.move,', '[step(lanes.move,']],
-    faults: ['hung owner', 'no fence', 'burst'],
+    faults: ['hung owner', 'no fence', 'burst', 'lost commits', 'slow commits', 'foreign use'],
   },
   {
     name: 'what another owner accepted is never looked for',
