@@ -7,6 +7,8 @@ export interface Plant {
   readonly module: string;
   /** Each text must occur exactly once in the module; it becomes the other. */
   readonly changes: readonly (readonly [from: string, to: string])[];
+  /** Another module that must be wrong, too, since each of the two guards alone is enough. */
+  readonly second?: Pick<Plant, 'module' | 'changes'>;
   /** The only faults of the worlds that are searched, since others hide this one. Absent: the seed chooses. */
   readonly faults?: readonly Fault[];
   /** Absent: EVM. */
@@ -97,9 +99,19 @@ export const plants: readonly Plant[] = [
     name: 'an endpoint that claims blocks which cannot exist is believed',
     module: 'chains/rpc/endpoint-selector',
     changes: [
+      ['if (headSource !== null && headSource !== endpoint && (await forks.isForked(endpoint, position, headSource)))', 'if (false)'],
+      ['if (!(await forks.isForked(endpoint, position, source)))', 'if (true)'],
       ["if (standing === 'ahead')", 'if (false)'],
       ["return standing !== 'ahead';", 'return true;'],
     ],
+    second: {
+      module: 'chains/evm/confirmations',
+      changes: [
+        ['if (!(await isLinked(head, BigInt(required))))', 'if (false)'],
+        ['hasOthers ? await sharedUpTo(head) : head.number', 'head.number'],
+      ],
+    },
+    faults: ['invented blocks', 'reorg'],
   },
   {
     name: 'a failing chore ends the upkeep of its lane',
