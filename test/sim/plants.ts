@@ -312,7 +312,7 @@ export const plants: readonly Plant[] = [
     network: 'solana',
     module: 'chains/solana/attempt-outcomes',
     changes: [['const absent = await absence.among(attempts, {', 'const absent = attempts.map((attempt) => ({ attempt, more: 0 })) ?? ({']],
-    faults: ['lost index', 'outage', 'crash', 'stall'],
+    faults: ['lost index', 'snapshot restart', 'crash', 'outage', 'stall', 'full disk'],
   },
   {
     name: 'Solana: a transaction is final in a block that is not finalized',
