@@ -41,41 +41,47 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
     searchedAtHash = head.hash;
     heads += 1;
     const mysteries: Mystery[] = [];
+    let isAnyUnexplained = false;
     for (const open of lane.transactions.inFlight()) {
       if (!isUsed(open, lane.chainNonce)) break;
       const record = lane.transactions.tracked(open.transaction.id);
-      if (record?.unexplained != null && record.unexplained.heads >= headsUntilSearched)
-        mysteries.push({ open, record, ...record.unexplained });
+      if (record?.unexplained == null) continue;
+      isAnyUnexplained = true;
+      if (record.unexplained.heads >= headsUntilSearched) mysteries.push({ open, record, ...record.unexplained });
     }
     // The slot that was searched longest ago comes first, so that no slot is left out.
     mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
-    if (mysteries.length === 0) emptyRounds = 0;
+    // A slot that a search showed as unused is searched later again if nodes still show it as used: until then it is not explained.
+    if (!isAnyUnexplained) emptyRounds = 0;
     const pause = emptyRounds === 0 ? 1 : 2 ** Math.min(emptyRounds - 1, maxDoublings);
     if (mysteries.length === 0 || heads < pause) return;
     heads = 0;
-    let isAnyFound = false;
-    for (const mystery of mysteries.slice(0, searchesPerHead))
-      if (await explainOne(lane, sequence, head, { ...mystery, pause })) isAnyFound = true;
-    emptyRounds = isAnyFound ? 0 : emptyRounds + 1;
+    const results = new Set<SearchResult>();
+    for (const mystery of mysteries.slice(0, searchesPerHead)) results.add(await explainOne(lane, sequence, head, { ...mystery, pause }));
+    if (results.has('found')) emptyRounds = 0;
+    else if (results.has('empty')) emptyRounds += 1;
   };
 }
 
 type Mystery = { readonly open: OpenTransaction; readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
 
-/** Searches for the transaction that used the nonce. True if that one was found, or if the nonce is not used. `pause`: heads since the last round of searches. */
+/** `unused`: the nonce is not used at all. That takes one call and explains nothing, so it neither shortens nor extends the pause. */
+type SearchResult = 'found' | 'empty' | 'unused';
+
+/** Searches for the transaction that used the nonce. `pause`: heads since the last round of searches. */
 async function explainOne(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
   { open, record, heads, lastHash, emptyHeads, pause }: Mystery & { readonly pause: number },
-): Promise<boolean> {
+): Promise<SearchResult> {
   const { id, nonce } = open.transaction;
-  if (nonce === null) return false;
+  if (nonce === null) return 'empty';
   const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
   // The attempt waits in a pool: nothing used its nonce.
   if (user === 'unused') {
     record.unexplained = null;
-    return true;
+    return 'unused';
   }
   // A search without an answer does not count, but other slots come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
@@ -84,7 +90,7 @@ async function explainOne(
   const isForeign = isKnown && ours === undefined;
   const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
   record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAtBlock: head.number };
-  if (user === null) return false;
+  if (user === null) return 'empty';
   const patience = Math.max(maxEmptyHeads, lane.relayer().network.requiredConfirmations);
   const isSearched = !isForeign && emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
@@ -105,7 +111,7 @@ async function explainOne(
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
-  return isKnown;
+  return isKnown ? 'found' : 'empty';
 }
 
 /** Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that succeeded. */
