@@ -5,8 +5,8 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
+import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
-import type { CallOptions } from '../rpc/rpc.js';
 import { blockFrom, blockHashCall, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
 import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
@@ -101,7 +101,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     sequence: {
       losesBlocks: true,
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
-      nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstOf(otherThan)),
+      nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
       async receipts(hashes, blocks) {
         const answers = await receipts.find(hashes, blocks);
@@ -126,10 +126,6 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     unsequenced: null,
     signForeign: null,
   };
-}
-
-function firstOf(otherThan: Head | undefined): CallOptions['first'] {
-  return otherThan === undefined ? 'head' : { otherThan: otherThan.endpoint };
 }
 
 function speedOf(content: Content | null): Speed | null {

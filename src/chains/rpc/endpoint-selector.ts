@@ -1,3 +1,4 @@
+import type { Head } from '../../core/ports/chain.js';
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
@@ -9,7 +10,13 @@ import { TransportError } from './node-error.js';
  * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: besides, not the endpoint at this place in the order of
  * the weights, which may have reported the head before.
  */
-export type First = 'head' | 'another' | { readonly otherThan: number | undefined };
+export type First = 'head' | 'another' | { readonly otherThan: number };
+
+/** Returns who goes first for a question about a head: the endpoint that reported the newest one, or for a second opinion one that did not report `otherThan`. */
+export function firstFor(otherThan: Head | undefined): First {
+  if (otherThan === undefined) return 'head';
+  return otherThan.endpoint === undefined ? 'another' : { otherThan: otherThan.endpoint };
+}
 
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
@@ -104,7 +111,7 @@ export function createEndpointSelector(
       if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint, headSource);
       // An endpoint cannot confirm its own answer, even while all others are down.
       if (first !== undefined && first !== 'head' && endpoints.length > 1) {
-        const asked = [headSource, nextHeadSource(ready), first === 'another' ? undefined : endpoints[first.otherThan ?? -1]];
+        const asked = [headSource, nextHeadSource(ready), first === 'another' ? undefined : endpoints[first.otherThan]];
         return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));
       }
       if (ready.length === 0) return tripped;

@@ -5,6 +5,7 @@ import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
+import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
 import { lockedOf, readAccount } from './account.js';
 import { accountOf } from './address.js';
@@ -82,8 +83,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       losesBlocks: false,
       // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
-      nextAt: (account, ledger, otherThan) =>
-        readSequenceAt(rpc, account, ledger, otherThan === undefined ? 'head' : { otherThan: otherThan.endpoint }),
+      nextAt: (account, ledger, otherThan) => readSequenceAt(rpc, account, ledger, firstFor(otherThan)),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, hashes);
