@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Account, MuxedAccount, Operation } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors.js';
-import type { Chain, Sequence } from '../../src/core/ports/chain.js';
+import type { Chain, NonceAnswer } from '../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
@@ -43,7 +43,7 @@ function disabledReasonOf(rig: StellarRig): string | null {
   return rig.directory.relayer(rig.relayer.id)?.disabledReason ?? null;
 }
 
-type NextAt = Awaited<ReturnType<Sequence['nextAt']>>;
+type NextAt = NonceAnswer['next'];
 
 /** Answers of the node that reports the head and of any other one about the account; absent: the true one. */
 interface Claims {
@@ -61,7 +61,7 @@ function claiming(claims: Claims): (chain: Chain) => Chain {
       sequence: {
         ...sequence,
         async nextAt(account, ledger, otherThan) {
-          if (otherThan === undefined && claims.first !== undefined) return claims.first;
+          if (otherThan === undefined && claims.first !== undefined) return { next: claims.first };
           if (otherThan !== undefined && claims.another !== undefined)
             throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no other node answers');
           return sequence.nextAt(account, ledger, otherThan);

@@ -20,7 +20,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a higher nonce is believed without a second endpoint',
     module: 'engine/lane/settle-slots',
-    changes: [['const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted)', 'const believed = isHigher ? wanted']],
+    changes: [['await confirmed(lane, sequence, { doubted, head, seen, wanted })', 'wanted']],
   },
   {
     name: 'a doubted nonce is never renewed',

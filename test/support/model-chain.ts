@@ -404,7 +404,7 @@ export function createModelChain(network: Network, account: string, random: Rand
             isPruned ? 'pruned' : nonceAt(height, otherThan !== undefined && liar === 'head' ? 0n : nonceLie),
           );
           if (otherThan !== undefined && isAlone) throw nodeUnavailable(null);
-          return next;
+          return { next, endpoint: otherThan === undefined ? endpoint : endpoint + 1 };
         },
         bumpFee: ({ relayer: { policies }, content, live, outbids, reason }) =>
           ask('raise', (): Draft | Refusal => {

@@ -1,9 +1,10 @@
-import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
+import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 import { isStatePruned } from './dialect.js';
 import { senderFrom } from './recover-sender.js';
@@ -14,18 +15,16 @@ const maxScanBlocks = 64n;
 const blocksPerBatch = 4;
 
 /** Reads the account's nonce after a block; `pruned` if every node has pruned that state. Throws `NODE_UNAVAILABLE`, also for a future block. */
-export async function readNonceAt(
-  rpc: Rpc,
-  account: string,
-  blockNumber: bigint,
-  first: CallOptions['first'] = 'head',
-): Promise<bigint | 'pruned'> {
+export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint, first: First = 'head'): Promise<NonceAnswer> {
   const params = [account, quantityOf(blockNumber)];
+  const answeredBy = new Set<number>();
+  const options = { first, answeredBy, unanimous: true };
   try {
-    return await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), { first, unanimous: true });
+    const next = await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), options);
+    return nonceAnswer(next, answeredBy);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
-    if (isStatePruned(error.message)) return 'pruned';
+    if (isStatePruned(error.message)) return { next: 'pruned' };
     throw nodeUnavailable(error);
   }
 }
@@ -57,8 +56,8 @@ export async function findSenderTransaction(
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
-    const count = await deps.memory.recall(`nonce of ${account} after block ${block}`, () => readNonceAt(deps.rpc, account, block));
-    return count === 'pruned' ? count : count > nonce;
+    const { next } = await deps.memory.recall(`nonce of ${account} after block ${block}`, () => readNonceAt(deps.rpc, account, block));
+    return typeof next === 'bigint' ? next > nonce : 'pruned';
   };
   const atEnd = await isUsedAfter(blocks.to);
   if (atEnd === false) return 'unused';

@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { NonceAnswer } from '../../core/ports/chain.js';
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
@@ -7,22 +7,28 @@ import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
 /**
- * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: besides, not the endpoint at this place in the order of
- * the weights, which may have reported the head before.
+ * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: the endpoints at these places in the order of the weights
+ * are left out instead, because they have given the first answer.
  */
-export type First = 'head' | 'another' | { readonly otherThan: number };
+export type First = 'head' | 'another' | { readonly otherThan: ReadonlySet<number> };
 
-/** Returns who goes first for a question about a head: the endpoint that reported the newest one, or for a second opinion one that did not report `otherThan`. */
-export function firstFor(otherThan: Head | undefined): First {
+/** Returns which endpoint is asked: the one of the head, or for a second opinion one that did not give the first answer. */
+export function firstFor(otherThan: NonceAnswer | undefined): First {
   if (otherThan === undefined) return 'head';
-  return otherThan.endpoint === undefined ? 'another' : { otherThan: otherThan.endpoint };
+  return otherThan.endpoint === undefined ? 'another' : { otherThan: new Set([otherThan.endpoint]) };
+}
+
+/** Returns an answer together with the endpoint that gave it. `answeredBy`: of the one call that asked for it. */
+export function nonceAnswer(next: NonceAnswer['next'], answeredBy: ReadonlySet<number>): NonceAnswer {
+  const [endpoint] = answeredBy;
+  return endpoint === undefined ? { next } : { next, endpoint };
 }
 
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
   /**
-   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. The others leave that
-   * one out, unless it is the only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. `another` leaves
+   * that one out, and `otherThan` those that it names, unless there is only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another
    * branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
@@ -111,7 +117,8 @@ export function createEndpointSelector(
       if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint, headSource);
       // An endpoint cannot confirm its own answer, even while all others are down.
       if (first !== undefined && first !== 'head' && endpoints.length > 1) {
-        const asked = [headSource, nextHeadSource(ready), first === 'another' ? undefined : endpoints[first.otherThan]];
+        const asked =
+          first === 'another' ? [headSource, nextHeadSource(ready)] : endpoints.filter((_, place) => first.otherThan.has(place));
         return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));
       }
       if (ready.length === 0) return tripped;

@@ -11,10 +11,12 @@ import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 /** How to route calls. */
 export interface CallOptions {
   /**
-   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another` and `otherThan`: it gets the
-   * call only if it is the only one, for a second opinion. Absent: endpoints alternate by weight.
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call only if it
+   * is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
    */
   readonly first?: First;
+  /** Gets the places of the endpoints that gave the results, for `otherThan`: the endpoint that goes first may fail, and another one answer. */
+  readonly answeredBy?: Set<number>;
   /** If the endpoint rejects batches, send the calls one after the other. */
   readonly inOrder?: boolean;
   /** Require one endpoint to answer all calls in one request. */
@@ -143,8 +145,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       open.forEach((call, index) => {
         const answer = answers[index];
         if (answer === undefined) return;
-        if ('result' in answer) results.set(call, answer);
-        else if (answer.error instanceof TransportError) problems.push(answer.error.message);
+        if ('result' in answer) {
+          results.set(call, answer);
+          options.answeredBy?.add(endpoints.indexOf(endpoint));
+        } else if (answer.error instanceof TransportError) problems.push(answer.error.message);
         else if (isAboutNode(answer.error)) nodeErrors.set(call, nodeErrors.get(call) ?? answer.error);
         else results.set(call, answer);
       });

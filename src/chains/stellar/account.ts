@@ -23,23 +23,24 @@ export interface Account {
 
 /** The maximum that nodes return per call. */
 const maxKeys = 200;
+const atHead: CallOptions = { first: 'head' };
 
 /** Reads an account (`G...`), by default from the node that reported the head; null if it does not exist. Throws `NODE_UNAVAILABLE`. */
-export async function readAccount(rpc: Rpc, address: string, first: CallOptions['first'] = 'head'): Promise<Account | null> {
-  return (await readAccounts(rpc, [address], first)).get(address) ?? null;
+export async function readAccount(rpc: Rpc, address: string, options = atHead): Promise<Account | null> {
+  return (await readAccounts(rpc, [address], options)).get(address) ?? null;
 }
 
 /** Reads accounts in as few calls as possible, each once; those that do not exist are missing. Throws `NODE_UNAVAILABLE`. */
 export async function readAccounts(
   rpc: Rpc,
   addresses: readonly string[],
-  first: CallOptions['first'] = 'head',
+  options: CallOptions = atHead,
 ): Promise<ReadonlyMap<string, Account>> {
   const accounts = new Map<string, Account>();
   for (let start = 0; start < addresses.length; start += maxKeys) {
     const asked = addresses.slice(start, start + maxKeys);
     const read = (answer: unknown) => accountsFrom(answer, new Set(asked));
-    for (const [address, account] of await rpc.ask('getLedgerEntries', { keys: asked.map(keyOf) }, read, { first }))
+    for (const [address, account] of await rpc.ask('getLedgerEntries', { keys: asked.map(keyOf) }, read, options))
       accounts.set(address, account);
   }
   return accounts;

@@ -118,7 +118,7 @@ async function readFrom(
   by: First,
 ): Promise<Views> {
   // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
-  const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], by);
+  const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], { first: by });
   const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
   const { method, params, read } = latestLedgerCall;
   const closeTimeMs = isBounded ? ((await rpc.ask(method, params, read, { first: by })).timestampMs ?? clock.nowMs()) : 0;

@@ -1,8 +1,9 @@
 import { Keypair, xdr } from '@stellar/stellar-sdk';
-import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { integerFrom, textFrom } from './answer.js';
@@ -22,16 +23,12 @@ const ledgersBefore = 20n;
  * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since, because nodes keep no
  * older state.
  */
-export async function readSequenceAt(
-  rpc: Rpc,
-  address: string,
-  ledger: bigint,
-  first: CallOptions['first'],
-): Promise<bigint | 'pruned' | 'absent'> {
-  const account = await readAccount(rpc, address, first);
-  if (account === null) return 'absent';
+export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first: First): Promise<NonceAnswer> {
+  const answeredBy = new Set<number>();
+  const account = await readAccount(rpc, address, { first, answeredBy });
+  if (account === null) return nonceAnswer('absent', answeredBy);
   const isKnown = ledger >= account.ledger || (account.sequenceLedger !== null && ledger >= account.sequenceLedger);
-  return isKnown ? account.sequence + 1n : 'pruned';
+  return nonceAnswer(isKnown ? account.sequence + 1n : 'pruned', answeredBy);
 }
 
 /**

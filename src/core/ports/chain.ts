@@ -151,6 +151,14 @@ export interface SenderTransaction {
   readonly blockHash: string;
 }
 
+/** An account's first unused nonce after a block, as an RPC endpoint shows it. */
+export interface NonceAnswer {
+  /** `pruned`: nodes have dropped that state. `absent`: the account does not exist. */
+  readonly next: bigint | 'pruned' | 'absent';
+  /** The endpoint that answered, as its place in the order of the weights. Absent: it is unknown, or several said so. */
+  readonly endpoint?: number;
+}
+
 /** Why no transaction is shown that used a nonce; see `Sequence.findSender`. */
 export type NoSender = 'unused' | 'not_found' | 'pruned';
 
@@ -198,11 +206,10 @@ export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**
-   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state, `absent` if the account does not exist.
-   * `otherThan`: asks an endpoint that reported neither this head nor the newest one, and fails if none answers; a network with one endpoint asks that
-   * endpoint again.
+   * Returns the account's first unused nonce after this block. The endpoint of the head goes first, but another one may answer. `otherThan`: the endpoint
+   * that gave this answer is not asked, since it cannot confirm itself, unless the network has only this endpoint.
    */
-  nextAt(account: string, blockNumber: bigint, otherThan?: Head): Promise<bigint | 'pruned' | 'absent'>;
+  nextAt(account: string, blockNumber: bigint, otherThan?: NonceAnswer): Promise<NonceAnswer>;
   /**
    * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
    * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too

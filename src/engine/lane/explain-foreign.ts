@@ -143,7 +143,7 @@ function cannotFail({ purpose, fields }: Attempt): boolean {
 async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint): Promise<boolean> {
   const { least, most } = provenDepth;
   const depth = BigInt(Math.min(most, Math.max(least, lane.relayer().network.requiredConfirmations)));
-  const at = (block: bigint) => sequence.nextAt(lane.id.account, block).catch(nullIfUnavailable);
+  const at = async (block: bigint) => (await sequence.nextAt(lane.id.account, block).catch(nullIfUnavailable))?.next;
   const deep = await at(head.number > depth ? head.number - depth : 0n);
   const next = deep === 'pruned' ? await at(head.number) : deep;
   return typeof next === 'bigint' && next > nonce;

@@ -45,7 +45,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     const firstSeenAt = seenAt.get(nonce);
     if (firstSeenAt === undefined) seenAt.set(nonce, head.hash);
     if (firstSeenAt === undefined || firstSeenAt === head.hash) return false;
-    const used = await nextAtHead();
+    const { next: used } = await nextAtHead();
     return used === 'pruned' || (used !== 'absent' && used <= nonce);
   }
 
@@ -120,7 +120,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
       const numbers = `its ${slot} for the account is ${lane.chainNonce - 1n}, but the service has signed transactions up to ${lane.signedNonce - 1n}`;
       const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
-      const another = await sequence.nextAt(lane.id.account, head.number, head).catch(nullIfUnavailable);
+      const another = (await sequence.nextAt(lane.id.account, head.number, lane.chainNonceAnswer).catch(nullIfUnavailable))?.next;
       const shows = typeof another !== 'bigint' ? null : another > lane.chainNonce ? 'different' : 'same';
       await doubt(lane, { doubt: 'reset', head, sentence, another: shows });
       return;

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Chain, Head, NonceAnswer } from '../../core/ports/chain.js';
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
@@ -58,12 +58,14 @@ export interface LaneContext {
   isStale: boolean;
   /** The account's nonce at that head: the first that no block holds. */
   chainNonce: bigint;
+  /** The answer that showed it: another endpoint must confirm it before the relayer is disabled for it. */
+  chainNonceAnswer: NonceAnswer;
   /** The first nonce that neither we nor the chain have used. */
   nextNonce: bigint;
   /** One above the highest nonce that we ever signed: a gap can exist only below it. */
   signedNonce: bigint;
-  /** A next nonce that differs from ours because of one answer, and the head of that answer; null: none. Nothing takes a nonce meanwhile. */
-  doubtedNonce: { readonly nonce: bigint; readonly head: Head; readonly sinceMs: number } | null;
+  /** A next nonce that differs from ours because of one answer, its head and the endpoint that gave it; null: none. Nothing takes a nonce meanwhile. */
+  doubtedNonce: { readonly nonce: bigint; readonly head: Head; readonly endpoint: number | undefined; readonly sinceMs: number } | null;
   /** The next nonce as stored, which is lower if a foreign transaction used the key; null: none is stored yet. */
   storedNonce: bigint | null;
   /** The balance was below the required minimum when it was last read, and this was reported. */

@@ -125,6 +125,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     settled: null,
     isStale: false,
     chainNonce: 0n,
+    chainNonceAnswer: { next: 0n },
     nextNonce: 0n,
     signedNonce: 0n,
     doubtedNonce: null,

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { Head, NonceAnswer, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
@@ -18,13 +18,13 @@ import { type Look, lookUpReceipts } from './look-up-receipts.js';
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
-  const seenNonce = await nonceAt(lane, sequence, head);
-  if (typeof seenNonce !== 'bigint') return settleWithoutAccount(lane, sequence, head, seenNonce.another);
+  const seen = await nonceAt(lane, sequence, head);
+  if ('another' in seen) return settleWithoutAccount(lane, sequence, head, seen.another);
   await dismiss(lane, 'absent');
-  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seenNonce);
-  else await followChain(lane, sequence, head, seenNonce);
+  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seen);
+  else await followChain(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
-  const chainNonce = seenNonce < lane.nextNonce ? seenNonce : lane.nextNonce;
+  const chainNonce = lower(seen.next, lane.nextNonce);
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
@@ -52,6 +52,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
+  lane.chainNonceAnswer = seen;
   if (blocks.isUnanswered() || look.unanswered.size > 0 || proof === null) throw unanswered();
   lane.settled = head;
 }
@@ -77,6 +78,11 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   lane.settled = head;
 }
 
+/** An account's nonce as an endpoint shows it. */
+interface SeenNonce extends NonceAnswer {
+  readonly next: bigint;
+}
+
 /**
  * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
  * used, but not that higher ones are. An account that another node shows exists. If no node shows it, `another` says whether another node confirms that;
@@ -86,30 +92,40 @@ async function nonceAt(
   { id, signedNonce }: LaneContext,
   sequence: Sequence,
   head: Head,
-): Promise<bigint | { readonly another: 'same' | null }> {
-  let nonce = await sequence.nextAt(id.account, head.number);
-  if (nonce === 'absent') {
-    const another = await sequence.nextAt(id.account, head.number, head).catch(nullIfUnavailable);
-    if (another === null || another === 'absent') return { another: another === null ? null : 'same' };
-    nonce = another;
+): Promise<SeenNonce | { readonly another: 'same' | null }> {
+  let answer = await sequence.nextAt(id.account, head.number);
+  if (answer.next === 'absent') {
+    const another = await sequence.nextAt(id.account, head.number, answer).catch(nullIfUnavailable);
+    if (another === null || another.next === 'absent') return { another: another === null ? null : 'same' };
+    answer = another;
   }
-  if (nonce !== 'pruned') return nonce;
+  const { next } = answer;
+  if (typeof next === 'bigint') return { ...answer, next };
   const latest = await sequence.nextOf(id.account);
-  return signedNonce === 0n ? latest : lower(latest, signedNonce);
+  return { next: signedNonce === 0n ? latest : lower(latest, signedNonce) };
 }
 
 /**
  * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. If another
- * endpoint is configured and does not answer, the nonce counts as an increase from 0 that is to be confirmed.
+ * endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that is to be confirmed. If no endpoint has
+ * that state, or another one does not show the account yet, the newest state is read again.
  */
-async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
-  const another = await sequence.nextAt(lane.id.account, head.number, head).catch(nullIfUnavailable);
-  if (another === null && seenNonce > 0n) {
-    lane.doubtedNonce = { nonce: seenNonce, head, sinceMs: lane.deps.clock.elapsedMs() };
+async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
+  const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
+  if (typeof another?.next === 'bigint') {
+    lane.nextNonce = lower(another.next, seen.next);
     return;
   }
-  const again = typeof another !== 'bigint' ? await sequence.nextOf(lane.id.account) : another;
-  lane.nextNonce = lower(again, seenNonce);
+  const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
+  if (isUnconfirmed && seen.next > 0n) {
+    lane.doubtedNonce = doubtOf(lane, head, seen, seen.next);
+    return;
+  }
+  lane.nextNonce = lower(await sequence.nextOf(lane.id.account), seen.next);
+}
+
+function doubtOf(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): NonNullable<LaneContext['doubtedNonce']> {
+  return { nonce, head, endpoint, sinceMs: lane.deps.clock.elapsedMs() };
 }
 
 function lower(a: bigint, b: bigint): bigint {
@@ -121,51 +137,61 @@ function lower(a: bigint, b: bigint): bigint {
  * and for an increase another node at the first of them; until then nothing takes a nonce. The lowest increase counts, and the higher of two decreases:
  * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
  */
-async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
-  const wanted = seenNonce > lane.signedNonce ? seenNonce : lane.signedNonce;
+async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
+  const wanted = seen.next > lane.signedNonce ? seen.next : lane.signedNonce;
   const doubted = lane.doubtedNonce;
   if (wanted === lane.nextNonce) {
     lane.doubtedNonce = null;
     return;
   }
   const isHigher = wanted > lane.nextNonce;
-  // Both heads of an increase are from the endpoint that the other one must not be.
-  const isOthers = isHigher && doubted?.head.endpoint !== head.endpoint;
+  // Both answers of an increase are from the endpoint that the other one must not be.
+  const isOthers = isHigher && doubted?.endpoint !== seen.endpoint;
   if (doubted === null || isOthers || doubted.nonce > lane.nextNonce !== isHigher) {
-    lane.doubtedNonce = { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
+    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
     return;
   }
   if (doubted.head.hash === head.hash) return;
-  const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted) : doubted.nonce > wanted ? doubted.nonce : wanted;
+  const believed = isHigher
+    ? await confirmed(lane, sequence, { doubted, head, seen, wanted })
+    : doubted.nonce > wanted
+      ? doubted.nonce
+      : wanted;
   if (believed === 'contradicted') {
     // The chain may reach this nonce later, and the old head would never show that.
-    lane.doubtedNonce = { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
+    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
     return;
   }
   // What was signed meanwhile stays ours.
   if (believed === null || believed < lane.signedNonce) return;
   lane.nextNonce = believed;
-  lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
+  lane.doubtedNonce = believed === wanted ? null : doubtOf(lane, head, seen, wanted);
 }
 
-/** While no other node answers, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
+/** While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
 const aloneFor = { blocks: 8n, ms: 60_000 };
 
+/** An increase of the nonce that two heads show. */
+interface Increase {
+  readonly doubted: NonNullable<LaneContext['doubtedNonce']>;
+  readonly head: Head;
+  readonly seen: NonceAnswer;
+  readonly wanted: bigint;
+}
+
 /**
- * How far another node confirms an increase that two heads show; null: none answers. It may lag, so the lane asks it about the earlier of the two. On a
+ * How far another node confirms an increase; null: it is not confirmed yet. It may lag, so the lane asks it about the earlier of the two. On a
  * network that keeps only the newest state, the lane asks about that.
  */
 async function confirmed(
   lane: LaneContext,
   sequence: Sequence,
-  doubted: NonNullable<LaneContext['doubtedNonce']>,
-  head: Head,
-  wanted: bigint,
+  { doubted, head, seen, wanted }: Increase,
 ): Promise<bigint | 'contradicted' | null> {
-  const at = (block: bigint) => sequence.nextAt(lane.id.account, block, head).catch(nullIfUnavailable);
+  const at = async (block: bigint) => (await sequence.nextAt(lane.id.account, block, seen).catch(nullIfUnavailable))?.next;
   const earlier = await at(doubted.head.number);
   const another = earlier === 'pruned' ? await at(head.number) : earlier;
-  if (another === null) {
+  if (another === undefined || another === 'pruned') {
     const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
     return isOld ? lower(doubted.nonce, wanted) : null;
   }

@@ -48,15 +48,15 @@ describe('nextAt', () => {
   it('nextAt: returns the nonce after that block', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, block] of usedIn.entries()) {
-      assert.equal(await chain.sequence.nextAt(address, block - 1n), BigInt(index));
-      assert.equal(await chain.sequence.nextAt(address, block), BigInt(index) + 1n);
+      assert.equal((await chain.sequence.nextAt(address, block - 1n)).next, BigInt(index));
+      assert.equal((await chain.sequence.nextAt(address, block)).next, BigInt(index) + 1n);
     }
   });
 
   it('nextAt: returns pruned only if every node has pruned the state', async (test) => {
     const pruned = await prunedBefore(test, 50n);
-    assert.equal(await openChain(test, [pruned.url]).chain.sequence.nextAt(address, 30n), 'pruned');
-    assert.equal(await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n), 1n);
+    assert.equal((await openChain(test, [pruned.url]).chain.sequence.nextAt(address, 30n)).next, 'pruned');
+    assert.equal((await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n)).next, 1n);
     const dead = await startFakeNode(test, () => 'hang up');
     await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.sequence.nextAt(address, 30n), isUnavailable);
     // An endpoint that asked for a pause is not called, so its answer is missing.
@@ -75,8 +75,8 @@ describe('nextAt', () => {
     test.after(() => forgetful.stop());
     await forgetful.mine(10);
     const { chain } = openChain(test, [forgetful.url]);
-    assert.equal(await chain.sequence.nextAt(address, 1n), 'pruned');
-    assert.equal(await chain.sequence.nextAt(address, 10n), 0n);
+    assert.equal((await chain.sequence.nextAt(address, 1n)).next, 'pruned');
+    assert.equal((await chain.sequence.nextAt(address, 10n)).next, 0n);
   });
 });
 

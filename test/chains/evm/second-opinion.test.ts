@@ -12,21 +12,28 @@ const block = (number: number) => ({
   baseFeePerGas: `0x${gwei.toString(16)}`,
 });
 
-it('second opinion: the endpoint that gave the first one does not give it while another one is only down', async (test) => {
-  const liar = await startFakeNode(test, (request) =>
+const account = `0x${'11'.repeat(20)}`;
+
+/** A node at block 7 that answers so about the account's nonce. */
+function nonceNode(test: TestContext, nonceOf: () => unknown) {
+  return startFakeNode(test, (request) =>
     answering(request, ({ method }) =>
-      method === 'eth_getTransactionCount' ? '0x40' : method === 'eth_getBlockByNumber' ? block(7) : null,
+      method === 'eth_getTransactionCount' ? nonceOf() : method === 'eth_getBlockByNumber' ? block(7) : null,
     ),
   );
+}
+
+it('second opinion: the endpoint that gave the first one does not give it while another one is only down', async (test) => {
+  const liar = await nonceNode(test, () => '0x40');
   const down = await startFakeNode(test, () => 'hang up');
   const { chain } = openChain(test, [liar.url, down.url]);
   const head = await chain.head();
-  const account = `0x${'11'.repeat(20)}`;
-  assert.equal(await chain.sequence.nextAt(account, head.number), 64n);
-  await assert.rejects(chain.sequence.nextAt(account, head.number, head), { reason: 'NODE_UNAVAILABLE' });
+  const answer = await chain.sequence.nextAt(account, head.number);
+  assert.deepEqual(answer, { next: 64n, endpoint: 0 });
+  await assert.rejects(chain.sequence.nextAt(account, head.number, answer), { reason: 'NODE_UNAVAILABLE' });
 });
 
-it('second opinion: the endpoint that gave the first one does not give it after it failed and came back', async (test) => {
+it('second opinion: the endpoint that gave the first one does not give it, also if another one reports the heads meanwhile', async (test) => {
   let isDown = false;
   const liar = await startFakeNode(test, (request) =>
     isDown
@@ -35,20 +42,32 @@ it('second opinion: the endpoint that gave the first one does not give it after 
           method === 'eth_getTransactionCount' ? '0x40' : method === 'eth_getBlockByNumber' ? block(7) : null,
         ),
   );
-  const honest = await startFakeNode(test, (request) =>
-    answering(request, ({ method }) =>
-      method === 'eth_getTransactionCount' ? '0x1' : method === 'eth_getBlockByNumber' ? block(7) : null,
-    ),
-  );
+  const honest = await nonceNode(test, () => '0x1');
   const { chain } = openChain(test, [liar.url, honest.url]);
   const head = await chain.head();
-  const account = `0x${'11'.repeat(20)}`;
-  assert.equal(await chain.sequence.nextAt(account, head.number), 64n);
+  const answer = await chain.sequence.nextAt(account, head.number);
+  assert.deepEqual(answer, { next: 64n, endpoint: 0 });
   isDown = true;
   const later = await chain.head();
   isDown = false;
   assert.notEqual(later.endpoint, head.endpoint);
-  await assert.rejects(chain.sequence.nextAt(account, head.number, head), { reason: 'NODE_UNAVAILABLE' });
+  assert.deepEqual(await chain.sequence.nextAt(account, head.number, answer), { next: 1n, endpoint: 1 });
+});
+
+it('second opinion: an endpoint that answered in place of that of the head does not confirm its own nonce', async (test) => {
+  let isPruned = true;
+  const ofHead = await nonceNode(test, () => (isPruned ? new FakeError(-32000, 'missing trie node 11 (path )') : '0x1'));
+  const liar = await nonceNode(test, () => '0x40');
+  const { chain } = openChain(test, [ofHead.url, liar.url]);
+  const head = await chain.head();
+  assert.equal(head.endpoint, 0);
+  const answer = await chain.sequence.nextAt(account, head.number);
+  assert.deepEqual(answer, { next: 64n, endpoint: 1 });
+  assert.deepEqual(await chain.sequence.nextAt(account, head.number, answer), { next: 'pruned' });
+  isPruned = false;
+  assert.deepEqual(await chain.sequence.nextAt(account, head.number, answer), { next: 1n, endpoint: 0 });
+  const asked = liar.methods.filter((method) => method === 'eth_getTransactionCount');
+  assert.equal(asked.length, 1, 'the liar is asked once');
 });
 
 /** A node that estimates so, and can answer what a draft asks for besides. */
@@ -64,7 +83,6 @@ function estimatingNode(test: TestContext, estimate: unknown) {
   );
 }
 
-const account = `0x${'11'.repeat(20)}`;
 const request = draftRequest(account, { content: evmContent({ data: '0x01' }) });
 const reverts = new FakeError(3, 'execution reverted');
 

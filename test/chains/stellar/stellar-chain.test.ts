@@ -149,8 +149,8 @@ describe('findSender', { concurrency: 4 }, () => {
     node.ledger.close();
     const next = BigInt(first.sequence) + 1n;
     assert.equal(await chain.sequence.nextOf(wallet.address), next);
-    assert.equal(await chain.sequence.nextAt(wallet.address, used), next);
-    assert.equal(await chain.sequence.nextAt(wallet.address, used - 1n), 'pruned');
+    assert.deepEqual(await chain.sequence.nextAt(wallet.address, used), { next, endpoint: 0 });
+    assert.deepEqual(await chain.sequence.nextAt(wallet.address, used - 1n), { next: 'pruned', endpoint: 0 });
   });
 });
 

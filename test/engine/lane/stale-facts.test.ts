@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AttemptOutcome, Head, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
+import type { AttemptOutcome, NonceAnswer, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import type { Transaction } from '../../../src/core/transaction/transaction.js';
 import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
+import { createGapFiller } from '../../../src/engine/lane/fill-gaps.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { settleSlots } from '../../../src/engine/lane/settle-slots.js';
 import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
+import { evmContent } from '../../support/evm.js';
 import { modelRelayer } from '../../support/model-lane.js';
-import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
+import { anAttempt, aTransaction, next, silentLog } from '../../support/stored-samples.js';
 
 const first = { hash: '0x01', version: 1 } as const;
 const head = { number: 100n, hash: '0xhead', timestampMs: 0 };
@@ -78,7 +80,7 @@ async function explainLong(seen: OpenTransaction, stored: OpenTransaction) {
   const record = lane.transactions.tracked('t');
   assert.ok(record !== undefined);
   record.unexplained = { heads: 99, lastHash: '0x', emptyHeads: 99, searchedAtBlock: 0n };
-  const sequence = { findSender: async () => 'not_found', nextAt: async () => 9n } as unknown as Sequence;
+  const sequence = { findSender: async () => 'not_found', nextAt: async () => ({ next: 9n }) } as unknown as Sequence;
   await createForeignExplainer(lane, sequence)(head);
   return moves.map(({ steps }) => steps[0].status);
 }
@@ -107,7 +109,7 @@ describe('a decision about attempts, while another one was signed', () => {
     const seen = sent(7n, { status: 'mined', mined: inBlock('0xold') });
     const moved = { ...seen, transaction: next(seen.transaction, { mined: inBlock('0xnew') }) };
     const sequence = {
-      nextAt: async () => 8n,
+      nextAt: async () => ({ next: 8n }),
       blockHash: async () => '0xnew',
       receipts: async () => ({ found: new Map(), unanswered: new Set() }),
       finalBlock: async () => null,
@@ -123,23 +125,88 @@ describe('a decision about attempts, while another one was signed', () => {
 });
 
 describe('a nonce above what was signed', () => {
-  it('a nonce above what was signed is doubted again if another endpoint reports the head, since that one must not confirm itself', async () => {
+  it('a nonce above what was signed is doubted again if another endpoint answers, since that one must not confirm itself', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (number | undefined)[] = [];
+    let answering = 0;
     const sequence = {
-      async nextAt(_: string, __: bigint, otherThan?: Head) {
-        if (otherThan !== undefined) asked.push(otherThan.endpoint);
-        return 831n;
+      async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {
+        if (otherThan === undefined) return { next: 831n, endpoint: answering };
+        asked.push(otherThan.endpoint);
+        return { next: 831n, endpoint: 2 };
       },
       receipts: async () => ({ found: new Map(), unanswered: new Set() }),
       finalBlock: async () => null,
     } as unknown as Sequence;
-    const settle = (number: bigint, endpoint: number) => settleSlots(lane, sequence, { ...head, number, hash: `0x${number}`, endpoint });
+    const settle = (number: bigint, endpoint: number) => {
+      answering = endpoint;
+      // One endpoint reports all heads.
+      return settleSlots(lane, sequence, { ...head, number, hash: `0x${number}`, endpoint: 0 });
+    };
     await settle(101n, 0);
     await settle(102n, 1);
     assert.deepEqual([asked, lane.nextNonce], [[], 8n]);
     await settle(103n, 1);
     assert.deepEqual([asked, lane.nextNonce], [[1], 831n]);
+  });
+
+  it('a nonce above what was signed is believed after 8 blocks and a minute if no other endpoint has the state', async () => {
+    const seen = sent(7n);
+    const { lane, pass } = laneOn(seen, seen);
+    const sequence = {
+      nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
+        otherThan === undefined ? { next: 831n, endpoint: 0 } : { next: 'pruned' },
+      receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+      finalBlock: async () => null,
+    } as unknown as Sequence;
+    const nextNonceAt = async (number: bigint) => {
+      await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
+      return lane.nextNonce;
+    };
+    assert.equal(await nextNonceAt(101n), 8n);
+    assert.equal(await nextNonceAt(109n), 8n, 'less than a minute has passed');
+    pass(60_000);
+    assert.equal(await nextNonceAt(110n), 831n);
+  });
+
+  it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {
+    const seen = sent(7n);
+    const { lane } = laneOn(seen, seen);
+    Object.assign(lane, { settled: null, nextNonce: 0n, signedNonce: 0n });
+    const sequence = {
+      nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
+        otherThan === undefined ? { next: 831n, endpoint: 1 } : { next: 'pruned' },
+      // The endpoint that showed the nonce answers again in place of that of the head.
+      nextOf: async () => 831n,
+      receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+      finalBlock: async () => null,
+    } as unknown as Sequence;
+    await settleSlots(lane, sequence, head);
+    assert.deepEqual([lane.nextNonce, lane.doubtedNonce?.nonce], [0n, 831n]);
+  });
+
+  it('a nonce far below what was signed must be confirmed by another endpoint than the one that showed it', async () => {
+    const seen = sent(7n);
+    const { lane } = laneOn(seen, seen);
+    const asked: (NonceAnswer | undefined)[] = [];
+    Object.assign(lane, { settled: null, nextNonce: 200n, signedNonce: 200n, log: silentLog });
+    Object.assign(lane.deps, { store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
+    const sequence = {
+      async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {
+        asked.push(otherThan);
+        return { next: 8n, endpoint: 1 };
+      },
+      receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+      finalBlock: async () => null,
+      fillerOf: () => evmContent(),
+    } as unknown as Sequence;
+    const fillGaps = createGapFiller(lane, sequence);
+    for (const number of [101n, 102n]) {
+      const at = { ...head, number, hash: `0x${number}`, endpoint: 0 };
+      await settleSlots(lane, sequence, at);
+      await fillGaps(at);
+    }
+    assert.deepEqual([asked.at(-1), [...lane.doubts.keys()]], [{ next: 8n, endpoint: 1 }, ['reset']]);
   });
 });
