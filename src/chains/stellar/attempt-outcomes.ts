@@ -4,8 +4,7 @@ import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
-import type { First } from '../rpc/endpoint-selector.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { type Account, readAccounts } from './account.js';
 import { accountOf } from './address.js';
 import { latestLedgerCall } from './dialect.js';
@@ -44,12 +43,12 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
   const doubted = new Map<string, { readonly ledger: bigint; readonly sinceMs: number }>();
   let isReported = false;
 
-  const read = (attempts: readonly Attempt[], by: First) => readFrom({ rpc, networkId, clock }, attempts, by);
+  const read = (attempts: readonly Attempt[], options: CallOptions) => readFrom({ rpc, networkId, clock }, attempts, options);
 
-  /** Returns null if no other endpoint answers. */
-  async function readAgain(attempts: readonly Attempt[]): Promise<Views | null> {
+  /** Returns null if no endpoint answers other than those that gave the first answers: each of them would confirm itself. */
+  async function readAgain(attempts: readonly Attempt[], answeredBy: ReadonlySet<number>): Promise<Views | null> {
     try {
-      const second = await read(attempts, 'another');
+      const second = await read(attempts, { first: { otherThan: answeredBy } });
       isReported = false;
       return second;
     } catch (error) {
@@ -73,12 +72,14 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
 
   return {
     async of(attempts) {
-      const { outcomes: believed } = await read(attempts, 'head');
+      const answeredBy = new Set<number>();
+      const { outcomes: believed } = await read(attempts, { first: 'head', answeredBy });
       for (const { hash } of attempts) if (believed.get(hash)?.kind !== 'dead') doubted.delete(hash);
       const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
       if (doubtful.size === 0) return believed;
       // Attempts around the same inner transaction are distinguished only if the request names all of them.
-      const second = await readAgain(attempts.filter((attempt) => doubtful.has(sourceOf(attempt))));
+      const asked = attempts.filter((attempt) => doubtful.has(sourceOf(attempt)));
+      const second = await readAgain(asked, answeredBy);
       const outcomes = new Map(believed);
       for (const [hash, outcome] of believed) {
         if (!isLost(outcome)) continue;
@@ -115,16 +116,16 @@ interface Views {
 async function readFrom(
   { rpc, networkId, clock }: Pick<AttemptOutcomesDeps, 'rpc' | 'networkId' | 'clock'>,
   attempts: readonly Attempt[],
-  by: First,
+  options: CallOptions,
 ): Promise<Views> {
   // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
-  const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], { first: by });
+  const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], options);
   const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
   const { method, params, read } = latestLedgerCall;
-  const closeTimeMs = isBounded ? ((await rpc.ask(method, params, read, { first: by })).timestampMs ?? clock.nowMs()) : 0;
+  const closeTimeMs = isBounded ? ((await rpc.ask(method, params, read, options)).timestampMs ?? clock.nowMs()) : 0;
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
   const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
-  const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), by);
+  const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), options);
   const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
   for (const attempt of due) outcomes.set(attempt.hash, outcomeOf(attempt, views, accountOfAttempt(attempt)));
   const ledger = [...views.values()].reduce((max, { latestLedger }) => (latestLedger > max ? latestLedger : max), 0n);

@@ -16,12 +16,12 @@ export async function readTransactions(
   rpc: Rpc,
   networkId: Buffer,
   hashes: readonly string[],
-  first: CallOptions['first'] = 'head',
+  options: CallOptions = { first: 'head' },
 ): Promise<ReadonlyMap<string, NodeView>> {
   const asked = new Set(hashes);
   const views = await rpc.batch(
     hashes.map((hash) => getTransactionCall(hash, networkId)),
-    { first },
+    options,
   );
   return new Map(
     hashes.map((hash, index) => {

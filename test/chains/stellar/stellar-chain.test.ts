@@ -238,6 +238,28 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
   });
 
+  it('outcome of a fee-bump envelope around another account’s transaction: is not ended by one of two nodes that answers in place of the other one', async (test) => {
+    const rig = await start(test);
+    let isPartial = true;
+    const partial = await startFakeNode(test, async (request) => {
+      const answers = [JSON.parse((await relayed(rig.node.url, request)).body)].flat();
+      const error = { code: -32601, message: 'method not found' };
+      const refused = ({ method }: { readonly method: string }) => isPartial && method === 'getLedgerEntries';
+      const items = answers.map((answer, at) =>
+        request.calls.slice(at, at + 1).some(refused) ? { jsonrpc: '2.0', id: answer.id, error } : answer,
+      );
+      return { body: JSON.stringify(request.isBatch ? items : items[0]) };
+    });
+    const chain = open(test, [partial.url, rig.node.url]);
+    const attempt = await signed(rig, soon());
+    rig.node.ledger.pass(120);
+    rig.node.ledger.close();
+    await chain.head();
+    assert.equal(await outcomeOf({ chain }, attempt), 'open');
+    isPartial = false;
+    assert.equal(await outcomeOf({ chain }, attempt), 'dead');
+  });
+
   it('outcome of a fee-bump envelope around another account’s transaction: is open until a ledger closes after its time bounds', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
