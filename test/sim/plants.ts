@@ -294,7 +294,7 @@ export const plants: readonly Plant[] = [
         'const [finalized, statuses, slots] = await ((calls) => Promise.all(calls.map(({ method, params, read }) => rpc.ask(method, params, read, atHead))))([',
       ],
       ['const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);', 'const isKnown = true;'],
-      ["const { value } = await rpc.ask(method, params, read, { first: 'another' });", 'const value = proved.map(() => null);'],
+      ['const second = await searchAgain(proved, answeredBy);', 'const second = { slot: finalized.slot, value: proved.map(() => null) };'],
     ],
   },
   {

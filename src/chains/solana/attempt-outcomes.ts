@@ -3,10 +3,11 @@ import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
-import { NodeError } from '../rpc/node-error.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
+import { noHistoryCode } from './dialect.js';
 import { type BlockPosition, blocksCall, confirmedPosition, hasEveryBlock, positionCall } from './history.js';
 import { maxStatuses, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
 
@@ -20,7 +21,8 @@ export interface AttemptOutcomes {
    * - that history has every block since the attempt was drafted;
    * - none of these blocks, as nodes show them, contains the attempt.
    *
-   * Another endpoint, if there is one, must not find it either. The number of blocks per call is bounded, so the proof of several can take several calls.
+   * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history. The number of blocks per call is
+   * bounded, so the proof of several can take several calls.
    *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
@@ -84,9 +86,10 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const listed = await rpc.ask(history.method, history.params, history.read, atHead);
     const absent = await absence.among(attempts, { windowOf: ({ fields }, more) => windowOf(listed, fields, more), budget, height });
     if (absent.length === 0) return;
+    const answeredBy = new Set<number>();
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
       [positionCall('finalized'), statusesCall(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],
-      atHead,
+      { ...atHead, answeredBy },
     );
     const provedOnce = absent.filter(({ attempt: { fields }, more }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
@@ -96,10 +99,30 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     });
     const proved = provedOnce.map(({ attempt }) => attempt);
     if (proved.length === 0) return;
-    // One node can also show false blocks, so another endpoint, if there is one, must not find them either.
-    const { method, params, read } = statusesCall(signaturesOf(proved), true);
-    const { value } = await rpc.ask(method, params, read, { first: 'another' });
-    for (const [at, { hash }] of proved.entries()) if (value[at] === null) outcomes.set(hash, dead);
+    const second = await searchAgain(proved, answeredBy);
+    // A node that lags behind the proof may not have the attempt's block yet.
+    if (second.slot < finalized.slot) return;
+    for (const [at, { hash }] of proved.entries()) if (second.value[at] === null) outcomes.set(hash, dead);
+  }
+
+  /**
+   * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint says that it keeps no
+   * history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one fails otherwise: it may have the attempt.
+   */
+  async function searchAgain(attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
+    const { method, params, read } = statusesCall(signaturesOf(attempts), true);
+    let hasHistory = false;
+    const isAboutNode = (error: NodeError): boolean => {
+      hasHistory ||= error.code !== noHistoryCode;
+      return error.isAboutNode;
+    };
+    try {
+      return await rpc.call(method, params, read, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      if (hasHistory) throw nodeUnavailable(error);
+      return rpc.ask(method, params, read, atHead);
+    }
   }
 
   /** Logs that no node can search. The attempts stay open, and the failure must not stop other chores. */

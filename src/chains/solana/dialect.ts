@@ -1,6 +1,9 @@
 import type { NodeDialect } from '../rpc/json-rpc.js';
 import { integerFrom, keyFrom } from './answer.js';
 
+/** The node keeps no history: an Agave node without `--enable-rpc-transaction-history` (`TransactionHistoryNotAvailable`). */
+export const noHistoryCode = -32011;
+
 /**
  * Codes of errors about the node (Agave's `rpc-client-api/src/custom_error.rs`): block cleaned up, block not available, node unhealthy, slot
  * skipped, no snapshot, slot skipped in long-term storage, excluded from the index, no history, scan error, status not available, version

@@ -5,7 +5,7 @@ import type { AttemptOutcome } from '../../../src/core/ports/chain.js';
 import { onNetwork } from '../../../src/core/relayer/on-network.js';
 import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { newest } from '../../local-chains/solana/chain.js';
-import { type FakeNode, relayed, startFakeNode } from '../../support/fake-node.js';
+import { type AskedCall, type FakeNode, relayed, startFakeNode } from '../../support/fake-node.js';
 import { solanaRelayer, transferInstruction } from '../../support/solana.js';
 import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 import { silentLog } from '../../support/stored-samples.js';
@@ -24,6 +24,27 @@ function startGateway(test: TestContext, batches: 'split' | 'refused', urlOf: (m
     return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
   });
 }
+
+/** A node that answers as the one at `url`, except where `altered` returns another answer. */
+function startAltered(test: TestContext, url: string, altered: (call: AskedCall) => object | null): Promise<FakeNode> {
+  return startFakeNode(test, async (request) => {
+    const answers = [JSON.parse((await relayed(url, request)).body)].flat();
+    const items = answers.map((answer, at) => {
+      const call = request.calls[at];
+      const other = call === undefined ? null : altered(call);
+      return other === null ? answer : { jsonrpc: '2.0', id: answer.id, ...other };
+    });
+    return { body: JSON.stringify(request.isBatch ? items : items[0]) };
+  });
+}
+
+/** True for a search in the node's history. */
+function isSearch({ method, params: [, options] }: AskedCall): boolean {
+  return method === 'getSignatureStatuses' && JSON.stringify(options).includes('true');
+}
+
+/** A node in trouble that counts as working: no circuit breaker trips. */
+const trouble = { error: { code: -32014, message: 'The block status is not yet available' } };
 
 /** Returns the outcome that a chain with these URLs reads. */
 async function outcomeBy(test: TestContext, urls: readonly string[], attempt: Attempt): Promise<AttemptOutcome['kind'] | undefined> {
@@ -162,6 +183,54 @@ describe('outcome of an attempt', () => {
     await chain.head();
     const outcomes = await chain.unsequenced?.outcomes([attempt]);
     assert.notEqual(outcomes?.get(attempt.hash)?.kind, 'dead');
+  });
+
+  it('outcome of an attempt: is not dead on the word of one endpoint that answers in place of that of the head', async (test) => {
+    const { payer, sent, advance, solana } = await startSolanaChain(test);
+    const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    // It lists every block, but its index of signatures is empty.
+    const forgetful = await solana.addNode();
+    forgetful.condition.indexFromSlot = solana.chain.tip(newest).slot;
+    // Its blocks do not show the attempt either, as blocks that a node invents would not.
+    const liar = await startFakeNode(test, async (request) => {
+      const { body } = await relayed(forgetful.url, request);
+      return { body: body.replaceAll(landed.hash, landed.hash.split('').reverse().join('')) };
+    });
+    let failures = 0;
+    const ofHead = await startAltered(test, solana.url, (call) => {
+      if (call.method === 'getBlock') return { error: { code: -32004, message: 'Block not available' } };
+      failures += isSearch(call) ? 1 : 0;
+      return isSearch(call) && failures <= 2 ? trouble : null;
+    });
+    assert.equal(await outcomeBy(test, [ofHead.url, liar.url], landed), 'open');
+    assert.equal(failures, 3, 'the endpoint of the head is asked for the second opinion');
+    assert.equal(await outcomeBy(test, [ofHead.url, liar.url], landed), 'landed');
+  });
+
+  it('outcome of an attempt: is not dead while another endpoint is down, lags, or cannot search its history', async (test) => {
+    const { payer, sent, advance, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const dropped = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    const [without, lagging] = [await solana.addNode(), await solana.addNode()];
+    without.condition.keepsHistory = false;
+    lagging.condition.blocksBehind = 100;
+    const down = await startFakeNode(test, () => 'hang up');
+    const busy = await startFakeNode(test, () => ({ status: 429, headers: { 'retry-after': '30' }, body: '' }));
+    const failing = await startAltered(test, solana.url, (call) => (isSearch(call) ? trouble : null));
+    for (const [what, { url }] of Object.entries({ down, busy, failing, lagging })) {
+      const working = [solana.url, without.url];
+      assert.equal(await outcomeBy(test, [solana.url, url], dropped), 'open', `${what}, after one with history`);
+      if (what !== 'lagging') assert.equal(await outcomeBy(test, [url, solana.url], dropped), 'open', `${what}, before one with history`);
+      assert.equal(await outcomeBy(test, [...working, url], dropped), 'open', `${what}, after one without history`);
+      assert.equal(
+        await outcomeBy(test, [...working.toReversed(), url], dropped),
+        'open',
+        `${what}, after one with history, which is second`,
+      );
+    }
+    assert.equal(await outcomeBy(test, [solana.url, without.url], dropped), 'dead');
   });
 
   for (const batches of ['split', 'refused'] as const) {
@@ -304,7 +373,7 @@ describe('outcome of an attempt', () => {
     assert.equal(await outcomeBy(test, [gateway.url, solana.url], dropped), 'dead');
   });
 
-  it('outcome of an attempt: is dead by the second endpoint if the first one keeps no history', async (test) => {
+  it('outcome of an attempt: is dead on the word of the only endpoint that keeps history, in any order', async (test) => {
     const { sent, payer, advance, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
     const dropped = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
@@ -313,6 +382,11 @@ describe('outcome of an attempt', () => {
     solana.node.condition.keepsHistory = false;
     assert.equal(await outcomeBy(test, [solana.url], dropped), 'open');
     assert.equal(await outcomeBy(test, [solana.url, second.url], dropped), 'dead');
+    assert.equal(await outcomeBy(test, [second.url, solana.url], dropped), 'dead');
+    const third = await solana.addNode();
+    third.condition.keepsHistory = false;
+    assert.equal(await outcomeBy(test, [solana.url, second.url, third.url], dropped), 'dead');
+    assert.equal(await outcomeBy(test, [second.url, solana.url, third.url], dropped), 'dead');
   });
 
   it('outcome of an attempt: is unknown after a day without a node that can prove it', async (test) => {
