@@ -7,7 +7,7 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
 import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, maxTransactionGas, readTransactionLimit } from './gas.js';
 import type { Market } from './market.js';
@@ -92,10 +92,9 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
       return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
     }
     if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
-      const rejection = await rejectionOf(deps, account, content, given, 'head');
-      return rejection === null
-        ? given
-        : seconded(rejection, async (by) => (await rejectionOf(deps, account, content, given, by)) ?? given);
+      const { rejection, answeredBy } = await rejectionOf(deps, account, content, given);
+      if (rejection === null) return given;
+      return seconded(rejection, async () => (await rejectionOf(deps, account, content, given, answeredBy)).rejection ?? given);
     }
   }
   // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
@@ -149,27 +148,34 @@ function transactionLimit({ rpc, memory }: DraftDeps, account: string): Promise<
   return memory.recall('transaction gas limit', () => readTransactionLimit(rpc, account));
 }
 
-/** Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. */
+/**
+ * Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. `otherThan`: the endpoints that gave the first answer;
+ * absent: that of the head is asked.
+ */
 async function rejectionOf(
   { rpc, memory, headBlock }: DraftDeps,
   account: string,
   content: EvmContent,
   gasLimit: bigint,
-  first: First,
-): Promise<Refusal | null> {
+  otherThan?: ReadonlySet<number>,
+): Promise<{ readonly rejection: Refusal | null; readonly answeredBy: ReadonlySet<number> }> {
   const { to, valueWei, data } = content;
   const question: GasQuestion = { from: account, to, valueWei: isTransfer(content) ? 0n : valueWei, data };
-  const rejection = await memory.recall(`${first}: ${gasLimit} gas for ${questionDigest(question)}`, () =>
-    findRejection(rpc, question, gasLimit, headBlock(), { first }),
-  );
-  return rejection === null ? null : gasLimitRefusal(`gas_limit is ${gasLimit}; the RPC node rejects the transaction: "${rejection}"`);
+  const first: First = otherThan === undefined ? 'head' : { otherThan };
+  const key = `${[...(otherThan ?? ['head'])]}: ${gasLimit} gas for ${questionDigest(question)}`;
+  const { text, answeredBy } = await memory.recall(key, async () => {
+    const by = new Set<number>();
+    return { text: await findRejection(rpc, question, gasLimit, headBlock(), { first, answeredBy: by }), answeredBy: by };
+  });
+  const rejection = text === null ? null : gasLimitRefusal(`gas_limit is ${gasLimit}; the RPC node rejects the transaction: "${text}"`);
+  return { rejection, answeredBy };
 }
 
-/** Asks a second endpoint about a lasting refusal, and returns its answer. If none answers, the refusal is doubted. */
-async function seconded(refusal: Refusal, ask: (by: 'another') => Promise<bigint | Refusal>): Promise<bigint | Refusal> {
+/** Returns the answer of another endpoint to a lasting refusal. If none answers, the refusal is doubted. */
+async function seconded(refusal: Refusal, askAnother: () => Promise<bigint | Refusal>): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
   try {
-    return await ask('another');
+    return await askAnother();
   } catch (error) {
     if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
     return { ...refusal, lasting: false, isDoubted: true };
@@ -192,12 +198,13 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
   if (isTransfer(content) && deps.memory.has(transferKey)) return plainTransferGas;
   const question: GasQuestion = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
-  const ask = (first?: First) => estimateGas(deps.rpc, question, deps.headBlock(), first === undefined ? {} : { first });
-  const estimate = await deps.memory.recall(key, () => ask());
+  const ask = (options: CallOptions) => estimateGas(deps.rpc, question, deps.headBlock(), options);
+  const estimate = await deps.memory.recall(key, () => ask({}));
   if (isTransfer(content) && estimate === plainTransferGas) await deps.memory.recall(transferKey, async () => true);
   if (typeof estimate === 'bigint') return estimate;
   deps.memory.forget(key);
-  const atHead = await ask('head');
+  const answeredBy = new Set<number>();
+  const atHead = await ask({ first: 'head', answeredBy });
   if (typeof atHead === 'bigint') return atHead;
   if (atHead.refused === 'reverts' && isFirst) {
     // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains the
@@ -205,7 +212,7 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
     const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
     if (typeof onPool === 'bigint') return onPool;
   }
-  return seconded(atHead, ask);
+  return seconded(atHead, () => ask({ first: { otherThan: answeredBy } }));
 }
 
 /** Shortens the memory key, since call data may be long. */

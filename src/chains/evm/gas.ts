@@ -92,7 +92,9 @@ export async function findRejection(
     return await rpc.call('eth_call', [{ ...callOf(question), gas: quantityOf(gasLimit) }, block], () => null, options);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
-    if (isBlockUnknown(error.message)) throw nodeUnavailable(error);
+    // A failing node gives no second opinion. In a first one its error rejects nothing, since some nodes answer so if execution fails.
+    const isNoOpinion = typeof options.first === 'object' && error.isAboutNode;
+    if (isNoOpinion || isBlockUnknown(error.message)) throw nodeUnavailable(error);
     return invalidForBlocks.test(error.message) ? error.message : null;
   }
 }

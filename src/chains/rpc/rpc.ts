@@ -15,7 +15,10 @@ export interface CallOptions {
    * is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
    */
   readonly first?: First;
-  /** Gets the places of the endpoints that gave the results, for `otherThan`: the endpoint that goes first may fail, and another one answer. */
+  /**
+   * Gets the places of the endpoints whose results and errors are returned, for `otherThan`: the endpoint that goes first may fail, and another one answer. Of
+   * several errors about nodes, the first one is returned.
+   */
   readonly answeredBy?: Set<number>;
   /** If the endpoint rejects batches, send the calls one after the other. */
   readonly inOrder?: boolean;
@@ -116,8 +119,8 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
 
   /** Returns the result of each call, and the endpoint that was tried last. */
   async function settle<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>) {
-    const results = new Map<RpcCall<T>, Settled<T>>();
-    const nodeErrors = new Map<RpcCall<T>, NodeError>();
+    const results = new Map<RpcCall<T>, { readonly answer: Settled<T>; readonly from: Endpoint }>();
+    const nodeErrors = new Map<RpcCall<T>, { readonly answer: { readonly error: NodeError }; readonly from: Endpoint }>();
     const order = selector.order(options.first);
     const isAboutNode = options.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
     if (options.copied === true) copy(calls, order, options);
@@ -126,7 +129,8 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     let by: Endpoint | null = null;
     for (const endpoint of order) {
       // A tripped endpoint may keep the caller waiting: it gets only calls that nothing else answered, not a second opinion.
-      if (endpoint.isTripped() && options.unanimous !== true) open = open.filter((call) => nodeErrors.get(call)?.isOverload !== false);
+      if (endpoint.isTripped() && options.unanimous !== true)
+        open = open.filter((call) => nodeErrors.get(call)?.answer.error.isOverload !== false);
       if (open.length === 0) break;
       by = endpoint;
       const asking = endpoint.ask(open, options.inOrder === true, options.whole);
@@ -145,19 +149,19 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       open.forEach((call, index) => {
         const answer = answers[index];
         if (answer === undefined) return;
-        if ('result' in answer) {
-          results.set(call, answer);
-          options.answeredBy?.add(endpoints.indexOf(endpoint));
-        } else if (answer.error instanceof TransportError) problems.push(answer.error.message);
-        else if (isAboutNode(answer.error)) nodeErrors.set(call, nodeErrors.get(call) ?? answer.error);
-        else results.set(call, answer);
+        if ('result' in answer) results.set(call, { answer, from: endpoint });
+        else if (answer.error instanceof TransportError) problems.push(answer.error.message);
+        else if (!isAboutNode(answer.error)) results.set(call, { answer, from: endpoint });
+        else if (!nodeErrors.has(call)) nodeErrors.set(call, { answer: { error: answer.error }, from: endpoint });
       });
       open = open.filter((call) => !results.has(call));
     }
-    const isUnanimous = problems.length === 0 && !selector.hasBlocked();
+    const mayReportNode = options.unanimous !== true || (problems.length === 0 && !selector.hasBlocked());
     const settled = calls.map((call): Settled<T> => {
-      const nodeError = options.unanimous === true && !isUnanimous ? undefined : nodeErrors.get(call);
-      return results.get(call) ?? { error: nodeError ?? unreachableFor(problems) };
+      const given = results.get(call) ?? (mayReportNode ? nodeErrors.get(call) : undefined);
+      if (given === undefined) return { error: unreachableFor(problems) };
+      options.answeredBy?.add(endpoints.indexOf(given.from));
+      return given.answer;
     });
     return { settled, by };
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { gwei, openChain } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';
-import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
+import { type AskedCall, answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
 const block = (number: number) => ({
   number: `0x${number.toString(16)}`,
@@ -70,25 +70,31 @@ it('second opinion: an endpoint that answered in place of that of the head does 
   assert.equal(asked.length, 1, 'the liar is asked once');
 });
 
-/** A node that estimates so, and can answer what a draft asks for besides. */
-function estimatingNode(test: TestContext, estimate: unknown) {
+/** A node that estimates so, answers calls so, and can answer what a draft asks for besides. */
+function estimatingNode(test: TestContext, estimate: (call: AskedCall) => unknown, simulation: () => unknown = () => noMethod) {
   return startFakeNode(test, (request) =>
-    answering(request, ({ method }) => {
-      if (method === 'eth_estimateGas') return estimate;
+    answering(request, (call) => {
+      const { method } = call;
+      if (method === 'eth_estimateGas') return estimate(call);
+      if (method === 'eth_call') return simulation();
       if (method === 'eth_getBlockByNumber') return block(7);
       if (method === 'eth_getBalance') return `0x${(10n ** 18n).toString(16)}`;
       if (method === 'eth_gasPrice') return `0x${gwei.toString(16)}`;
-      return method === 'eth_chainId' ? null : new FakeError(-32601, 'the method does not exist');
+      return method === 'eth_chainId' ? null : noMethod;
     }),
   );
 }
 
 const request = draftRequest(account, { content: evmContent({ data: '0x01' }) });
 const reverts = new FakeError(3, 'execution reverted');
+const noMethod = new FakeError(-32601, 'the method does not exist');
+/** No circuit breaker trips. */
+const pruned = new FakeError(-32000, 'missing trie node 11 (path )');
+const rejects = new FakeError(-32000, 'max initcode size exceeded: code size 49153, limit 49152');
 
 it('second opinion: a revert that another endpoint does not see refuses nothing', async (test) => {
-  const liar = await estimatingNode(test, reverts);
-  const honest = await estimatingNode(test, '0x7530');
+  const liar = await estimatingNode(test, () => reverts);
+  const honest = await estimatingNode(test, () => '0x7530');
   const { chain } = openChain(test, [liar.url, honest.url]);
   await chain.head();
   for (let round = 0; round < 3; round += 1) {
@@ -101,8 +107,8 @@ it('second opinion: a revert that another endpoint does not see refuses nothing'
 });
 
 it('second opinion: a revert lasts if two endpoints see it, and is doubted while the other one is down', async (test) => {
-  const one = await estimatingNode(test, reverts);
-  const another = await estimatingNode(test, reverts);
+  const one = await estimatingNode(test, () => reverts);
+  const another = await estimatingNode(test, () => reverts);
   const { chain } = openChain(test, [one.url, another.url]);
   await chain.head();
   const refusal = await chain.draft(request);
@@ -112,4 +118,66 @@ it('second opinion: a revert lasts if two endpoints see it, and is doubted while
   await doubting.head();
   const doubted = await doubting.draft(request);
   assert.ok('refused' in doubted && !doubted.lasting && doubted.isDoubted === true);
+});
+
+it('second opinion: an endpoint that answered in place of that of the head does not confirm its own revert', async (test) => {
+  let healsAfter = 'never';
+  let isPruned = true;
+  const ofHead = await estimatingNode(test, ({ params: [, at] }) => {
+    const answer = isPruned ? pruned : '0x7530';
+    if (at === healsAfter) isPruned = false;
+    return answer;
+  });
+  const liar = await estimatingNode(test, () => reverts);
+  const { chain } = openChain(test, [ofHead.url, liar.url]);
+  await chain.head();
+  const doubted = await chain.draft(request);
+  assert.ok('refused' in doubted && !doubted.lasting && doubted.isDoubted === true);
+  // The pool is asked last before the second opinion.
+  healsAfter = 'pending';
+  assert.ok(!('refused' in (await chain.draft(request))));
+  assert.equal(isPruned, false);
+});
+
+it('second opinion: an endpoint that answered in place of that of the head does not confirm that it rejects a gas limit', async (test) => {
+  let isPruned = true;
+  const ofHead = await estimatingNode(
+    test,
+    () => '0x7530',
+    () => (isPruned ? pruned : '0x'),
+  );
+  const liar = await estimatingNode(
+    test,
+    () => '0x7530',
+    () => rejects,
+  );
+  const withLimit = draftRequest(account, { content: evmContent({ data: '0x01', gasLimit: 100_000n }) });
+  const { chain } = openChain(test, [ofHead.url, liar.url]);
+  await chain.head();
+  const doubted = await chain.draft(withLimit);
+  assert.ok('refused' in doubted && !doubted.lasting && doubted.isDoubted === true);
+  isPruned = false;
+  const draft = await chain.draft(withLimit);
+  assert.ok(!('refused' in draft));
+  const agreeing = await estimatingNode(
+    test,
+    () => '0x7530',
+    () => rejects,
+  );
+  const { chain: agreed } = openChain(test, [liar.url, agreeing.url]);
+  await agreed.head();
+  const refusal = await agreed.draft(withLimit);
+  assert.ok('refused' in refusal && refusal.lasting);
+});
+
+it('second opinion: an endpoint does not confirm its own limit for estimates', async (test) => {
+  // With two endpoints, the limit counts only if both state one; the first one to do so is not asked for the second opinion.
+  const low = new FakeError(-32000, 'gas required exceeds allowance (30000)');
+  const [one, another] = [await estimatingNode(test, () => low), await estimatingNode(test, () => low)];
+  const { chain } = openChain(test, [one.url, another.url]);
+  await chain.head();
+  const refusal = await chain.draft(request);
+  assert.ok('refused' in refusal && refusal.refused === 'gas_limit' && refusal.lasting);
+  const asked = [one, another].map(({ methods }) => methods.filter((method) => method === 'eth_estimateGas').length);
+  assert.deepEqual(asked, [2, 3]);
 });
