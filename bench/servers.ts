@@ -15,14 +15,17 @@ export interface MeasuredServer {
   stop(): Promise<void>;
 }
 
-/** The built service, as users run it: its own home, a durable database file unless `env` names another database, its log in a file. */
+/**
+ * The built service, as users run it: its own home, a durable database file unless `env` names another database, its log in a file. Its lane has no limit
+ * in flight: earlier commits had another default.
+ */
 export async function startBuiltService(
   main: string,
   rpcUrl: string,
   nodeFlags: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<MeasuredServer> {
-  const home = await createServiceHome({ rpcUrl, env: { LOG_LEVEL: 'info', ...env } });
+  const home = await createServiceHome({ rpcUrl, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info', ...env } });
   const service = await startServiceIn(home, main, nodeFlags);
   return {
     ...service,

@@ -1,4 +1,4 @@
-import type { Changes } from '../core/ports/store.js';
+import type { Changes, TransactionUpdate } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
 import type { Statements } from './statements/all-statements.js';
@@ -15,23 +15,30 @@ export function createChanges(statements: Statements): Changes {
   const { transactions, attempts, lanes, notifications, events, deliveryAttempts, storedResponses, changePositions } = statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
-    const row = rowFromTransaction(transaction);
-    const insert = guarded(transactions.insert, row);
-    const count = isFinal(transaction.status) ? [step(transactions.addInserted, row)] : [];
-    return new BoundChange('insertTransaction', [step(changePositions.take, row), insert, ...count], row.relayer_id);
+    const isEnded = isFinal(transaction.status);
+    const row = { ...rowFromTransaction(transaction), ended_at_ms: isEnded ? transaction.updatedAtMs : null };
+    const count = isEnded ? [step(transactions.addInserted, row)] : [];
+    return new BoundChange(
+      'insertTransaction',
+      [step(changePositions.take, row), guarded(transactions.insert, row), ...count],
+      row.relayer_id,
+    );
   }
 
-  function updateTransaction(next: Transaction): BoundChange {
-    const row = { ...rowFromTransaction(next), revision_before: next.revision - 1 };
-    const update = guarded(transactions.update, row);
-    const count = isFinal(next.status) ? [step(transactions.addFinished, row)] : [];
-    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...count, update], row.relayer_id);
+  function updateTransaction(
+    next: Transaction,
+    { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs }: TransactionUpdate = {},
+  ): BoundChange {
+    const row = { ...rowFromTransaction(next), revision_before: revisionBefore, ended_at_ms: endedAtMs };
+    const steps = isFinal(next.status)
+      ? [step(transactions.addFinished, row), guarded(transactions.finish, row)]
+      : [guarded(transactions.update, row)];
+    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...steps], row.relayer_id);
   }
 
   return {
     insertTransaction,
     updateTransaction,
-    endTransaction: (id, endedAtMs) => new BoundChange('endTransaction', [step(transactions.end, { id, ended_at_ms: endedAtMs })]),
     removeTransaction: (id) =>
       new BoundChange('removeTransaction', [
         step(changePositions.noteRemoved, { id }),

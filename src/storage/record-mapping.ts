@@ -1,3 +1,6 @@
+/** Texts up to this length are kept; a longer one, of a contract call with much data, would take too much memory beside its object. */
+const maxKeptLength = 4_096;
+
 /** Converts a field of a record to and from the value in its column. */
 interface Conversion<V, Row> {
   readonly column: keyof Row & string;
@@ -56,12 +59,21 @@ export function json<C extends string>(column: C) {
   return { column, write: (value: unknown) => JSON.stringify(value), read: (stored: string) => JSON.parse(stored) };
 }
 
-/** Stores a value, or null, as JSON text in which a bigint is `{"$int":"<decimal>"}`: a number in JSON loses digits when it is read. */
+/**
+ * Stores an object, or null, as JSON text in which a bigint is `{"$int":"<decimal>"}`: a number in JSON loses digits when it is read. Keeps a short text
+ * as long as its object lives, so the object must never change: a transaction's row is written several times, with the same content.
+ */
 export function exactJson<C extends string>(column: C) {
   const exact = (_: string, part: unknown) => (typeof part === 'bigint' ? { $int: part.toString() } : part);
+  const texts = new WeakMap<object, string>();
   return {
     column,
-    write: (value: unknown) => (value === null ? null : JSON.stringify(value, exact)),
+    write(value: object | null) {
+      if (value === null) return null;
+      const text = texts.get(value) ?? JSON.stringify(value, exact);
+      if (text.length <= maxKeptLength) texts.set(value, text);
+      return text;
+    },
     read: (stored: string | null) => (stored === null ? null : restored(JSON.parse(stored))) as never,
   };
 }

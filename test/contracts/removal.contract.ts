@@ -40,7 +40,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         const ended = next(chosen, { status: random.chance(0.5) ? 'confirmed' : 'failed' });
         kept = kept.map((transaction) => (transaction === chosen ? ended : transaction));
         endedAt.set(ended.id, endedAtMs);
-        await store.commit([change.updateTransaction(ended), change.endTransaction(ended.id, endedAtMs)]);
+        await store.commit([change.updateTransaction(ended, { endedAtMs })]);
       };
       const endedAt = new Map<string, number>();
       for (let nowMs = 1; nowMs <= 60; nowMs += 1) {
@@ -71,8 +71,8 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
 
     test('pages start again from the first after all transactions of a relayer are removed', async () => {
       const { change, read } = store;
-      const all = ['e-0', 'e-1'].map((id) => aTransaction({ id, relayerId: 'emptied', status: 'failed' }));
-      await store.commit(all.flatMap((transaction) => [change.insertTransaction(transaction), change.endTransaction(transaction.id, 1)]));
+      const all = ['e-0', 'e-1'].map((id) => aTransaction({ id, relayerId: 'emptied', status: 'failed', updatedAtMs: 1 }));
+      await store.commit(all.map((transaction) => change.insertTransaction(transaction)));
       assert.ok((await read.relayersWithFinished()).includes('emptied'));
       await store.commit(removeOldest(change, await read.oldestTransactions('emptied', 10), 2).changes);
       assert.deepEqual(await read.transactionsOf('emptied', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
@@ -86,7 +86,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
     test('removeTransaction deletes its attempts and its finished deliveries, and nothing else', async () => {
       const { change, read } = store;
       const lane = { chain: 'evm:6', account: '0xD' };
-      const gone = aTransaction({ ...lane, id: 'gone', relayerId: 'cleaned', status: 'failed' });
+      const gone = aTransaction({ ...lane, id: 'gone', relayerId: 'cleaned', status: 'failed', updatedAtMs: 5 });
       const other = aTransaction({ ...lane, id: 'stays', relayerId: 'cleaned', status: 'sent', nonce: 1n, liveVersion: 1 });
       const events = [
         anEvent({ id: 'g-done', orderKey: 'gone', status: 'delivered', notificationId: 'g' }),
@@ -99,7 +99,6 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         change.insertTransaction(other),
         change.insertAttempt(anAttempt({ ...lane, transactionId: 'gone', nonce: 0n })),
         change.insertAttempt(anAttempt({ ...lane, transactionId: 'stays', nonce: 1n })),
-        change.endTransaction('gone', 5),
         ...events.map((event) => change.insertEvent(event)),
       ]);
       await store.commit(removeOldest(change, await read.oldestTransactions('cleaned', 10), 6).changes);
@@ -118,14 +117,21 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
     test('a transaction that is open, or whose slot an open transaction shares, is not removed', async () => {
       const { change, read } = store;
       const lane = { chain: 'evm:7', account: '0xE' };
-      const ended = aTransaction({ ...lane, id: 'ended', relayerId: 'shared', status: 'failed', nonce: 3n, liveVersion: 1 });
+      const ended = aTransaction({
+        ...lane,
+        id: 'ended',
+        relayerId: 'shared',
+        status: 'failed',
+        nonce: 3n,
+        liveVersion: 1,
+        updatedAtMs: 5,
+      });
       const heir = aTransaction({ ...lane, id: 'heir', relayerId: 'shared', status: 'sent', nonce: 3n, liveVersion: 2 });
       await store.commit([
         change.insertTransaction(ended),
         change.insertTransaction(heir),
         change.insertAttempt(anAttempt({ ...lane, transactionId: 'ended', nonce: 3n })),
         change.insertAttempt(anAttempt({ ...lane, transactionId: 'heir', nonce: 3n, version: 2 })),
-        change.endTransaction('ended', 5),
       ]);
       const oldest = await read.oldestTransactions('shared', 10);
       assert.deepEqual(oldest, [
@@ -136,7 +142,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       for (const wrong of [change.removeTransaction('heir'), change.removeTransaction('unknown'), change.moveTransaction('ended', 1, 2)]) {
         await assert.rejects(store.commit([wrong]), ConflictError);
       }
-      await store.commit([change.updateTransaction(next(heir, { status: 'confirmed' })), change.endTransaction('heir', 7)]);
+      await store.commit([change.updateTransaction(next(heir, { status: 'confirmed' }), { endedAtMs: 7 })]);
       assert.equal(removeOldest(change, await read.oldestTransactions('shared', 10), 8).removed, 2);
     });
   });

@@ -36,12 +36,11 @@ export function watchContract(name: string, newDatabaseUrl: () => Promise<string
     }
 
     async function write(change: 'insert' | 'update', ...transactions: readonly Transaction[]): Promise<void> {
-      const { insertTransaction, updateTransaction, endTransaction } = store.change;
+      const { insertTransaction, updateTransaction } = store.change;
       await store.commit(
-        transactions.flatMap((transaction) => [
-          change === 'insert' ? insertTransaction(transaction) : updateTransaction(transaction),
-          ...(isFinal(transaction.status) ? [endTransaction(transaction.id, 1)] : []),
-        ]),
+        transactions.map((transaction) =>
+          change === 'insert' ? insertTransaction(transaction) : updateTransaction(transaction, { endedAtMs: 1 }),
+        ),
       );
       for (const transaction of transactions) feed.publish({ transaction, shown: null });
     }

@@ -107,14 +107,20 @@ export interface PendingTarget {
   readonly nextAtMs: number | undefined;
 }
 
+/** How a transaction's row is written. */
+export interface TransactionUpdate {
+  /** The revision that must be stored now. Absent: one less than the new one. */
+  readonly revisionBefore?: number;
+  /** When the transaction became final, if the new status is final; the first time counts. Absent: its `updatedAtMs`. */
+  readonly endedAtMs?: number;
+}
+
 /** Builders of changes. They are pure; nothing happens before `commit`. */
 export interface Changes {
   /** Fails if the id is taken. */
   insertTransaction(transaction: Transaction): Change;
-  /** Writes `next`; fails unless its revision is one more than the stored one. */
-  updateTransaction(next: Transaction): Change;
-  /** Stores when a transaction became final; part of the commit that made it final. Never fails. */
-  endTransaction(id: string, endedAtMs: number): Change;
+  /** Writes `next`; fails unless the stored revision is the one before it, see `TransactionUpdate`. A final status never changes. */
+  updateTransaction(next: Transaction, update?: TransactionUpdate): Change;
   /**
    * Removes a final transaction with its attempts and its finished deliveries; fails if it is open or gone. The same commit must close the
    * gap in the places, see `moveTransaction`.

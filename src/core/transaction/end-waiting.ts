@@ -25,11 +25,9 @@ export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 
   const waiting = open.map(({ transaction }) => transaction).filter((transaction) => !isSigned(transaction));
   for (let first = 0; first < waiting.length; first += batchSize) {
     const batch = waiting.slice(first, first + batchSize);
-    const changes = batch.map((transaction) => [
-      change.updateTransaction({ ...failed(transaction, 'unresolvable', reason), updatedAtMs: nowMs }),
-      change.endTransaction(transaction.id, nowMs),
-    ]);
-    await commit(changes.flat());
+    await commit(
+      batch.map((transaction) => change.updateTransaction({ ...failed(transaction, 'unresolvable', reason), updatedAtMs: nowMs })),
+    );
   }
   const repeatable = open.map(({ transaction }) => transaction).filter(mayBeSignedAgain);
   for (let first = 0; first < repeatable.length; first += batchSize) {

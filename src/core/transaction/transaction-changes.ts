@@ -3,11 +3,11 @@ import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, OpenTransaction, Store } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import { type Attempt, isFinal, type Transaction, type TransactionView } from './transaction.js';
+import type { Attempt, Transaction, TransactionView } from './transaction.js';
 
 /**
- * Builds the commit of a move: each new revision of the row, the new attempt if there is one, when the transaction became final, and the
- * events. Each change of status and each replacement (`writesEvent`) writes one event; nothing else does.
+ * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status and each
+ * replacement (`writesEvent`) writes one event; nothing else does.
  */
 export function transactionChanges(
   deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },
@@ -21,12 +21,11 @@ export function transactionChanges(
   let previous = before.transaction;
   for (const decided of move.steps) {
     const step = { ...decided, updatedAtMs: Math.max(nowMs, previous.updatedAtMs) };
-    changes.push(deps.store.change.updateTransaction(step));
-    if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, nowMs));
     const hasEvent = step.status !== previous.status || (move.writesEvent === true && decided === move.steps.at(-1));
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;
   }
+  changes.push(deps.store.change.updateTransaction(previous, { revisionBefore: before.transaction.revision, endedAtMs: nowMs }));
   const after = { transaction: previous, attempts };
   if (move.saveResponse !== undefined) changes.push(...move.saveResponse(viewOf(after)));
   return { after, changes };

@@ -2,7 +2,7 @@ import { type Kysely, type Migration, type SqlBool, sql } from 'kysely';
 import type { Dialect } from '../dialect.js';
 
 // The conditions of the partial indexes. A migration never changes, so it shares no constants with the code, which does.
-const openTransaction = sql<SqlBool>`status in ('pending', 'sent', 'submitted', 'mined')`;
+const openTransaction = sql<SqlBool>`ended_at_ms is null`;
 const unsequencedAttempt = sql<SqlBool>`nonce = transaction_id`;
 const pendingEvent = sql<SqlBool>`status = 'pending'`;
 const nextEvent = sql<SqlBool>`status = 'pending' and waits_behind = 0`;

@@ -35,7 +35,7 @@ export function transactionChangeStatements(db: Kysely<Schema>) {
         changedViews()
           .where('transactions.chain', '=', values.chain)
           .where('transactions.account', '=', values.account)
-          .where(isOpen('transactions.status'))
+          .where(isOpen())
           .where('transactions.relayer_id', '=', values.relayer_id)
           .where('transactions.seq', '>', values.after_seq)
           .where('transactions.position', '<=', values.up_to)

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import { type Attempt, type MinedAt, openStatuses, type Transaction } from '../../core/transaction/transaction.js';
+import type { Attempt, MinedAt, Transaction } from '../../core/transaction/transaction.js';
 import { decimalText, exactJson, flag, recordMapping, template } from '../record-mapping.js';
 import type { Schema, TransactionTable } from '../schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
@@ -78,11 +78,11 @@ export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
 }
 
 /**
- * True for a transaction that may still change. Statements and partial indexes both write the statuses as constants: a database uses a partial
- * index only if a statement repeats the index's condition.
+ * True for a transaction that may still change: its row has no end. A database uses a partial index only if a statement repeats the index's condition, and
+ * this one names no column that a change of an open transaction writes: otherwise each change would write the index again.
  */
-export function isOpen(statusColumn: string): RawBuilder<boolean> {
-  return sql<boolean>`${sql.ref(statusColumn)} in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
+export function isOpen(table = 'transactions'): RawBuilder<boolean> {
+  return sql<boolean>`${sql.ref(`${table}.ended_at_ms`)} is null`;
 }
 
 /** Transactions, each with the attempt that its record shows: the mined one, else the live one. */

@@ -1,5 +1,5 @@
 import { type Expression, type Kysely, sql } from 'kysely';
-import type { LaneId, TransactionStatus } from '../../core/transaction/transaction.js';
+import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 import type { Flag, Schema } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
 import {
@@ -14,6 +14,8 @@ import {
 
 /** A row to write, and the revision that must be stored now. */
 type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
+/** The same for a transaction that is final then. */
+type TransactionFinishRow = TransactionUpdateRow & { readonly ended_at_ms: number };
 
 interface OldestRow {
   readonly id: string;
@@ -93,22 +95,37 @@ export function transactionStatements(db: Kysely<Schema>) {
   }
 
   return {
-    insert: statement<TransactionRow, never>('transactions_insert', (values) =>
+    insert: statement<TransactionRow & { readonly ended_at_ms: number | null }, never>('transactions_insert', (values) =>
       db.insertInto('transactions').values({
         ...pick(values, transactionColumns),
+        ended_at_ms: values.ended_at_ms,
         ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
         position: takenPosition(values.relayer_id),
       }),
     ),
 
-    /** Refuses to change a final status: the totals depend on it. */
+    /** Writes a transaction that stays open; affects no row if it is final. */
     update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
         .set({ ...pick(values, changingColumns), position: takenPosition(values.relayer_id) })
         .where('id', '=', values.id)
         .where('revision', '=', values.revision_before)
-        .where((eb) => eb.or([isOpen('status'), eb('status', '=', values.status)])),
+        .where(isOpen()),
+    ),
+
+    /** Writes a transaction that is final then. Keeps its end if it had one, and refuses to change a final status: the totals depend on it. */
+    finish: statement<TransactionFinishRow, never>('transactions_finish', (values) =>
+      db
+        .updateTable('transactions')
+        .set({
+          ...pick(values, changingColumns),
+          position: takenPosition(values.relayer_id),
+          ended_at_ms: sql<number>`coalesce(transactions.ended_at_ms, ${values.ended_at_ms})`,
+        })
+        .where('id', '=', values.id)
+        .where('revision', '=', values.revision_before)
+        .where((eb) => eb.or([isOpen(), eb('status', '=', values.status)])),
     ),
 
     /** Counts a transaction that leaves the open statuses; runs before its update. */
@@ -118,7 +135,7 @@ export function transactionStatements(db: Kysely<Schema>) {
           .selectFrom('transactions')
           .select(['relayer_id', sql<TransactionStatus>`${values.status}`.as('status'), sql.lit(1).as('total')])
           .where('id', '=', values.id)
-          .where(isOpen('status')),
+          .where(isOpen()),
       ),
     ),
 
@@ -168,7 +185,8 @@ export function transactionStatements(db: Kysely<Schema>) {
             .selectFrom('transactions')
             .select((eb) => ['status', eb.fn.countAll<number>().as('total')])
             .where('relayer_id', '=', values.relayer_id)
-            .where(isOpen('status'))
+            // By status, which is in the index that has the relayer.
+            .where(sql<boolean>`status in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`)
             .groupBy('status'),
         ),
     ),
@@ -202,7 +220,7 @@ export function transactionStatements(db: Kysely<Schema>) {
             .select('page.seq')
             .where('page.chain', '=', values.chain)
             .where('page.account', '=', values.account)
-            .where(isOpen('page.status'))
+            .where(isOpen('page'))
             .where('page.seq', '>', values.after_seq)
             .orderBy('page.seq')
             .limit(values.limit),
@@ -220,12 +238,8 @@ export function transactionStatements(db: Kysely<Schema>) {
           .select(['id', 'relayer_id', 'status', 'intent', 'revision'])
           .where('chain', '=', values.chain)
           .where('account', '=', values.account)
-          .where(isOpen('status'))
+          .where(isOpen())
           .orderBy('seq'),
-    ),
-
-    end: statement<{ id: string; ended_at_ms: number }, never>('transactions_end', (values) =>
-      db.updateTable('transactions').set({ ended_at_ms: values.ended_at_ms }).where('id', '=', values.id),
     ),
 
     /** The relayers that have finished transactions. */
@@ -257,7 +271,7 @@ export function transactionStatements(db: Kysely<Schema>) {
                   .select(sql.lit(1).as('one'))
                   .whereRef('own.transaction_id', '=', 'transactions.id')
                   .whereRef('open.id', '<>', 'transactions.id')
-                  .where(isOpen('open.status')),
+                  .where(isOpen('open')),
               ),
             )
             .then(sql.lit<Flag>(1))
@@ -284,7 +298,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       db
         .deleteFrom('transactions')
         .where('id', '=', values.id)
-        .where((eb) => eb.not(isOpen('status'))),
+        .where((eb) => eb.not(isOpen())),
     ),
 
     moveOrdinal: statement<{ id: string; from: number; to: number }, never>('transactions_move_ordinal', (values) =>
@@ -292,7 +306,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
-      db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen('status')),
+      db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen()),
     ),
   };
 }

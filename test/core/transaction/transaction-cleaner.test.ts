@@ -18,12 +18,11 @@ describe('transaction cleaner', () => {
     const { change } = store;
     for (let from = 0; from < endedAtMs.length; from += 200) {
       await store.commit(
-        endedAtMs.slice(from, from + 200).flatMap((ended, index) => {
+        endedAtMs.slice(from, from + 200).map((ended, index) => {
           const id = `${relayerId}-${from + index}`;
-          const transaction = aTransaction({ id, relayerId, status: ended === null ? 'pending' : 'confirmed' });
-          return ended === null
-            ? [change.insertTransaction(transaction)]
-            : [change.insertTransaction(transaction), change.endTransaction(id, ended)];
+          return change.insertTransaction(
+            aTransaction({ id, relayerId, ...(ended === null ? { status: 'pending' } : { status: 'confirmed', updatedAtMs: ended }) }),
+          );
         }),
       );
     }
