@@ -1,5 +1,6 @@
 import type { Change } from '../core/ports/store.js';
 import type { SqlValue, Statement } from './statement.js';
+import type { TakePositions } from './statements/change-positions.js';
 
 /** One statement with its values. */
 export interface Step {
@@ -9,18 +10,51 @@ export interface Step {
   readonly guarded: boolean;
 }
 
+/** Makes the steps of a counted change. `positionsBack`: how many of the positions that its batch has taken for the relayer come after its own. */
+type StepsAt = (positionsBack: number) => readonly Step[];
+
 /** A change of this store, whose steps run in order. */
 export class BoundChange implements Change {
   readonly name: string;
-  readonly steps: readonly Step[];
-  /** The relayer whose change counter it moves, which other writers then wait for; null: none. */
+  /** The relayer among whose changes it takes a position, see `changePositionStatements`; null: it takes none. */
   readonly countedFor: string | null;
+  readonly stepsAt: StepsAt;
 
-  constructor(name: string, steps: readonly Step[], countedFor: string | null = null) {
+  constructor(name: string, steps: readonly Step[] | { readonly countedFor: string; readonly stepsAt: StepsAt }) {
     this.name = name;
-    this.steps = steps;
-    this.countedFor = countedFor;
+    this.countedFor = 'countedFor' in steps ? steps.countedFor : null;
+    this.stepsAt = 'stepsAt' in steps ? steps.stepsAt : () => steps;
   }
+}
+
+/** A change whose steps have their values. */
+export interface ReadyChange {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+/** The lists of a batch with all values, and the steps that take their positions, which run before them. */
+export interface ReadyBatch {
+  readonly takes: readonly Step[];
+  readonly lists: readonly (readonly ReadyChange[])[];
+}
+
+/**
+ * Gives each counted change of a batch its position: one step takes the positions of a relayer, relayer after relayer in one order, so that two writers never
+ * wait for each other. A list that fails leaves its positions unused.
+ */
+export function readyBatch(lists: readonly (readonly BoundChange[])[], take: Statement<TakePositions, never>): ReadyBatch {
+  const left = new Map<string, number>();
+  for (const list of lists)
+    for (const { countedFor } of list) if (countedFor !== null) left.set(countedFor, (left.get(countedFor) ?? 0) + 1);
+  const takes = [...left].sort(([a], [b]) => (a < b ? -1 : 1)).map(([relayer_id, count]) => step(take, { relayer_id, count }));
+  const ready = ({ name, countedFor, stepsAt }: BoundChange): ReadyChange => {
+    if (countedFor === null) return { name, steps: stepsAt(0) };
+    const positionsBack = (left.get(countedFor) ?? 1) - 1;
+    left.set(countedFor, positionsBack);
+    return { name, steps: stepsAt(positionsBack) };
+  };
+  return { takes, lists: lists.map((list) => list.map(ready)) };
 }
 
 /** A step that may affect any number of rows. */

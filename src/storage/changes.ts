@@ -16,24 +16,31 @@ export function createChanges(statements: Statements): Changes {
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const isEnded = isFinal(transaction.status);
-    const row = { ...rowFromTransaction(transaction), ended_at_ms: isEnded ? transaction.updatedAtMs : null };
-    const count = isEnded ? [step(transactions.addInserted, row)] : [];
-    return new BoundChange(
-      'insertTransaction',
-      [step(changePositions.take, row), guarded(transactions.insert, row), ...count],
-      row.relayer_id,
-    );
+    const ended_at_ms = isEnded ? transaction.updatedAtMs : null;
+    const row = Object.assign(rowFromTransaction(transaction), { ended_at_ms, positions_back: 0 });
+    return new BoundChange('insertTransaction', {
+      countedFor: row.relayer_id,
+      stepsAt(positionsBack) {
+        row.positions_back = positionsBack;
+        const insert = guarded(transactions.insert, row);
+        return isEnded ? [insert, step(transactions.addInserted, row)] : [insert];
+      },
+    });
   }
 
   function updateTransaction(
     next: Transaction,
     { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs }: TransactionUpdate = {},
   ): BoundChange {
-    const row = { ...rowFromTransaction(next), revision_before: revisionBefore, ended_at_ms: endedAtMs };
-    const steps = isFinal(next.status)
-      ? [step(transactions.addFinished, row), guarded(transactions.finish, row)]
-      : [guarded(transactions.update, row)];
-    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...steps], row.relayer_id);
+    const row = Object.assign(rowFromTransaction(next), { revision_before: revisionBefore, ended_at_ms: endedAtMs, positions_back: 0 });
+    return new BoundChange('updateTransaction', {
+      countedFor: row.relayer_id,
+      stepsAt(positionsBack) {
+        row.positions_back = positionsBack;
+        if (!isFinal(next.status)) return [guarded(transactions.update, row)];
+        return [step(transactions.addFinished, row), guarded(transactions.finish, row)];
+      },
+    });
   }
 
   return {

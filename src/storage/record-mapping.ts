@@ -64,13 +64,12 @@ export function json<C extends string>(column: C) {
  * as long as its object lives, so the object must never change: a transaction's row is written several times, with the same content.
  */
 export function exactJson<C extends string>(column: C) {
-  const exact = (_: string, part: unknown) => (typeof part === 'bigint' ? { $int: part.toString() } : part);
   const texts = new WeakMap<object, string>();
   return {
     column,
     write(value: object | null) {
       if (value === null) return null;
-      const text = texts.get(value) ?? JSON.stringify(value, exact);
+      const text = texts.get(value) ?? JSON.stringify(marked(value));
       if (text.length <= maxKeptLength) texts.set(value, text);
       return text;
     },
@@ -90,6 +89,16 @@ export function decimalText<C extends string>(column: C) {
 /** Stores a boolean as 0 or 1. */
 export function flag<C extends string>(column: C) {
   return { column, write: (value: boolean) => (value ? 1 : 0), read: (stored: number) => stored === 1 };
+}
+
+/** Returns plain data with its bigints marked, several times faster than a replacer of JSON.stringify does. */
+function marked(value: unknown): unknown {
+  if (typeof value === 'bigint') return { $int: value.toString() };
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(marked);
+  const parts: Record<string, unknown> = {};
+  for (const [key, part] of Object.entries(value)) parts[key] = marked(part);
+  return parts;
 }
 
 /** Puts the bigints back in place, several times faster than a reviver of JSON.parse does. */

@@ -134,7 +134,7 @@ describe('postgres only', () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });
     const statements = compileStatements(postgres);
-    const take = { text: statements.changePositions.take.sql, values: statements.changePositions.take.bind({ relayer_id: 'r' }) };
+    const take = { text: statements.changePositions.take.sql, values: statements.changePositions.take.bind({ relayer_id: 'r', count: 1 }) };
     const positionOf = { text: statements.changePositions.of.sql, values: statements.changePositions.of.bind({ relayer_id: 'r' }) };
     const [early, late] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
     await Promise.all([early.connect(), late.connect()]);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { ConflictError } from '../../core/ports/store.js';
-import { type BoundChange, type Step, step } from '../bound-change.js';
+import { type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
 import { postgres } from '../dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
@@ -14,18 +14,19 @@ const givingWay: ReadonlySet<string | undefined> = new Set(['40P01', '40001']);
 /** A batch that had to give way to other writers this often in a row fails. */
 const maxGivingWay = 10;
 
-const { lockAll } = changePositionStatements(postgres.builder);
+const { take } = changePositionStatements(postgres.builder);
 
 /** A list and its position in the batch. */
 interface Entry {
-  readonly list: ChangeList;
+  readonly list: readonly ReadyChange[];
   readonly index: number;
 }
 
 /** The first steps of a batch's transaction. */
 interface Opening {
   readonly fence: Step | null;
-  readonly counters: readonly Step[];
+  /** Take the positions of the batch. */
+  readonly takes: readonly Step[];
 }
 
 interface Failure {
@@ -74,15 +75,6 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
 }
 
 /**
- * Locks the change counters of several relayers in one order. The lists would lock them in the order of the callers, and two writers would wait for
- * each other. Empty for one relayer.
- */
-function countersOf(lists: readonly ChangeList[]): readonly Step[] {
-  const relayers = new Set(lists.flatMap((list) => list.flatMap(({ countedFor }) => (countedFor === null ? [] : [countedFor]))));
-  return relayers.size < 2 ? [] : [step(lockAll, { relayer_ids: JSON.stringify([...relayers]) })];
-}
-
-/**
  * Runs batches on a writing connection, which must pipeline: it sends all statements at once in one transaction, and commits after every
  * guard held. If a list fails, it rolls back and runs the transaction again without that list. If another one fails then, it runs the transaction
  * with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a read.
@@ -93,8 +85,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Begins the transaction and sends the steps; resolves with their results when all have ended. */
-  async function begin({ fence, counters }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
-    const opening = [...(fence === null ? [] : [fence]), ...counters];
+  async function begin({ fence, takes }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+    const opening = [...(fence === null ? [] : [fence]), ...takes];
     const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...[...opening, ...steps].map(send)]);
     if (begun.status === 'rejected') throw begun.reason;
     for (const [position, opened] of results.splice(0, opening.length).entries()) {
@@ -105,7 +97,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Only the first failed statement has the reason: after it, PostgreSQL refuses the rest of the transaction. */
-  function failureOf(entry: Entry, change: BoundChange, step: Step, result: PromiseSettledResult<pg.QueryResult>): Failure | undefined {
+  function failureOf(entry: Entry, change: ReadyChange, step: Step, result: PromiseSettledResult<pg.QueryResult>): Failure | undefined {
     if (result.status === 'fulfilled') {
       return step.guarded && result.value.rowCount !== 1 ? { entry, error: new ConflictError(change.name) } : undefined;
     }
@@ -159,7 +151,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Writes the lists; a failed one is absent from the database and has an error as its outcome. */
-  async function write(lists: readonly ChangeList[], opening: Opening): Promise<readonly Outcome[]> {
+  async function write(lists: readonly Entry['list'][], opening: Opening): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = lists.map(() => undefined);
     let entries: readonly Entry[] = lists.map((list, index) => ({ list, index }));
     for (let failures = 0; failures < 2; failures += 1) {
@@ -174,7 +166,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Writes the lists, again if other writers made this one give way, and leaves the transaction open. */
-  async function writeAtLast(lists: readonly ChangeList[], opening: Opening): Promise<readonly Outcome[]> {
+  async function writeAtLast(lists: readonly Entry['list'][], opening: Opening): Promise<readonly Outcome[]> {
     for (let gaveWay = 0; ; gaveWay += 1) {
       try {
         return await write(lists, opening);
@@ -187,7 +179,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   return async (lists, fence) => {
-    const outcomes = await writeAtLast(lists, { fence, counters: countersOf(lists) });
+    const { takes, lists: ready } = readyBatch(lists, take);
+    const outcomes = await writeAtLast(ready, { fence, takes });
     try {
       await client.query('commit');
     } catch (error) {

@@ -1,8 +1,11 @@
 import Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store.js';
-import type { BoundChange, Step } from '../bound-change.js';
+import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
+import { sqlite } from '../dialect.js';
+import { changePositionStatements } from '../statements/change-positions.js';
 
+const { take } = changePositionStatements(sqlite.builder);
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
 /** Prepares each statement of a connection once: preparing costs more than running. */
@@ -28,7 +31,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
   const release = db.prepare('release list');
   const rollbackToSavepoint = db.prepare('rollback to list');
 
-  function runChange({ name, steps }: BoundChange): void {
+  function runChange({ name, steps }: ReadyChange): void {
     try {
       for (const { statement, values, guarded } of steps) {
         const { changes } = prepared(statement).run(values);
@@ -40,7 +43,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     }
   }
 
-  function runList(list: ChangeList): Outcome {
+  function runList(list: readonly ReadyChange[]): Outcome {
     savepoint.run();
     try {
       list.forEach(runChange);
@@ -55,12 +58,13 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     }
   }
 
-  /** Runs a batch in one transaction. Throws if it is undone. */
-  function inTransaction<T>(task: () => T): T {
+  /** Runs the lists of a batch in one transaction. Throws if it is undone. */
+  function inTransaction({ takes, lists }: ReadyBatch, run: (list: readonly ReadyChange[]) => Outcome): readonly Outcome[] {
     begin.run();
     try {
       requireOwned();
-      const result = task();
+      for (const { statement, values } of takes) prepared(statement).run(values);
+      const result = lists.map(run);
       commit.run();
       return result;
     } catch (error) {
@@ -70,8 +74,9 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
   }
 
   return (lists) => {
+    const batch = readyBatch(lists, take);
     let hasFailedList = false;
-    const runPlainly = (list: ChangeList): Outcome => {
+    const runPlainly = (list: readonly ReadyChange[]): Outcome => {
       try {
         list.forEach(runChange);
         return undefined;
@@ -82,10 +87,10 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     };
     try {
       // Nearly all batches succeed, and a savepoint per list costs as much as a statement.
-      return inTransaction(() => lists.map(runPlainly));
+      return inTransaction(batch, runPlainly);
     } catch (error) {
       if (!hasFailedList) throw error;
-      return inTransaction(() => lists.map(runList));
+      return inTransaction(batch, runList);
     }
   };
 }

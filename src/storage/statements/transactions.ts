@@ -12,8 +12,10 @@ import {
   transactionViews,
 } from './transaction-rows.js';
 
+/** A row to write, and how many of the positions that its batch has taken come after its own. */
+type PositionedRow = TransactionRow & { readonly positions_back: number };
 /** A row to write, and the revision that must be stored now. */
-type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
+type TransactionUpdateRow = PositionedRow & { readonly revision_before: number };
 /** The same for a transaction that is final then. */
 type TransactionFinishRow = TransactionUpdateRow & { readonly ended_at_ms: number };
 
@@ -54,9 +56,9 @@ const changingColumns = transactionColumns.filter(
 export function transactionStatements(db: Kysely<Schema>) {
   const views = () => transactionViews(db);
 
-  /** The position that the same commit has just taken, see `changePositionStatements`. */
-  const takenPosition = (relayerId: string) =>
-    sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayerId})`;
+  /** One of the positions that the same commit has taken, see `readyBatch`. */
+  const takenPosition = ({ relayer_id, positions_back }: PositionedRow) =>
+    sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayer_id}) - ${positions_back}`;
 
   const addToTotal = (from: Expression<{ relayer_id: string; status: TransactionStatus; total: number }>) =>
     db
@@ -95,12 +97,12 @@ export function transactionStatements(db: Kysely<Schema>) {
   }
 
   return {
-    insert: statement<TransactionRow & { readonly ended_at_ms: number | null }, never>('transactions_insert', (values) =>
+    insert: statement<PositionedRow & { readonly ended_at_ms: number | null }, never>('transactions_insert', (values) =>
       db.insertInto('transactions').values({
         ...pick(values, transactionColumns),
         ended_at_ms: values.ended_at_ms,
         ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
-        position: takenPosition(values.relayer_id),
+        position: takenPosition(values),
       }),
     ),
 
@@ -108,7 +110,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
-        .set({ ...pick(values, changingColumns), position: takenPosition(values.relayer_id) })
+        .set({ ...pick(values, changingColumns), position: takenPosition(values) })
         .where('id', '=', values.id)
         .where('revision', '=', values.revision_before)
         .where(isOpen()),
@@ -120,7 +122,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         .updateTable('transactions')
         .set({
           ...pick(values, changingColumns),
-          position: takenPosition(values.relayer_id),
+          position: takenPosition(values),
           ended_at_ms: sql<number>`coalesce(transactions.ended_at_ms, ${values.ended_at_ms})`,
         })
         .where('id', '=', values.id)
