@@ -16,8 +16,7 @@ export function createChanges(statements: Statements): Changes {
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const isEnded = isFinal(transaction.status);
-    const ended_at_ms = isEnded ? transaction.updatedAtMs : null;
-    const row = Object.assign(rowFromTransaction(transaction), { ended_at_ms, positions_back: 0 });
+    const row = rowFromTransaction(transaction, null, isEnded ? transaction.updatedAtMs : null);
     return new BoundChange('insertTransaction', {
       countedFor: row.relayer_id,
       stepsAt(positionsBack) {
@@ -32,7 +31,7 @@ export function createChanges(statements: Statements): Changes {
     next: Transaction,
     { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs }: TransactionUpdate = {},
   ): BoundChange {
-    const row = Object.assign(rowFromTransaction(next), { revision_before: revisionBefore, ended_at_ms: endedAtMs, positions_back: 0 });
+    const row = rowFromTransaction(next, revisionBefore, endedAtMs);
     return new BoundChange('updateTransaction', {
       countedFor: row.relayer_id,
       stepsAt(positionsBack) {

@@ -1,7 +1,7 @@
 import type { Signer } from '../../core/ports/signer.js';
 import type { EvmAttemptFields, EvmDraft, EvmPrice } from '../../core/transaction/evm.js';
 import { keccak256 } from '../../crypto/keccak.js';
-import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
+import { encodeRlp, type RlpItem, rlpNumber, rlpNumberFromHex } from './rlp.js';
 
 /** A signed attempt. Hash and bytes are lower-case hex with `0x`. */
 export interface SignedAttempt {
@@ -23,16 +23,11 @@ export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint,
   const signature = await signer.signDigest(keccak256(encodedAs(draft.price, unsignedForm(chainId, draft.price, unsigned))));
   const parity = BigInt(signature.v - 27);
   const v = draft.price.kind === 'legacy' ? chainId * 2n + 35n + parity : parity;
-  const signed = encodedAs(draft.price, [
-    ...unsigned,
-    rlpNumber(v),
-    rlpNumber(BigInt(`0x${signature.r}`)),
-    rlpNumber(BigInt(`0x${signature.s}`)),
-  ]);
+  const signed = encodedAs(draft.price, [...unsigned, rlpNumber(v), rlpNumberFromHex(signature.r), rlpNumberFromHex(signature.s)]);
   const { to, valueWei, data, gasLimit, price, publishingFeeWei } = draft;
   return {
     hash: `0x${Buffer.from(keccak256(signed)).toString('hex')}`,
-    raw: `0x${Buffer.from(signed).toString('hex')}`,
+    raw: `0x${signed.toString('hex')}`,
     fields: { network: 'evm', to, valueWei, data, gasLimit, price, publishingFeeWei, signature },
   };
 }
@@ -61,7 +56,7 @@ function unsignedForm(chainId: bigint, price: EvmPrice, items: readonly RlpItem[
   return price.kind === 'legacy' ? [...items, rlpNumber(chainId), rlpNumber(0n), rlpNumber(0n)] : items;
 }
 
-function encodedAs(price: EvmPrice, items: readonly RlpItem[]): Uint8Array {
+function encodedAs(price: EvmPrice, items: readonly RlpItem[]): Buffer {
   const list = encodeRlp(items);
   return price.kind === 'legacy' ? list : Buffer.concat([eip1559Type, list]);
 }

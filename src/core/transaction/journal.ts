@@ -54,7 +54,9 @@ export function createJournal({
     const { relayerId, id, status, statusReason, traceParent } = to;
     meter.statusReached(relayerId, status);
     const traceId = readTraceParent(traceParent)?.traceId ?? null;
-    log.info({ relayer: relayerId, transaction: id, from, to: status, hash, reason: statusReason, requestId, traceId }, 'transaction');
+    const fields = { relayer: relayerId, transaction: id, from, to: status, hash, reason: statusReason, requestId, traceId };
+    if (isPassing(from, status)) log.debug(fields, 'transaction');
+    else log.info(fields, 'transaction');
   }
 
   /** Waits for the chain become spans when they end: one for the block, one for its confirmations. */
@@ -88,6 +90,11 @@ export function createJournal({
       }
     },
   };
+}
+
+/** True for a step on the usual way, after which another line follows. A step back, by a reorg, is none. */
+function isPassing(from: Transaction['status'] | null, to: Transaction['status']): boolean {
+  return to === 'mined' || (to === 'submitted' && from === 'sent');
 }
 
 /** True if the new attempt has the content of the one before it, at another price. */

@@ -1,5 +1,6 @@
 import type { Move } from '../../core/ports/lanes.js';
 import { type Change, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
+import type { Span } from '../../core/ports/telemetry.js';
 import { noOrigin } from '../../core/transaction/journal.js';
 import { waiting } from '../../core/transaction/lifecycle.js';
 import { type Attempt, isSigned, type Transaction } from '../../core/transaction/transaction.js';
@@ -27,28 +28,33 @@ export async function commitMoves(
   nonces: readonly Change[] = [],
 ): Promise<readonly OpenTransaction[]> {
   const { deps } = lane;
-  const moves = planned.map(({ before, move, isNew }) => ({
-    before: before.transaction,
-    move,
-    isNew,
-    ...transactionChanges(deps, lane.relayer(), before, move),
-  }));
-  const spans = moves.map(({ before, move }) => (move.newAttempt === undefined ? null : deps.journal.step('transaction stored', before)));
-  const inserts = moves.flatMap(({ before, isNew }) => (isNew ? [deps.store.change.insertTransaction(before)] : []));
-  await deps.store.commit([...inserts, ...nonces, ...moves.flatMap(({ changes }) => changes)]).catch((error: unknown) => {
+  const relayer = lane.relayer();
+  const inserts: Change[] = [];
+  const changes: Change[] = [];
+  const results: OpenTransaction[] = [];
+  const spans: (Span | null)[] = [];
+  for (const { before, move, isNew } of planned) {
+    const made = transactionChanges(deps, relayer, before, move);
+    if (isNew) inserts.push(deps.store.change.insertTransaction(before.transaction));
+    changes.push(...made.changes);
+    results.push(made.after);
+    if (move.newAttempt !== undefined) spans.push(deps.journal.step('transaction stored', before.transaction));
+  }
+  await deps.store.commit([...inserts, ...nonces, ...changes]).catch((error: unknown) => {
     if (error instanceof StoreAwayError) lane.noteUnanswered();
     throw error;
   });
   for (const span of spans) span?.end();
-  for (const { before, move, after, isNew } of moves) {
-    if (isNew) deps.journal.accepted(before, noOrigin);
-    deps.journal.moved(before, move, after);
+  for (const [index, after] of results.entries()) {
+    const { before, move, isNew } = planned[index] as PlannedMove;
+    if (isNew) deps.journal.accepted(before.transaction, noOrigin);
+    deps.journal.moved(before.transaction, move, after);
     deps.feed.publish(viewOf(after));
     lane.transactions.put(after);
     if (move.newAttempt !== undefined) lane.wakeBroadcast();
     if (!isSigned(after.transaction)) lane.wakePrepare();
   }
-  return moves.map(({ after }) => after);
+  return results;
 }
 
 /**

@@ -4,13 +4,27 @@ import { decimalText, exactJson, flag, recordMapping, template } from '../record
 import type { Schema, TransactionTable } from '../schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 
-/** A row of the table, without the columns that the database sets. */
+/** A row of the table, without the columns that are not part of a transaction. */
 export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms' | 'position'>;
+
+/** What a statement that writes a row needs besides it. */
+interface Writing {
+  /** How many of the positions that its batch has taken come after its own. */
+  positions_back: number;
+  /** The revision that must be stored now; null: the row is new. */
+  revision_before: number | null;
+  /** Null: the transaction is open. */
+  ended_at_ms: number | null;
+}
+const writingColumns = ['positions_back', 'revision_before', 'ended_at_ms'] as const satisfies readonly (keyof Writing)[];
+
+/** A row to write. */
+export type WrittenRow = TransactionRow & Writing;
 /** The columns of `MinedAt`, null together before the transaction is mined. */
 const minedColumns = ['mined_version', 'mined_block_number', 'mined_block_hash', 'mined_succeeded', 'mined_facts'] as const;
 type MinedRow = { readonly [C in (typeof minedColumns)[number]]: NonNullable<TransactionRow[C]> };
 
-const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transaction, 'mined'>>(
+const mapping = recordMapping<Transaction, WrittenRow, Exclude<keyof Transaction, 'mined'>>(
   {
     id: 'id',
     relayerId: 'relayer_id',
@@ -33,7 +47,7 @@ const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transac
     revision: 'revision',
   },
   ['mined'],
-  minedColumns,
+  [...minedColumns, ...writingColumns],
 );
 const minedMapping = recordMapping<MinedAt, MinedRow>({
   version: 'mined_version',
@@ -43,7 +57,9 @@ const minedMapping = recordMapping<MinedAt, MinedRow>({
   facts: exactJson('mined_facts'),
 });
 /** The columns of a `TransactionRow`. */
-export const transactionColumns = mapping.columns;
+export const transactionColumns = mapping.columns.filter(
+  (column): column is keyof TransactionRow => !(writingColumns as readonly string[]).includes(column),
+);
 
 /** The columns of an attempt beside a transaction's in one row; all null if the transaction has none. */
 type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: AttemptRow[C] | null };
@@ -57,15 +73,17 @@ const emptyAttempt = template(attemptColumns);
 /** Selects an attempt's columns for a `TransactionViewRow`. */
 export const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);
 
-/** The row that stores a transaction. */
-export function rowFromTransaction(transaction: Transaction): TransactionRow {
+/** The row that stores a transaction; its batch sets `positions_back`. */
+export function rowFromTransaction(transaction: Transaction, revisionBefore: number | null, endedAtMs: number | null): WrittenRow {
   const row = mapping.toRow(transaction);
+  row.revision_before = revisionBefore;
+  row.ended_at_ms = endedAtMs;
   return transaction.mined === null ? row : Object.assign(row, minedMapping.toRow(transaction.mined));
 }
 
 /** The transaction that a row stores. */
 export function transactionFromRow(row: TransactionRow): Transaction {
-  const transaction = mapping.fromRow(row);
+  const transaction = mapping.fromRow(row as WrittenRow);
   return row.mined_version === null ? transaction : Object.assign(transaction, { mined: minedMapping.fromRow(row as MinedRow) });
 }
 

@@ -10,14 +10,8 @@ import {
   transactionColumns,
   transactionSelection,
   transactionViews,
+  type WrittenRow,
 } from './transaction-rows.js';
-
-/** A row to write, and how many of the positions that its batch has taken come after its own. */
-type PositionedRow = TransactionRow & { readonly positions_back: number };
-/** A row to write, and the revision that must be stored now. */
-type TransactionUpdateRow = PositionedRow & { readonly revision_before: number };
-/** The same for a transaction that is final then. */
-type TransactionFinishRow = TransactionUpdateRow & { readonly ended_at_ms: number };
 
 interface OldestRow {
   readonly id: string;
@@ -57,7 +51,7 @@ export function transactionStatements(db: Kysely<Schema>) {
   const views = () => transactionViews(db);
 
   /** One of the positions that the same commit has taken, see `readyBatch`. */
-  const takenPosition = ({ relayer_id, positions_back }: PositionedRow) =>
+  const takenPosition = ({ relayer_id, positions_back }: WrittenRow) =>
     sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayer_id}) - ${positions_back}`;
 
   const addToTotal = (from: Expression<{ relayer_id: string; status: TransactionStatus; total: number }>) =>
@@ -97,7 +91,7 @@ export function transactionStatements(db: Kysely<Schema>) {
   }
 
   return {
-    insert: statement<PositionedRow & { readonly ended_at_ms: number | null }, never>('transactions_insert', (values) =>
+    insert: statement<WrittenRow, never>('transactions_insert', (values) =>
       db.insertInto('transactions').values({
         ...pick(values, transactionColumns),
         ended_at_ms: values.ended_at_ms,
@@ -107,7 +101,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Writes a transaction that stays open; affects no row if it is final. */
-    update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
+    update: statement<WrittenRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
         .set({ ...pick(values, changingColumns), position: takenPosition(values) })
@@ -117,7 +111,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Writes a transaction that is final then. Keeps its end if it had one, and refuses to change a final status: the totals depend on it. */
-    finish: statement<TransactionFinishRow, never>('transactions_finish', (values) =>
+    finish: statement<WrittenRow, never>('transactions_finish', (values) =>
       db
         .updateTable('transactions')
         .set({
@@ -131,7 +125,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Counts a transaction that leaves the open statuses; runs before its update. */
-    addFinished: statement<TransactionUpdateRow, never>('transactions_add_finished', (values) =>
+    addFinished: statement<TransactionRow, never>('transactions_add_finished', (values) =>
       addToTotal(
         db
           .selectFrom('transactions')
