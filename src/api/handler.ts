@@ -111,7 +111,10 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       const call: Call = {
         requestId,
         callerAddress,
+        path: watched.path,
+        startedAtMs: watched.startedAtMs,
         auditFacts: {},
+        auditedStatus: null,
         fieldNames: target.rpc ? 'proto' : 'rest',
         principal: watched.principal,
         warnings: [],

@@ -2,7 +2,7 @@ import type { Principal } from '../core/access/principal.js';
 import type { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { readTraceParent, type Telemetry } from '../core/ports/telemetry.js';
-import type { Call } from './contract/call.js';
+import { type Call, loggedMs } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
@@ -12,6 +12,8 @@ import type { Target } from './target.js';
 export interface WatchedRequest {
   readonly traceParent: Call['traceParent'];
   readonly traceId: Call['traceId'];
+  readonly path: Call['path'];
+  readonly startedAtMs: Call['startedAtMs'];
   principal: Principal | null;
   call: Call | null;
   /** The error of a guard. */
@@ -34,9 +36,13 @@ const maxLoggedPath = 256;
 /** The status that is counted if the caller left before there was an answer. */
 const callerLeftStatus = 499;
 
-/** Creates the watch over all requests. When an answer has ended, it writes a log line, counts the request and ends its span. */
+/**
+ * Creates the watch over all requests. When an answer has ended, it counts the request, ends its span and writes its log line, unless its audit
+ * line is in the log and says the same.
+ */
 export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (begun: RequestBegun) => WatchedRequest {
-  return ({ request, response, path, requestId, target }) => {
+  return ({ request, response, path: wholePath, requestId, target }) => {
+    const path = wholePath.slice(0, maxLoggedPath);
     const startedAtMs = performance.now();
     const callerTrace = callerTraceOf(request);
     const span =
@@ -47,6 +53,8 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
     const watched: WatchedRequest = {
       traceParent,
       traceId: traceIdOf(span?.traceParent ?? null),
+      path,
+      startedAtMs,
       principal: null,
       call: null,
       failure: null,
@@ -58,18 +66,19 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
       const code = failure === null || status === callerLeftStatus ? status : errorTable[failure.kind].httpStatus;
       const ms = performance.now() - startedAtMs;
       meter.requestEnded(labelOf(target), protocolOf(target, request), code, isStream(target) ? null : ms / 1000);
+      // A caller's error is not a failure of the service, so the span stays clean.
+      span?.end(failure !== null && code >= 500 ? failure.reason : null, { 'http.response.status_code': code });
+      if (watched.call?.auditedStatus === code) return;
       const line = {
         method: request.method,
-        path: path.slice(0, maxLoggedPath),
+        path,
         status,
-        ms: Math.round(ms * 10) / 10,
+        ms: loggedMs(ms),
         requestId,
         keyId: watched.principal?.keyId ?? null,
         reason: failure?.reason ?? null,
         traceId: traceIdOf(traceParent),
       };
-      // A caller's error is not a failure of the service, so the span stays clean.
-      span?.end(failure !== null && code >= 500 ? failure.reason : null, { 'http.response.status_code': code });
       // Probes request pages every few seconds.
       if (target.kind === 'page') log.debug(line, 'request');
       else log.info(line, 'request');

@@ -13,6 +13,7 @@ import { withoutSecrets } from './without-secrets.js';
 export async function openAuditLog(file: string | null, destination: DestinationStream = standardOutput()): Promise<AuditLog> {
   const output = file === null ? destination : perTurn(await openFile(file));
   return {
+    isAuditInLog: file === null,
     audit(fields) {
       const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
       const text = flatFieldsText(fields);

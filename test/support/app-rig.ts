@@ -97,6 +97,7 @@ export async function startAppRig({
     warn() {},
     error: (_fields, message) => void errors.push(message),
     audit: (fields) => void audited.push(fields),
+    isAuditInLog: true,
   };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;

@@ -97,7 +97,10 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
     const call: Call = {
       requestId: 'request-1',
       callerAddress: null,
+      path: '/',
+      startedAtMs: 0,
       auditFacts: {},
+      auditedStatus: null,
       principal,
       warnings: [],
       bodyProblem: null,

@@ -35,7 +35,10 @@ export function createRpcRig<T extends DescService>(
     const call: Call = {
       requestId: 'request-1',
       callerAddress: null,
+      path: '/',
+      startedAtMs: 0,
       auditFacts: {},
+      auditedStatus: null,
       principal,
       warnings: [],
       bodyProblem: null,

@@ -6,7 +6,14 @@ import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
 
 /** Drops every line. */
-export const silentLog: Log & AuditLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, audit: () => {} };
+export const silentLog: Log & AuditLog = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  audit: () => {},
+  isAuditInLog: true,
+};
 
 /** The lane of the samples. */
 export const sampleLane: LaneId = { chain: 'evm:31337', account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };

@@ -4,8 +4,10 @@ import { createTokenBuckets } from '../../core/access/token-bucket.js';
 import type { DomainError, ErrorKind } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { AuditLog } from '../../core/ports/log.js';
+import { readTraceParent } from '../../core/ports/telemetry.js';
 import { shownName } from '../../core/safe-text.js';
-import { type Call, callOf } from './call.js';
+import { type Call, callOf, loggedMs } from './call.js';
+import { errorTable } from './error-table.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';
 
@@ -25,6 +27,8 @@ type Ids = Record<string, string>;
 /** Where a method's messages hold ids, found once because audits run at every write. */
 interface Audited {
   readonly rpcPath: string;
+  /** The status of a success over REST. */
+  readonly successStatus: number;
   readonly asked: readonly { readonly property: string; readonly name: string }[];
   /** The response field with an id of its own; null: none. */
   readonly answered: { readonly property: string; readonly name: string } | null;
@@ -34,6 +38,9 @@ interface Audited {
  * Creates the interceptor that writes an audit line for each call that writes, whether it succeeds or not: the key's id and name, the
  * method and its ids, the caller's address, what was signed or changed, the outcome (`OK` or the error's reason), and the request id.
  * `replayed` marks an answer by an idempotency key, which did nothing. A read has a line only if the key is refused.
+ *
+ * The line also has the facts of the request line, which it replaces in the log. It is written before the answer, so that a caller that does not
+ * read its answer cannot delay it.
  */
 export function createAudit({ plans, log, auditRefusal }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));
@@ -43,26 +50,48 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
     const call = callOf({ values: request.contextValues });
     // Before the call: its service may change the message.
     const asked = idsOfRequest(plan, request.message);
+    const write = (failure: DomainError | null): void => {
+      const status = statusOf(plan, call, failure);
+      log.audit(lineOf(plan, call, { ids: asked, outcome: failure?.reason ?? 'OK', status }));
+      if (log.isAuditInLog) call.auditedStatus = status;
+    };
     try {
       const response = await next(request);
       if (!response.stream) addIdOfResponse(plan, response.message, asked);
-      log.audit(lineOf(plan, call, asked, 'OK'));
+      write(null);
       return response;
     } catch (error) {
-      log.audit(lineOf(plan, call, asked, domainErrorOf(error).reason));
+      write(domainErrorOf(error));
       throw error;
     }
   };
 }
 
+/** Returns the status that the watch over the request will see: that of REST for errors of any protocol, 200 for a success over RPC. */
+function statusOf({ successStatus }: Audited, { fieldNames }: Call, failure: DomainError | null): number {
+  if (failure !== null) return errorTable[failure.kind].httpStatus;
+  return fieldNames === 'rest' ? successStatus : 200;
+}
+
+/** How a call ended. */
+interface Ended {
+  readonly ids: Ids;
+  readonly outcome: string;
+  readonly status: number;
+}
+
 /** Built field by field: spreading the parts would cost several times as much, in every call that writes. */
-function lineOf({ rpcPath }: Audited, call: Call, ids: Ids, outcome: string): object {
+function lineOf({ rpcPath }: Audited, call: Call, { ids, outcome, status }: Ended): object {
   const line: Record<string, unknown> = whoOf(call);
   line.method = rpcPath;
   for (const name in ids) line[name] = ids[name];
   for (const name in call.auditFacts) line[name] = call.auditFacts[name];
   line.outcome = outcome;
   if (call.storedResponse.replay !== null) line.replayed = true;
+  line.path = call.path;
+  line.status = status;
+  line.ms = loggedMs(performance.now() - call.startedAtMs);
+  line.traceId = readTraceParent(call.traceParent)?.traceId ?? null;
   return line;
 }
 
@@ -132,7 +161,12 @@ function auditedFrom({ method, http, rpcPath }: MethodPlan): Audited {
     .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
     .map(({ name, localName }) => ({ property: localName, name: name === 'id' ? `${http?.responseField}_id` : name }));
   const answered = method.output.fields.find(({ name, fieldKind }) => name === http?.responseField && fieldKind === 'message');
-  return { rpcPath, asked, answered: answered === undefined ? null : { property: answered.localName, name: `${answered.name}_id` } };
+  return {
+    rpcPath,
+    successStatus: http?.successStatus ?? 200,
+    asked,
+    answered: answered === undefined ? null : { property: answered.localName, name: `${answered.name}_id` },
+  };
 }
 
 function idsOfRequest({ asked }: Audited, message: Message): Ids {

@@ -10,8 +10,14 @@ export interface Call {
   readonly requestId: string;
   /** The address that the request came from; null if the connection is gone. */
   readonly callerAddress: string | null;
+  /** The path of the request without its query, cut for log lines. */
+  readonly path: string;
+  /** When the request arrived, by `performance.now()`. */
+  readonly startedAtMs: number;
   /** The facts in the audit line of the call besides ids and outcome. Never secrets. */
   readonly auditFacts: Record<string, string>;
+  /** The status in the audit line that stands in the log in place of the request line; null: there is none (yet). */
+  auditedStatus: number | null;
   /** The names of fields that the caller uses, and reads in errors. */
   readonly fieldNames: 'rest' | 'proto';
   /** Null if the method needs no key. */
@@ -50,6 +56,11 @@ export interface StoredResponse {
 
 /** The stored response of a call without an idempotency key. */
 export const noStoredResponse: StoredResponse = { replay: null, save: () => [] };
+
+/** Rounds a duration for log lines, which need no more than tenths of a millisecond. */
+export function loggedMs(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
 
 /** The key of the call in context values. The handler sets it before a body is read. */
 export const callKey: ContextKey<Call | undefined> = createContextKey<Call | undefined>(undefined, { description: 'call' });

@@ -14,4 +14,6 @@ export const noLog: Log = { debug: nothing, info: nothing, warn: nothing, error:
 /** Records who did what, at every log level. */
 export interface AuditLog {
   audit(fields: object): void;
+  /** True if the lines are in the log, not in a file of their own. */
+  readonly isAuditInLog: boolean;
 }

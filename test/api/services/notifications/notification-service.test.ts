@@ -35,7 +35,10 @@ async function startClient(test: TestContext) {
   const call: Call = {
     requestId: 'r',
     callerAddress: null,
+    path: '/',
+    startedAtMs: 0,
     auditFacts: {},
+    auditedStatus: null,
     principal: null,
     warnings: [],
     bodyProblem: null,
