@@ -12,8 +12,8 @@ export function lostLogLines(): number {
   return lostLines;
 }
 
-function lose(lines: string): void {
-  lostLines += lines.split('\n').length - 1;
+function lose(lines: string | Buffer): void {
+  lostLines += lines.toString().split('\n').length - 1;
 }
 
 /**
@@ -40,10 +40,13 @@ function toReader(): DestinationStream {
 
 /** A file, or a terminal. Unlike Node's own stream, this one writes again when the disk has space again. */
 function toFile(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: maxBacklogCharacters });
+  // As bytes: a text would be encoded three times, to measure it, to write it and to find what is left.
+  const output = pino.destination({ dest: 1, sync: true, maxLength: maxBacklogCharacters, contentMode: 'buffer' });
   output.on('error', () => undefined);
   output.on('drop', lose);
-  return output;
+  // Its types declare only texts.
+  const write = output.write.bind(output) as unknown as (bytes: Buffer) => boolean;
+  return { write: (lines) => void write(Buffer.from(lines)) };
 }
 
 /**
