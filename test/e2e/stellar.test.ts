@@ -17,6 +17,7 @@ describe('Stellar, from the request to the ledger', () => {
   afterEach(async () => {
     rig.node.setOutcome(null);
     rig.ledger.setSurge(100n);
+    rig.ledger.setLeavesOutAll(false);
     rig.ledger.setQueueFullBelow(0n);
     // No transaction of one test is in flight in the next.
     for (const record of await rig.client.list()) {
@@ -299,13 +300,13 @@ describe('Stellar, from the request to the ledger', () => {
 
   it('contract call: is canceled in the queue, although only another call may outbid it there', async () => {
     const greeting = { type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'echo', args: [{ u32: 3 }] };
-    rig.ledger.setSurge(1_000_000_000n);
+    rig.ledger.setLeavesOutAll(true);
     const sent = await rig.send({ network: 'local', operations: [greeting] });
     await rig.untilWaiting(sent.id);
     assert.equal((await rig.client.cancel(sent.id)).status, 200);
     // The queue drops a waiting transaction after four ledgers; only then does it accept the replacement.
     for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
-    rig.ledger.setSurge(100n);
+    rig.ledger.setLeavesOutAll(false);
     const canceled = await rig.untilWithBlocks(sent.id, 'canceled');
     assert.equal(rig.ledger.find(String(canceled.hash))?.transaction.isSuccess, true);
   });

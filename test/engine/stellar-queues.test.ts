@@ -134,9 +134,7 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
   it('a payment whose max_fee is below the market waits without a sequence number until the market falls', async (test) => {
     const rig = await start(test);
     const { ledger } = rig.node;
-    const wallet = createWallet(ledger);
     ledger.setSurge(5_000n);
-    ledger.submit(wallet.build([Operation.bumpSequence({ bumpTo: '0' })], { feeStroops: 9_000n }).toXDR());
     ledger.close();
     const cheap = await rig.send({ operations: [payment(receiver, 1n)], maxFeeStroops: 400n, validUntilMs: laterMs() });
     await untilReason(
@@ -145,7 +143,6 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
       /^waiting: the market fee of 5000 stroops per operation is above what max_fee 400 allows; will send when it falls$/,
     );
     const other = await rig.send({ operations: [payment(receiver, 2n)] });
-    // One ledger: after ten the surge is no longer in the fee statistics.
     await rig.untilWaiting(other.transaction.id);
     ledger.close();
     await rig.until(other.transaction.id, 'confirmed');
@@ -155,6 +152,43 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
     );
     ledger.setSurge(100n);
     await rig.untilWithBlocks(cheap.transaction.id, 'confirmed');
+  });
+
+  it('bump fee: raises no bid that meets the market, however long ledgers leave it out, and says so', async (test) => {
+    const rig = await start(test);
+    const { ledger } = rig.node;
+    ledger.setLeavesOutAll(true);
+    const own = await rig.send({ operations: [payment(receiver, 5_000_000n)], validUntilMs: laterMs() });
+    const sponsored = await rig.send(sponsoredPayment(createWallet(ledger), receiver));
+    for (const { transaction } of [own, sponsored]) await rig.untilWaiting(transaction.id);
+    // Their queues drop them after four ledgers, and take them again ten later.
+    await closeLedgers(rig, 16);
+    for (const { transaction } of [own, sponsored]) await untilReason(rig, transaction.id, /although its bid meets the market price/);
+    assert.deepEqual([await bidsOf(rig, own.transaction.id), await bidsOf(rig, sponsored.transaction.id)], [[100n], [200n]]);
+  });
+
+  it('bump fee: stops at the market, and follows it when it rises', async (test) => {
+    const rig = await start(test);
+    const { ledger } = rig.node;
+    ledger.setLeavesOutAll(true);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)], validUntilMs: laterMs() });
+    await rig.untilWaiting(transaction.id);
+    ledger.setSurge(4_000n);
+    const bids = async (): Promise<readonly bigint[]> => await bidsOf(rig, transaction.id);
+    for (const expected of [2, 3]) {
+      await waitFor('the fee bump', async () => {
+        ledger.close();
+        return (await bids()).length === expected || undefined;
+      });
+      await closeLedgers(rig, 16);
+      assert.equal((await bids()).length, expected);
+      ledger.setSurge(20_000n);
+    }
+    // The market per operation of the fee-bump envelope, which counts as two; a fee bump has at least ten times the earlier bid.
+    assert.deepEqual(await bids(), [100n, 8_000n, 80_000n]);
+    ledger.setLeavesOutAll(false);
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.mined?.facts?.feePaid, 40_000n);
   });
 
   it('bump fee: envelopes that no node accepts keep no other from being bumped', async (test) => {

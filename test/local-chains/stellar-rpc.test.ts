@@ -156,8 +156,8 @@ describe('local Stellar: the RPC node reports', () => {
       node.ledger.submit(alice.build([pay(bob.address)], { feeStroops: 5_000n }).toXDR());
       node.ledger.close();
       const { inclusionFee, sorobanInclusionFee } = await server.getFeeStats();
-      assert.deepEqual([inclusionFee.p50, inclusionFee.mode, inclusionFee.transactionCount], ['300', '300', '1']);
-      assert.equal(sorobanInclusionFee.max, '0');
+      assert.deepEqual([inclusionFee.p50, inclusionFee.mode, inclusionFee.transactionCount], ['300', '300', '21']);
+      assert.equal(sorobanInclusionFee.max, '300');
     }));
 
   it('local Stellar: the RPC node reports errors with the codes and words of a real node', () =>

@@ -334,6 +334,12 @@ export const plants: readonly Plant[] = [
     changes: [['return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;', 'return false;']],
   },
   {
+    name: 'Stellar: a bid that meets the market is raised',
+    network: 'stellar',
+    module: 'chains/stellar/bump-fee',
+    changes: [["if (reason === 'waited' && ", 'if (false && ']],
+  },
+  {
     name: 'Stellar: expired transactions are broadcast',
     network: 'stellar',
     module: 'engine/lane/broadcast',

@@ -1,4 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
+import { meetsMarket } from '../../core/fees/escalation.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { StellarBid, StellarDraft } from '../../core/transaction/stellar.js';
@@ -10,12 +11,13 @@ import type { Market } from './market.js';
 import { priceAttempt } from './price-attempt.js';
 
 /**
- * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. An attempt that a node refused for its
- * fee, and that no node accepted, need not be outbid: the fee that the node demanded is enough. Throws `NODE_UNAVAILABLE`.
+ * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. Refuses if the bid meets the market
+ * already, unless a node demands more. An attempt that a node refused for its fee, and that no node accepted, need not be outbid: the fee that the node demanded
+ * is enough. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   { market, broadcaster }: { readonly market: Market; readonly broadcaster: Broadcaster },
-  { relayer, content, live, outbids }: FeeBumpRequest,
+  { relayer, content, live, outbids, reason }: FeeBumpRequest,
 ): Promise<StellarDraft | Refusal> {
   const wanted = onNetwork('stellar', content);
   const fields = onNetwork('stellar', live.fields);
@@ -23,6 +25,9 @@ export async function bumpFee(
   const inner = envelopeFromV1(envelope);
   const operationCount = inner.operations.length + 1;
   const { resourceFeeStroops } = fields.bid;
+  const bidPerOperationStroops = await market.bidPerOperationStroops(resourceFeeStroops > 0n);
+  // Nodes demand ten times the earlier bid. If that one is below the market, the next one is below ten times the market.
+  if (reason === 'waited' && inclusionFeeOf(fields.bid) >= bidPerOperationStroops * BigInt(fields.bid.operationCount)) return meetsMarket;
   const bid = priceAttempt({
     policies: onNetwork('stellar', relayer.policies),
     maxFeeStroops: wanted.maxFeeStroops,
@@ -33,7 +38,7 @@ export async function bumpFee(
       minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length, market.rules().baseFeeStroops),
       ...outbids.map((attempt) => minOver(attempt, broadcaster, operationCount)),
     ]),
-    bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
+    bidPerOperationStroops,
     // A filler passed the price cap when it was drafted. Repeated tenfold fee bumps beyond the cap would drain the account.
     isFiller: false,
     isMinimumDoubted: market.isBaseFeeRaised(),

@@ -1,5 +1,6 @@
 import type { BumpReason, Refusal } from '../ports/chain.js';
 import type { EvmPrice } from '../transaction/evm.js';
+import { meetsMarket } from './escalation.js';
 import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
 
 /** The inputs of a price. All amounts are in wei per gas. */
@@ -45,10 +46,7 @@ const maxBumpFactor = 10n;
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const { bump } = choice;
   if (bump?.reason === 'too_expensive') return lowered(bump.live, choice);
-  if (bump?.reason === 'waited' && meetsMarket(bump.live, choice)) {
-    const sentence = 'waiting: no block includes it yet, although its bid meets the market price; if this lasts, check the RPC nodes';
-    return { refused: 'bump_limit', sentence, lasting: false };
-  }
+  if (bump?.reason === 'waited' && reaches(bump.live, leastBid(choice))) return meetsMarket;
   const price = withinCap(choice);
   return bump === null || 'refused' in price ? price : (beyondBumpLimit(price, bump, choice) ?? price);
 }
@@ -64,12 +62,7 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
   return price;
 }
 
-/** True if the next block can pay the market's priority fee with this bid. */
-function meetsMarket(live: EvmPrice, choice: PriceChoice): boolean {
-  return reaches(live, leastBid(choice));
-}
-
-/** The market's own max fee leaves room for a base fee that rises: a bid without that room still goes in the next block. */
+/** The bid with which the next block can pay the market's priority fee. The market's own max fee leaves more room for a base fee that rises. */
 function leastBid({ market, baseFeeWei }: PriceChoice): Bid {
   const { maxPriorityFeePerGasWei, maxFeePerGasWei } = bidOf(market);
   const needed = market.kind === 'legacy' ? maxFeePerGasWei : (baseFeeWei ?? 0n) + maxPriorityFeePerGasWei;

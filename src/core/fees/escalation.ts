@@ -1,3 +1,4 @@
+import type { Refusal } from '../ports/chain.js';
 import type { Speed } from '../transaction/evm.js';
 
 /** How long an attempt waits before a fee bump, by speed: blocks without it, or time, whichever comes first. */
@@ -13,6 +14,13 @@ const minBlockMs = 1_000;
 
 /** Patience doubles with every attempt up to this factor: the market moves, but ever more attempts do not help. */
 const maxFactor = 16;
+
+/** The refusal of a fee bump because the live bid meets the market price already: price is not the obstacle. */
+export const meetsMarket: Refusal = {
+  refused: 'bump_limit',
+  sentence: 'waiting: no block includes it yet, although its bid meets the market price; if this lasts, check the RPC nodes',
+  lasting: false,
+};
 
 /** A live attempt and how long it has waited. */
 export interface Waiting {
@@ -31,4 +39,14 @@ export function isEscalationDue({ speed, versions, waitedMs, waitedBlocks }: Wai
   const { blocks, ms } = patience[speed];
   const isPassedBy = waitedBlocks >= blocks * factor && waitedMs >= blocks * factor * minBlockMs;
   return waitedBlocks >= 1 && (isPassedBy || waitedMs >= ms * factor);
+}
+
+/** Returns the `status_reason` of a transaction whose fee bump was refused. */
+export function notIncreasedReason(sentence: string): string {
+  return /^(?:waiting|fee not increased): /.test(sentence) ? sentence : `fee not increased: ${sentence}`;
+}
+
+/** True if the reason says why the fee is not increased. */
+export function isNotIncreasedReason(reason: string | null): boolean {
+  return reason !== null && (reason === meetsMarket.sentence || reason.startsWith('fee not increased: '));
 }

@@ -1,3 +1,4 @@
+import { isNotIncreasedReason } from '../../core/fees/escalation.js';
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
@@ -187,7 +188,9 @@ async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: 
         if (isUnpooled(transaction)) return null;
         const isNews =
           after.status !== transaction.status || after.statusReason !== transaction.statusReason || transaction.sentAtMs === null;
-        return isNews ? { steps: [after] } : null;
+        // That a node still has it does not change why its fee is not increased.
+        const keepsReason = transaction.status === 'submitted' && isNotIncreasedReason(transaction.statusReason);
+        return isNews && !keepsReason ? { steps: [after] } : null;
       }
       case 'nonce_used':
         // An attempt of ours or a foreign transaction used the slot. The next head shows which.

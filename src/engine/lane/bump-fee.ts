@@ -1,4 +1,4 @@
-import { isEscalationDue } from '../../core/fees/escalation.js';
+import { isEscalationDue, notIncreasedReason } from '../../core/fees/escalation.js';
 import { maxCost } from '../../core/fees/price.js';
 import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
@@ -141,16 +141,12 @@ function speedOf(content: Content): Speed {
   return content.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : 'fast';
 }
 
-function notIncreased(sentence: string): string {
-  return /^(?:waiting|fee not increased): /.test(sentence) ? sentence : `fee not increased: ${sentence}`;
-}
-
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
   const signature = 'sentence' in draft ? draft : await signOnce(lane, seen, live, draft);
   await lane.move(seen.transaction.id, async ({ transaction, attempts }) => {
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
-    if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreased(signature.sentence));
+    if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreasedReason(signature.sentence));
     // Anything may have happened while it was signed. Only the same attempts are outbid.
     if (attempts.length !== seen.attempts.length || isExpired({ transaction }, lane.deps.clock.nowMs())) return null;
     // Nodes refused it for a reason other than its price, so there is nothing to outbid.

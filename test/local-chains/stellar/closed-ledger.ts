@@ -10,6 +10,8 @@ export interface ClosedLedger {
   readonly hash: string;
   readonly header: xdr.LedgerHeader;
   readonly transactions: readonly AppliedTransaction[];
+  /** The bid per operation of the other transactions that filled it; null: it had room for all. */
+  readonly surgeStroops: bigint | null;
   readonly state: LedgerState;
 }
 
@@ -24,6 +26,7 @@ export function sealLedger(
   previousHash: string | null,
   transactions: readonly AppliedTransaction[],
   state: LedgerState,
+  surgeStroops: bigint | null = null,
 ): ClosedLedger {
   const set = hash(Buffer.concat(transactions.map(({ frame }) => Buffer.from(frame.fullHash, 'hex'))));
   const results = hash(Buffer.concat(transactions.map(({ result }) => result.toXDR())));
@@ -55,6 +58,7 @@ export function sealLedger(
     hash: hash(sealed.toXDR()).toString('hex'),
     header: sealed,
     transactions,
+    surgeStroops,
     state,
   };
 }

@@ -50,8 +50,13 @@ export interface StellarLedger {
   fund(account: string, stroops: bigint): void;
   /** Lets time pass without a ledger. */
   pass(seconds: number): void;
-  /** Makes ledgers include only bids of at least this many stroops per operation; others wait. 100 includes all. */
+  /**
+   * Makes ledgers include only bids of at least this many stroops per operation; others wait. 100 includes all. More is a surge: others' transactions, which
+   * only the fee statistics show, fill the ledgers at this bid.
+   */
   setSurge(stroopsPerOperation: bigint): void;
+  /** Makes ledgers leave out every transaction, whatever it bids: price is not the obstacle. */
+  setLeavesOutAll(leavesOutAll: boolean): void;
   /** Makes the queue accept only bids of at least this many stroops per operation; 0 accepts all. */
   setQueueFullBelow(stroopsPerOperation: bigint): void;
   /** Changes what ledgers demand from the next one on, as an upgrade by the validators does. */
@@ -77,6 +82,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   let passedSeconds = 0;
   let rules = firstRules;
   let surgeStroops = firstRules.baseFeeStroops;
+  let leavesOutAll = false;
 
   const nowSeconds = (): bigint => BigInt(Math.floor(nowMs() / 1000) + passedSeconds);
   const testContract = Address.contract(hash(Buffer.from('the test contract')));
@@ -136,9 +142,10 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
       const state = copyOf(latest.state);
       // Transactions that are invalid at the new close time are left out and banned (HerderImpl::triggerNextLedger, TxSetUtils::trimInvalid).
       queue.banInvalid({ state, header, lowerSeconds: 0n, upperSeconds: 0n });
-      const frames = queue.waiting().filter((frame) => frame.inclusionFeeStroops >= surgeStroops * frame.feeOperations);
+      const fits = (frame: Frame): boolean => !leavesOutAll && frame.inclusionFeeStroops >= surgeStroops * frame.feeOperations;
+      const frames = queue.waiting().filter(fits);
       const applied = applyTransactions(frames, { state, header, networkId, chargedPerOperationStroops: surgeStroops });
-      latest = sealLedger(header, latest.hash, applied, state);
+      latest = sealLedger(header, latest.hash, applied, state, surgeStroops > rules.baseFeeStroops ? surgeStroops : null);
       remember(latest);
       queue.closed(frames, validity());
       return latest;
@@ -166,6 +173,9 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     },
     setSurge(stroopsPerOperation) {
       surgeStroops = stroopsPerOperation;
+    },
+    setLeavesOutAll(isOn) {
+      leavesOutAll = isOn;
     },
     upgrade(changes) {
       rules = { ...rules, ...changes };

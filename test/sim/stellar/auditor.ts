@@ -14,6 +14,8 @@ export interface StellarAuditor extends NetworkAuditor {
   closed(ledger: ClosedLedger): void;
   /** A node received the attempt with this hash. */
   received(hash: string): void;
+  /** A node refused the attempt with this hash because it bids too little. */
+  refusedBid(hash: string): void;
   /** The key was used elsewhere, for the transaction with this hash. */
   usedElsewhere(hash: string): void;
 }
@@ -30,6 +32,9 @@ export interface StellarAuditorOptions {
 const maxIdleFillers = 20;
 /** No transaction needs more attempts than this. */
 const maxAttempts = 60;
+/** The service may have seen the price of any of this many newest ledgers: the statistics of contract calls have 50, of a node that may be 40 behind. */
+const recentLedgers = 110;
+const baseStroops = 100n;
 
 /** Makes an auditor. Its methods throw `Violation`. */
 export function createStellarAuditor({ database, ledger, orders, relayers }: StellarAuditorOptions): StellarAuditor {
@@ -37,6 +42,9 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
   /** The hash of the transaction that used a sequence number of an account; that of the inner one, if it was in a fee-bump envelope. */
   const users = new Map<string, string>();
   const received = new Set<string>();
+  const refusedBids = new Set<string>();
+  /** What the newest ledgers asked per operation. */
+  const market: bigint[] = [];
   const foreign = new Set<string>();
   const records = followRecords({
     database,
@@ -76,8 +84,22 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
       `attempt ${version} of ${id} bids ${fullFeeStroops} stroops; at most ${limitStroops} are allowed:\n${history(id)}`);
   }
 
+  /** A bid that meets the market is raised only if a node refused it as too low. A caller's replacement has another inner transaction. */
+  function requireNeeded(row: AttemptRow, before: AttemptRow | undefined): void {
+    if (before === undefined || refusedBids.has(before.hash)) return;
+    const [bid, earlier] = [ledger.read(row.raw), ledger.read(before.raw)];
+    if (bid.innerHash !== earlier.innerHash) return;
+    // One that is signed again after the earlier attempts have died may bid less.
+    if (bid.inclusionFeeStroops * earlier.feeOperations <= earlier.inclusionFeeStroops * bid.feeOperations) return;
+    records.count('a bid is raised');
+    const askedStroops = market.reduce((most, one) => (one > most ? one : most), baseStroops);
+    require(earlier.inclusionFeeStroops < askedStroops * earlier.feeOperations, () =>
+      `attempt ${row.version} of ${row.transaction_id} raises a bid of ${earlier.inclusionFeeStroops} for ${earlier.feeOperations} operations to ${bid.inclusionFeeStroops}; the market is ${askedStroops}:\n${history(row.transaction_id)}`);
+  }
+
   function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
     require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
+    requireNeeded(row, own.at(-2));
     if (row.purpose === 'content') requireWithinMaxFee(row);
     const versions = own.filter(({ nonce }) => nonce === row.nonce);
     const landed = versions.find(({ hash }) => landedOf(hash) !== undefined && hash !== row.hash);
@@ -146,10 +168,13 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
 
   return {
     met: records.met,
-    closed({ transactions, sequence }) {
+    closed({ transactions, sequence, surgeStroops }) {
+      market.push(surgeStroops ?? baseStroops);
+      if (market.length > recentLedgers) market.shift();
       for (const one of transactions) seeApplied(one, sequence);
     },
     received: (hash) => void received.add(hash),
+    refusedBid: (hash) => void refusedBids.add(hash),
     usedElsewhere(hash) {
       foreign.add(hash);
       records.count('the key is used elsewhere');

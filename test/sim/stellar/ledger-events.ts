@@ -28,8 +28,6 @@ export interface LedgerEvents {
 }
 
 const baseStroops = 100n;
-/** More than any bid. */
-const unaffordableStroops = 10n ** 12n;
 /** What the service never pays: a foreign use is no request. */
 const foreignStroops = 7_000_000_000n;
 
@@ -46,7 +44,8 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
 
   function close(): void {
     if (run.has('queue loss') && random.chance(0.05)) ledger.forget();
-    ledger.setSurge(time.elapsedMs() < heldUntilMs ? unaffordableStroops : surgeStroops);
+    ledger.setLeavesOutAll(time.elapsedMs() < heldUntilMs);
+    ledger.setSurge(surgeStroops);
     const closed = ledger.close();
     const applied = closed.transactions.map(
       ({ frame, isSuccess }) => `${frame.source.slice(0, 4)}:${frame.sequence}${isSuccess ? '' : '!'}`,

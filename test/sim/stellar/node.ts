@@ -51,8 +51,18 @@ interface Call {
   readonly params?: unknown;
 }
 
-/** Makes a gateway whose nodes work. `pick` chooses one of this many. */
-export function createGateway(name: string, ledger: StellarLedger, pick: (count: number) => number): Gateway {
+/** The parts of a gateway. */
+export interface GatewayOptions {
+  readonly name: string;
+  readonly ledger: StellarLedger;
+  /** Chooses one of this many nodes. */
+  pick(count: number): number;
+  /** Called if a node refuses this envelope (base64 XDR) because it bids too little. */
+  refusedBid(envelope: string): void;
+}
+
+/** Makes a gateway whose nodes work. */
+export function createGateway({ name, ledger, pick, refusedBid }: GatewayOptions): Gateway {
   const conditions = [0, 1].map((): NodeCondition => ({ ...wellConditioned }));
 
   function answerOne({ id, method, params }: Call, condition: NodeCondition): object {
@@ -61,7 +71,9 @@ export function createGateway(name: string, ledger: StellarLedger, pick: (count:
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
       const view = viewOf(ledger, ledgersBehind, oldestLedger);
-      const result = run(asParams(params ?? {}), { ledger, view, sending, fullBelowStroops });
+      const result: { readonly errorResultXdr?: string } = run(asParams(params ?? {}), { ledger, view, sending, fullBelowStroops });
+      if (result.errorResultXdr !== undefined && isFeeRefusal(result.errorResultXdr))
+        refusedBid((params as { readonly transaction: string }).transaction);
       return { jsonrpc: '2.0', id, result: forges === null ? result : forged(method, result, forges) };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
@@ -82,6 +94,10 @@ export function createGateway(name: string, ledger: StellarLedger, pick: (count:
     },
   };
   return gateway;
+}
+
+function isFeeRefusal(result: string): boolean {
+  return xdr.TransactionResult.fromXDR(result, 'base64').result().switch().name === 'txInsufficientFee';
 }
 
 /** What a node that lies shows instead. */

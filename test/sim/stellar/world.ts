@@ -62,7 +62,12 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
   });
   const routes = random.fork('routes');
   const gateways: readonly Gateway[] = network.rpcUrls.map((_, index) =>
-    createGateway(`n${index}`, ledger, (count) => routes.between(0, count - 1)),
+    createGateway({
+      name: `n${index}`,
+      ledger,
+      pick: (count) => routes.between(0, count - 1),
+      refusedBid: (envelope) => auditor.refusedBid(ledger.read(envelope).hash),
+    }),
   );
   const wires = startWires(
     run,

@@ -1,7 +1,10 @@
+import type { ClosedLedger } from '../closed-ledger.js';
 import type { View } from './view.js';
 
 /** The ledgers in the statistics (stellar-rpc's defaults: CLASSIC_FEE_STATS_RETENTION_WINDOW, SOROBAN_FEE_STATS_RETENTION_WINDOW). */
 const window = { classic: 10, soroban: 50 };
+/** The other transactions in a ledger that they filled. */
+const othersCount = 20;
 
 /** `getFeeStats`: recent charges per operation, without resource fees (stellar-rpc, feewindow); all zeros for an empty window. */
 export function feeStats(view: View) {
@@ -14,10 +17,8 @@ export function feeStats(view: View) {
 
 function distribution(view: View, isSoroban: boolean) {
   const ledgerCount = Math.min(isSoroban ? window.soroban : window.classic, view.latest.sequence - view.oldest.sequence + 1);
-  const fees = Array.from({ length: ledgerCount }, (_, index) => view.at(view.latest.sequence - index)?.transactions ?? [])
+  const fees = Array.from({ length: ledgerCount }, (_, index) => feesOf(view.at(view.latest.sequence - index), isSoroban))
     .flat()
-    .filter(({ frame }) => frame.isSoroban === isSoroban)
-    .map(({ inclusionStroopsPerOperation }) => inclusionStroopsPerOperation)
     .sort((one, other) => (one < other ? -1 : 1));
   const at = (percent: number): string => String(fees[Math.max(0, Math.ceil((percent * fees.length) / 100) - 1)] ?? 0n);
   return {
@@ -28,6 +29,13 @@ function distribution(view: View, isSoroban: boolean) {
     transactionCount: String(fees.length),
     ledgerCount,
   };
+}
+
+function feesOf(ledger: ClosedLedger | undefined, isSoroban: boolean): readonly bigint[] {
+  if (ledger === undefined) return [];
+  const { transactions, surgeStroops } = ledger;
+  const own = transactions.filter(({ frame }) => frame.isSoroban === isSoroban).map((one) => one.inclusionStroopsPerOperation);
+  return surgeStroops === null ? own : [...own, ...new Array<bigint>(othersCount).fill(surgeStroops)];
 }
 
 function mostFrequent(sorted: readonly bigint[]): bigint {
