@@ -13,6 +13,16 @@ export interface ChoreDeps {
   readonly relayerId: () => string;
 }
 
+/** Logs a failed chore. What nodes, signers and other changes cause is no error of the service. */
+export function logFailure(log: Log, facts: { readonly relayer: string; readonly chore: string }, error: unknown): void {
+  // The state was read again, and the next run decides again.
+  if (error instanceof ConflictError) return;
+  const detail = error instanceof Error ? error.message : String(error);
+  if (isUnavailable(error)) log.warn({ ...facts, detail }, 'no RPC node answered a chore of the lane; retrying');
+  else if (signerAwayError(error) !== null) log.warn({ ...facts, detail }, 'a chore of the lane got no signature; retrying');
+  else log.error({ ...facts, err: error }, 'a chore of the lane failed; retrying');
+}
+
 /**
  * Makes a chore: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
  * so that it stops no other chore.
@@ -29,15 +39,11 @@ export function createChore<A extends readonly unknown[]>(
   function fail(error: unknown): void {
     failures += 1;
     notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
-    // The state was read again, and the next run decides again.
     if (error instanceof ConflictError) return;
     const detail = error instanceof Error ? error.message : String(error);
     if (reported === detail) return;
     reported = detail;
-    if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a chore of the lane; retrying');
-    else if (signerAwayError(error) !== null)
-      log.warn({ relayer: relayerId(), chore: name, detail }, 'a chore of the lane got no signature; retrying');
-    else log.error({ relayer: relayerId(), chore: name, err: error }, 'a chore of the lane failed; retrying');
+    logFailure(log, { relayer: relayerId(), chore: name }, error);
   }
 
   return async (...args) => {

@@ -9,7 +9,7 @@ import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
-import { createChore } from './chore.js';
+import { createChore, logFailure } from './chore.js';
 import { commitMoves } from './commit-moves.js';
 import { createExpirer } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
@@ -17,7 +17,7 @@ import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
 import { createStoredFinder } from './find-stored.js';
 import { createInFlightLimit } from './in-flight-limit.js';
-import { type LaneContext, type LaneWork, noteSigned, signerAwayError } from './lane-context.js';
+import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
@@ -89,12 +89,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const besides = createBeside({
     timers: deps.timers,
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
-    onLateFailure: (name, error) => {
-      const facts = { relayer: relayer().id, chore: name };
-      const away = signerAwayError(error);
-      if (away === null) log.error({ ...facts, err: error }, 'a chore of the lane failed; retrying');
-      else log.warn({ ...facts, detail: away.message }, 'a chore of the lane got no signature; retrying');
-    },
+    onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, chore: name }, error),
   });
   let head: Head | null = null;
   let stopped = false;

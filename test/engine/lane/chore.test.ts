@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors.js';
 import type { Log } from '../../../src/core/ports/log.js';
 import { ConflictError } from '../../../src/core/ports/store.js';
-import { createChore } from '../../../src/engine/lane/chore.js';
+import { createChore, logFailure } from '../../../src/engine/lane/chore.js';
 
 function startChore(task: () => Promise<void>) {
   let nowMs = 1_000_000;
@@ -85,4 +85,14 @@ describe('a chore', () => {
     await run();
     assert.equal(runs, 2);
   });
+});
+
+it('a chore that fails after its lane stopped waiting: what nodes, signers and other changes cause is no error in the log', () => {
+  const lines: string[] = [];
+  const note = (level: string) => (): void => void lines.push(level);
+  const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+  const away = new DomainError('unavailable', 'SIGNER_UNAVAILABLE', 'the signer is away', { metadata: { signer_id: 's1' } });
+  for (const error of [unavailable, away, new ConflictError('a change'), new Error('broken')])
+    logFailure(log, { relayer: 'r1', chore: 'bump fee' }, error);
+  assert.deepEqual(lines, ['warn', 'warn', 'error']);
 });
