@@ -35,13 +35,13 @@ export async function readTransactions(
 }
 
 /**
- * Returns the receipt under the requested hash; null if no ledger contains the transaction. A closed ledger is final and nodes report no ledger hash with a
- * transaction, so the ledger number replaces it. The fee is 0 if another account's fee-bump envelope paid it.
+ * Returns the receipt of the transaction with the requested hash, under the hash of the outermost envelope; null if no ledger contains it. A closed ledger is
+ * final and nodes report no ledger hash with a transaction, so the ledger number replaces it. The fee is 0 if another account's fee-bump envelope paid it.
  */
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;
   const { ledger, succeeded, facts } = found;
-  const receipt: Receipt = { hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
+  const receipt: Receipt = { hash: found.hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
   return found.hash === hash ? receipt : withoutFee(receipt);
 }
 

@@ -1,4 +1,4 @@
-import type { Chain, RequestContext, Sequence } from '../../core/ports/chain.js';
+import type { Chain, Receipt, RequestContext, Sequence } from '../../core/ports/chain.js';
 import { systemClock } from '../../core/ports/clock.js';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
@@ -87,11 +87,12 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, hashes);
-        const receipts = [...views].map(([hash, view]) => receiptFrom(hash, view));
-        return {
-          found: new Map(receipts.flatMap((receipt) => (receipt === null ? [] : [[receipt.hash, receipt]]))),
-          unanswered: new Set(),
-        };
+        const found = new Map<string, Receipt>();
+        for (const [hash, view] of views) {
+          const receipt = receiptFrom(hash, view);
+          if (receipt !== null) found.set(hash, receipt);
+        }
+        return { found, unanswered: new Set() };
       },
       async blockHash(height) {
         const { method, params, read } = latestLedgerCall;

@@ -316,8 +316,8 @@ async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<v
 }
 
 /**
- * True if the receipt is that of the attempt's inner transaction, and an attempt was signed since the lane asked nodes: that one may have the same inner
- * transaction, and be the one in the block. The next head shows which.
+ * True if another envelope around the attempt's transaction is in the block, and an attempt was signed since the lane asked nodes: it may be that one. The
+ * next head shows which.
  */
 export function mayBeNewer(attempt: Attempt, receipt: Receipt, seen: OpenTransaction, current: OpenTransaction): boolean {
   return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;

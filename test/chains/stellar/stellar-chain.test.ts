@@ -141,6 +141,18 @@ describe('findSender', { concurrency: 4 }, () => {
     assert.equal(await chain.sequence.findSender(wallet.address, BigInt(first.sequence), { from: 0n, to: head.number }), 'pruned');
   });
 
+  it('receipts: name the fee-bump envelope that landed a plain transaction, also if only that one is looked up', async (test) => {
+    const { node, chain, wallet, other } = await start(test);
+    const plain = wallet.build([pay(other)]);
+    const bump = other.bump(plain, 400n);
+    node.ledger.submit(bump.toXDR());
+    node.ledger.close();
+    const [inner, outer] = [plain.hash().toString('hex'), bump.hash().toString('hex')];
+    const { number } = await chain.head();
+    const { found } = await chain.sequence.receipts([inner], { from: 0n, to: number });
+    assert.deepEqual([found.get(inner)?.hash, found.get(inner)?.facts?.feePaid], [outer, 0n]);
+  });
+
   it('nextAt: knows the next sequence number since the account last used one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
