@@ -107,6 +107,7 @@ export const solanaFaults = [
 export const stellarFaults = [
   // The service and its store.
   'crash',
+  'slow signer',
   'refused commits',
   'lost commits',
   'full disk',

@@ -332,6 +332,7 @@ export const plants: readonly Plant[] = [
     network: 'stellar',
     module: 'engine/lane/settle-slots',
     changes: [['return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;', 'return false;']],
+    faults: ['slow signer', 'foreign envelope', 'surge', 'lost requests', 'lost answers', 'slow answers', 'outage', 'stall'],
   },
   {
     name: 'Stellar: a bid that meets the market is raised',
@@ -355,6 +356,7 @@ export const plants: readonly Plant[] = [
     network: 'stellar',
     module: 'chains/stellar/attempt-outcomes',
     changes: [['if (!isLost(outcome))', 'if (true)']],
+    faults: ['merge', 'foreign envelope', 'lag', 'split gateway'],
   },
   {
     name: 'Stellar: a number that a foreign transaction has used is filled if a node that lags shows it as free',

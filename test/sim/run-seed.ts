@@ -108,6 +108,11 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
     return context.has('lost commits') && commits.chance(0.02) ? 'lost' : 'done';
   }
 
+  /** A ledger may close while a key signs. */
+  function signDelayMs(): number {
+    return context.has('slow signer') && commits.chance(0.3) ? commits.between(500, 10_000) : 0;
+  }
+
   /** Returns what counts the calls of one process. */
   function createCallCounter(): (calls: number) => void {
     let windowStartMs = 0;
@@ -205,6 +210,7 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
       rpcTimeoutMs,
       commitFate,
       commitDelayMs: () => (context.has('slow commits') && commits.chance(0.05) ? commits.between(100, 2_000) : commits.between(0, 4)),
+      signDelayMs: faults.has('slow signer') ? signDelayMs : null,
       logged(level, fields, message) {
         log.write(`${level}: ${message} ${describe(fields)}`);
         const { err } = fields as { err?: unknown };

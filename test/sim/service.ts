@@ -40,6 +40,8 @@ export interface ServiceWorld {
   readonly rpcTimeoutMs: number;
   commitFate(): CommitFate;
   commitDelayMs(): number;
+  /** How long the next signature takes; null: the keys are in the process. */
+  readonly signDelayMs: (() => number) | null;
   /** See `DatabaseProcess`. */
   readonly isFenced: boolean;
   logged(level: 'info' | 'warn' | 'error', fields: object, message: string): void;
@@ -134,9 +136,22 @@ export function startService(world: ServiceWorld): Service {
     ids,
     renderTransaction: ({ transaction: { id, status } }: { transaction: { id: string; status: string } }) => JSON.stringify({ id, status }),
   };
+  const { signDelayMs } = world;
+  /** A key outside of the process, which takes its time. */
+  function hosted(signer: Signer): Signer {
+    if (signDelayMs === null || signer.curve !== 'ed25519') return signer;
+    return {
+      ...signer,
+      isHosted: true,
+      async sign(message) {
+        await new Promise<void>((resolve) => wire.time.after(signDelayMs(), () => arrive(resolve)));
+        return signer.sign(message);
+      },
+    };
+  }
   const shared = {
     store,
-    directory: createDirectory(relayers.map((one) => ({ ...one, chain }))),
+    directory: createDirectory(relayers.map(({ relayer, signer }) => ({ relayer, signer: hosted(signer), chain }))),
     recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2]) => {
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];

@@ -118,6 +118,9 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
       // Another transaction with the same envelope of another account lands for both.
       const landed = landedOf(mined.hash) ?? (row.nonce === null ? landedOf(ledger.read(mined.raw).innerHash) : undefined);
       require(landed !== undefined, () => `${id} is ${status}, but attempt ${mined.version} is in no ledger:\n${history(id)}`);
+      const shown = own.find(({ hash }) => hash === landed.transaction.frame.hash);
+      require(shown === undefined || shown === mined, () =>
+        `${id} shows attempt ${mined.version}, but attempt ${shown?.version} is in the ledger:\n${history(id)}`);
       require(String(landed.ledger.sequence) === row.mined_block_number, () => `${id} is ${status} in another ledger than its own`);
       require(landed.transaction.isSuccess === (row.mined_succeeded === 1), () => `${id} shows another result than its ledger`);
       const expected = {
