@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Resolves to the first result that is not undefined. After `timeoutMs` it fails and names `what`. */
-export async function waitFor<T>(what: string, look: () => Promise<T | undefined> | T | undefined, timeoutMs = 30_000): Promise<T> {
+export async function waitFor<T>(what: string, look: () => Promise<T | undefined> | T | undefined, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const seen = await look();
