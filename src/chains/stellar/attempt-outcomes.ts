@@ -154,6 +154,8 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, accou
   if (first === undefined) return { kind: 'open' };
   const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(commonView, first);
   const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
+  // A node below that ledger lags, or its network was reset: what it lacks proves nothing.
+  if (latestLedger < ledger) return { kind: 'open' };
   const hasAllLedgers = oldestLedger <= ledger + 1n;
   // A higher account ledger comes from a node that is ahead of the node that looked for the transaction.
   const isUsed = account === null || (account.sequence >= sequence && latestLedger >= account.ledger);

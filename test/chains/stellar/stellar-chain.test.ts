@@ -314,6 +314,16 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
   });
 
+  it('outcome of a fee-bump envelope around another account’s transaction: is open while nodes show only ledgers before it was signed: the network was reset', async (test) => {
+    const rig = await start(test);
+    const attempt = await signed(rig, soon());
+    const fields = attempt.fields as StellarAttemptFields;
+    rig.node.ledger.pass(120);
+    for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
+    assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
+    assert.equal(await agreedOutcomeOf(test, rig, { ...attempt, fields: { ...fields, ledger: fields.ledger + 1_000n } }), 'open');
+  });
+
   it('outcome of a fee-bump envelope around another account’s transaction: is landed without a fee if another fee-bump envelope landed the inner transaction', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
