@@ -132,6 +132,23 @@ describe('an account that disappears', { concurrency: 4 }, () => {
     assert.deepEqual(await rig.attempts(late.transaction.id), []);
     assert.deepEqual(ledger.waiting(), []);
   });
+
+  it('signs no self-transfer for what expires while its number is far below ours', async (test) => {
+    const rig = await start(test, { fundsStroops: 0n });
+    const { ledger } = rig.node;
+    for (let closed = 0; closed < 3; closed += 1) ledger.close();
+    ledger.fund(rig.key.address, 1_000_000_000n);
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.until(transaction.id, 'submitted');
+    const account = ledger.latest().state.accounts.get(rig.key.address);
+    assert.ok(account !== undefined);
+    ledger.latest().state.accounts.set(account.id, { ...account, sequence: 1n << 32n });
+    await untilDisabled(rig);
+    rig.clock.moveOn(121_000);
+    await closeLedgers(rig, 3);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
 });
 
 describe('the word of one RPC node about an account', { concurrency: 4 }, () => {

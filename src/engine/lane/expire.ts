@@ -54,8 +54,8 @@ export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> 
     const nowMs = lane.deps.clock.nowMs();
     const elapsedMs = lane.deps.clock.elapsedMs();
     const { transactions } = lane;
-    // While the account may be gone, no self-transfer is signed.
-    const slotted = lane.doubts.has('absent') ? [] : transactions.slotted();
+    // While the account may be gone, or the chain reset, no self-transfer is signed.
+    const slotted = lane.doubts.size > 0 ? [] : transactions.slotted();
     for (const expiring of [...transactions.waiting(), ...slotted, ...transactions.unsequenced()]) {
       const { id } = expiring.transaction;
       if (!isExpired(expiring, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;

@@ -115,7 +115,6 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       if (unused > maxGaps) break;
     }
     lookedAtHash = head.hash;
-    if (unused > maxGaps && gaps.length === 0) return;
     if (unused > maxGaps) {
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
       const numbers = `its ${slot} for the account is ${lane.chainNonce - 1n}, but the service has signed transactions up to ${lane.signedNonce - 1n}`;

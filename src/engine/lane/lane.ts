@@ -152,17 +152,17 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     ...(unsequenced === null ? [] : [chore('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
     ...(sequence === null ? [] : [chore('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
-  const upkeep: readonly HeadChore[] = [
-    ...(sequence === null
+  const fillGaps: readonly HeadChore[] = sequence === null ? [] : [signingChore('fill gaps', createGapFiller(lane, sequence))];
+  const upkeep: readonly HeadChore[] =
+    sequence === null
       ? []
       : [
           chore('explain foreign use', createForeignExplainer(lane, sequence)),
           signingChore('bump fees', createFeeBumper(lane, sequence)),
           signingChore('release slot', createSlotReleaser(lane)),
-          signingChore('fill gaps', createGapFiller(lane, sequence)),
+          ...fillGaps,
           chore('rebroadcast', createRebroadcaster(lane, sequence)),
-        ]),
-  ];
+        ];
   const expireChore = signingChore('expire', createExpirer(lane));
   const prepareChore = chore('prepare', () => prepare(lane));
   const broadcastChore = chore('broadcast', () => broadcast(lane));
@@ -182,8 +182,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (lane.settled !== null) await expireChore(newest);
-    // While no node shows the account, nothing that was signed can be mined.
-    if (lane.settled !== null && !lane.doubts.has('absent')) for (const keepUp of upkeep) await keepUp(newest);
+    // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain returns.
+    if (lane.settled !== null && !lane.doubts.has('absent'))
+      for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
     rest.consider(newest);
     preparing.wake();
     broadcasting.wake();
