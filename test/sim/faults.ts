@@ -85,6 +85,7 @@ export const solanaFaults = [
   'no units',
   // The cluster.
   'reorg',
+  'reset',
   'lost packets',
   'late packets',
   'pool loss',
@@ -129,6 +130,7 @@ export const stellarFaults = [
   'busy queue',
   'full queue',
   // The network.
+  'reset',
   'queue loss',
   'surge',
   'stall',

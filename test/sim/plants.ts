@@ -335,6 +335,20 @@ export const plants: readonly Plant[] = [
     faults: ['slow signer', 'foreign envelope', 'surge', 'lost requests', 'lost answers', 'slow answers', 'outage', 'stall'],
   },
   {
+    name: 'Stellar: a network that began again is believed',
+    network: 'stellar',
+    module: 'engine/lane/doubt-account',
+    changes: [['lane.doubts.set(kind,', 'void (kind,']],
+    faults: ['reset', 'valid until'],
+  },
+  {
+    name: 'Stellar: a transaction of another account is dead on a network that began again',
+    network: 'stellar',
+    module: 'chains/stellar/attempt-outcomes',
+    changes: [['if (latestLedger < ledger)', 'if (false)']],
+    faults: ['reset', 'foreign envelope', 'drops sent', 'stall'],
+  },
+  {
     name: 'Stellar: a bid that meets the market is raised',
     network: 'stellar',
     module: 'chains/stellar/bump-fee',

@@ -22,6 +22,8 @@ export interface LedgerOptions {
   readonly retentionLedgers?: number;
   /** Milliseconds since 1970; default the system clock. */
   readonly nowMs?: () => number;
+  /** The number of its first ledger, at which the accounts are created; default 1. */
+  readonly firstLedger?: number;
 }
 
 /** A chain of ledgers and the queue for the next one. All methods act synchronously. */
@@ -70,10 +72,10 @@ const daysLedgers = 17_280;
 /** The number of ledgers whose states are kept for lagging nodes. */
 const keptStates = 64;
 
-/** Starts at ledger 2, after a first ledger with the accounts. */
+/** Starts at the second ledger, after a first ledger with the accounts. */
 export function createLedger(options: LedgerOptions = {}): StellarLedger {
   const { passphrase = Networks.STANDALONE, accounts = {}, expectedCloseSeconds = 5 } = options;
-  const { retentionLedgers = daysLedgers, nowMs = Date.now } = options;
+  const { retentionLedgers = daysLedgers, nowMs = Date.now, firstLedger = 1 } = options;
   const networkId = hash(Buffer.from(passphrase));
   const read = rememberedByText(1_000, (envelope) => frameOf(envelope, networkId));
   const queue = createQueue();
@@ -86,7 +88,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
 
   const nowSeconds = (): bigint => BigInt(Math.floor(nowMs() / 1000) + passedSeconds);
   const testContract = Address.contract(hash(Buffer.from('the test contract')));
-  let latest = sealLedger(headerOf(1, nowSeconds()), null, [], firstState(accounts, testContract.toScAddress()));
+  let latest = sealLedger(headerOf(firstLedger, nowSeconds()), null, [], firstState(accounts, testContract.toScAddress(), firstLedger));
   remember(latest);
 
   function headerOf(sequence: number, closeTimeSeconds: bigint): Header {
@@ -188,10 +190,10 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   return ledger;
 }
 
-function firstState(accounts: Readonly<Record<string, bigint>>, contract: xdr.ScAddress): LedgerState {
+function firstState(accounts: Readonly<Record<string, bigint>>, contract: xdr.ScAddress, sequence: number): LedgerState {
   const state: LedgerState = emptyState();
-  for (const [id, stroops] of Object.entries(accounts)) state.accounts.set(id, newAccount(id, stroops, { sequence: 1 }));
-  const storage = createStorage(state, null, 1);
+  for (const [id, stroops] of Object.entries(accounts)) state.accounts.set(id, newAccount(id, stroops, { sequence }));
+  const storage = createStorage(state, null, sequence);
   const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: testWasmHash, code: testWasm });
   storage.put(codeKey(testWasmHash), xdr.LedgerEntryData.contractCode(code));
   putInstance(contract, xdr.ContractExecutable.contractExecutableWasm(testWasmHash), storage);

@@ -12,6 +12,14 @@ import { amountOf } from './operations.js';
 export interface StellarAuditor extends NetworkAuditor {
   /** The network has a new ledger. */
   closed(ledger: ClosedLedger): void;
+  /** Another network took the place of the true one: nodes serve it until `restored`. */
+  reset(): void;
+  /** A process starts, which knows nothing of a reset. */
+  started(): void;
+  /** Nodes serve the true network again. */
+  restored(): void;
+  /** The other network has these transactions in a new ledger. */
+  closedElsewhere(transactions: readonly AppliedTransaction[]): void;
   /** A node received the attempt with this hash. */
   received(hash: string): void;
   /** A node refused the attempt with this hash because it bids too little. */
@@ -26,7 +34,11 @@ export interface StellarAuditorOptions {
   readonly ledger: StellarLedger;
   readonly orders: Orders & Pick<Callers, 'sent'>;
   readonly relayers: readonly { readonly relayerId: string; readonly account: string }[];
+  elapsedMs(): number;
 }
+
+/** What was drafted before a reset may be signed, answers may be late, and two heads must show it. */
+const resetGraceMs = 60_000;
 
 /** Nodes that lie about a sequence number may make the service fill it. Not more often than this. */
 const maxIdleFillers = 20;
@@ -37,11 +49,13 @@ const recentLedgers = 110;
 const baseStroops = 100n;
 
 /** Makes an auditor. Its methods throw `Violation`. */
-export function createStellarAuditor({ database, ledger, orders, relayers }: StellarAuditorOptions): StellarAuditor {
+export function createStellarAuditor({ database, ledger, orders, relayers, elapsedMs }: StellarAuditorOptions): StellarAuditor {
   const paid = new Map<number, number>();
   /** The hash of the transaction that used a sequence number of an account; that of the inner one, if it was in a fee-bump envelope. */
   const users = new Map<string, string>();
   const received = new Set<string>();
+  /** When another network took the place of the true one; null: nodes serve the true one. */
+  let resetAtMs: number | null = null;
   const refusedBids = new Set<string>();
   /** What the newest ledgers asked per operation. */
   const market: bigint[] = [];
@@ -100,6 +114,11 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
   function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
     require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
     requireNeeded(row, own.at(-2));
+    // A caller may replace or cancel what is signed until the relayer is disabled.
+    const isOwnWish = own.length === 1 || row.purpose === 'expire' || row.purpose === 'release_slot';
+    const sinceResetMs = resetAtMs === null || !isOwnWish ? 0 : elapsedMs() - resetAtMs;
+    require(sinceResetMs <= resetGraceMs, () =>
+      `attempt ${row.version} of ${row.transaction_id} is signed ${sinceResetMs} ms after a reset:\n${history(row.transaction_id)}`);
     if (row.purpose === 'content') requireWithinMaxFee(row);
     const versions = own.filter(({ nonce }) => nonce === row.nonce);
     const landed = versions.find(({ hash }) => landedOf(hash) !== undefined && hash !== row.hash);
@@ -175,6 +194,21 @@ export function createStellarAuditor({ database, ledger, orders, relayers }: Ste
       market.push(surgeStroops ?? baseStroops);
       if (market.length > recentLedgers) market.shift();
       for (const one of transactions) seeApplied(one, sequence);
+    },
+    reset() {
+      records.count('a reset');
+      resetAtMs = elapsedMs();
+    },
+    started() {
+      if (resetAtMs !== null) resetAtMs = elapsedMs();
+    },
+    restored() {
+      resetAtMs = null;
+    },
+    closedElsewhere(transactions) {
+      for (const { frame } of transactions)
+        require(!relayers.some(({ account }) => account === frame.source || account === frame.feeSource), () =>
+          `${frame.hash} is paid on a network that is not the relayer's`);
     },
     received: (hash) => void received.add(hash),
     refusedBid: (hash) => void refusedBids.add(hash),

@@ -9,6 +9,8 @@ import { mergeOperation, paymentOperation } from './operations.js';
 /** The parts of a network's events. */
 export interface LedgerEventOptions {
   readonly ledger: StellarLedger;
+  /** The network that took the place of the true one, which stands still meanwhile; null: none. */
+  other(): StellarLedger | null;
   readonly auditor: StellarAuditor;
   readonly blockMs: number;
   /** The relayers' keys. */
@@ -43,6 +45,13 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
   const returning = new Map<string, number>();
 
   function close(): void {
+    const other = options.other();
+    if (other !== null) {
+      const { sequence, transactions } = other.close();
+      log.write(`ledger ${sequence} of the other network`);
+      auditor.closedElsewhere(transactions);
+      return;
+    }
     if (run.has('queue loss') && random.chance(0.05)) ledger.forget();
     ledger.setLeavesOutAll(time.elapsedMs() < heldUntilMs);
     ledger.setSurge(surgeStroops);

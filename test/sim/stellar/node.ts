@@ -55,6 +55,8 @@ interface Call {
 export interface GatewayOptions {
   readonly name: string;
   readonly ledger: StellarLedger;
+  /** The network that its nodes serve in place of the true one, in good condition; null: they serve the true one. */
+  other(): StellarLedger | null;
   /** Chooses one of this many nodes. */
   pick(count: number): number;
   /** Called if a node refuses this envelope (base64 XDR) because it bids too little. */
@@ -62,11 +64,13 @@ export interface GatewayOptions {
 }
 
 /** Makes a gateway whose nodes work. */
-export function createGateway({ name, ledger, pick, refusedBid }: GatewayOptions): Gateway {
+export function createGateway({ name, ledger: trueLedger, other, pick, refusedBid }: GatewayOptions): Gateway {
   const conditions = [0, 1].map((): NodeCondition => ({ ...wellConditioned }));
 
   function answerOne({ id, method, params }: Call, condition: NodeCondition): object {
-    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges } = condition;
+    const another = other();
+    const ledger = another ?? trueLedger;
+    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges } = another === null ? condition : wellConditioned;
     try {
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');

@@ -1,6 +1,6 @@
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import type { StellarOperation, StellarRequest } from '../../../src/core/transaction/stellar.js';
-import { createLedger } from '../../local-chains/stellar/ledger.js';
+import { createLedger, type StellarLedger } from '../../local-chains/stellar/ledger.js';
 import { walletOf } from '../../local-chains/stellar/wallet.js';
 import type { Random } from '../../support/seeded-random.js';
 import { payment, type StellarKey, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
@@ -8,6 +8,7 @@ import { sponsoredCall } from '../../support/stellar-calls.js';
 import { startCallers, validUntil } from '../callers.js';
 import type { RunContext } from '../context.js';
 import type { SimRelayer } from '../service.js';
+import type { RequestFate } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
 import { startWires } from '../wires.js';
 import type { World } from '../world.js';
@@ -30,14 +31,15 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
   const stranger = stellarKey(bytes(random));
   const nobody = stellarKey(bytes(random)).address;
   const ownStroops = faults.has('low funds') ? lowStroops : fullStroops;
-  const ledger = createLedger({
-    accounts: Object.fromEntries([
-      ...keys.map(({ address }) => [address, ownStroops]),
-      ...[...others, stranger].map(({ address }) => [address, fullStroops]),
-    ]),
-    expectedCloseSeconds: blockMs / 1_000,
-    nowMs: () => trueTimeMs(time),
-  });
+  const accounts = Object.fromEntries([
+    ...keys.map(({ address }) => [address, ownStroops]),
+    ...[...others, stranger].map(({ address }) => [address, fullStroops]),
+  ]);
+  const timing = { expectedCloseSeconds: blockMs / 1_000, nowMs: () => trueTimeMs(time) };
+  // A network that begins again has lower ledgers.
+  const ledger = createLedger({ accounts, ...timing, firstLedger: faults.has('reset') ? 1_000 : 1 });
+  /** The network that took the place of the true one after a reset; null: none. */
+  let other: StellarLedger | null = null;
   const network = stellarNetwork({
     passphrase: ledger.passphrase,
     rpcUrls: Array.from({ length: random.between(1, 3) }, (_, index) => ({ url: `http://n${index}.sim`, weight: 100 - index })),
@@ -59,12 +61,14 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     ledger,
     orders: callers,
     relayers: relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
+    elapsedMs: time.elapsedMs,
   });
   const routes = random.fork('routes');
   const gateways: readonly Gateway[] = network.rpcUrls.map((_, index) =>
     createGateway({
       name: `n${index}`,
       ledger,
+      other: () => other,
       pick: (count) => routes.between(0, count - 1),
       refusedBid: (envelope) => auditor.refusedBid(ledger.read(envelope).hash),
     }),
@@ -73,8 +77,35 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     run,
     gateways.map(({ name }) => name),
   );
-  const events = startLedgerEvents(run, { ledger, auditor, blockMs, keys, others, stranger, fullStroops });
+  const events = startLedgerEvents(run, { ledger, other: () => other, auditor, blockMs, keys, others, stranger, fullStroops });
+  const resets = random.fork('resets');
+  /** The URLs whose connections a reset has broken. */
+  const broken = new Set<string>();
+  time.after((activeMs * resets.between(20, 80)) / 100, () => {
+    if (run.has('reset')) resetOnceSigned();
+  });
   const nodeFaults = startNodeFaults(run, { gateways, ledger, keys, stranger, blockMs, hold: events.hold });
+
+  /** Only a number that a relayer has signed shows that its network is another one. */
+  function resetOnceSigned(): void {
+    const signers = database.query('select distinct relayer_id from transactions where nonce is not null').length;
+    if (signers === relayers.length) resetNetwork();
+    else if (run.has('reset')) time.after(blockMs, resetOnceSigned);
+  }
+
+  /** The test network begins again, with other accounts or another passphrase, or the accounts are gone. */
+  function resetNetwork(): void {
+    run.log.write('reset');
+    const passphrase = resets.chance(0.3) ? 'Another Network' : ledger.passphrase;
+    other = createLedger({ ...timing, passphrase, accounts: resets.chance(0.5) ? accounts : {} });
+    for (const { name } of gateways) broken.add(`${name}.sim`);
+    auditor.reset();
+  }
+
+  function fate(host: string, body: string): RequestFate {
+    if (broken.delete(host)) return 'reset';
+    return nodeFaults.mustAnswer(host) ? 'answered' : wires.fate(host, body);
+  }
 
   function requestOf(amount: bigint, choices: Random): StellarRequest {
     const validUntilMs = validUntil(run, choices);
@@ -134,11 +165,14 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     activeMs,
     relayers,
     nodeCount: gateways.length,
-    wires: { ...wires, fate: (host, body) => (nodeFaults.mustAnswer(host) ? 'answered' : wires.fate(host, body)) },
+    wires: { ...wires, fate },
     callers,
     maxCallsPerWindow: 2_000,
     maxDowntimeMs: 30_000,
-    openChain: (parts) => createStellarChain({ ...parts, network, rpcUrls: network.rpcUrls }),
+    openChain(parts) {
+      auditor.started();
+      return createStellarChain({ ...parts, network, rpcUrls: network.rpcUrls });
+    },
     answer(host, body) {
       for (const hash of broadcasts(body)) auditor.received(hash);
       return gateways.find(({ name }) => host.startsWith(name))?.answer(body) ?? '';
@@ -150,13 +184,19 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
       wires.heal();
       nodeFaults.heal();
       events.heal();
+      other = null;
+      for (const { name } of gateways) broken.add(`${name}.sim`);
+      auditor.restored();
     },
     accounts: () =>
       keys.map(({ address }) => {
         const account = ledger.latest().state.accounts.get(address);
         return `${address} has used sequence number ${account?.sequence} and has ${account?.balanceStroops} stroops`;
       }),
-    mayLog: (message) => faults.has('merge') && message === 'the relayer is disabled',
+    mayLog(message) {
+      if (message === 'the relayer is disabled') return faults.has('merge') || faults.has('reset');
+      return faults.has('reset') && message === 'RPC endpoint serves another chain; not used';
+    },
   };
 }
 
