@@ -321,6 +321,13 @@ export const plants: readonly Plant[] = [
     changes: [["isFinal: confirmationStatus === 'finalized'", "isFinal: confirmationStatus !== 'processed'"]],
   },
   {
+    name: 'Solana: a cluster with another genesis block is believed',
+    network: 'solana',
+    module: 'chains/rpc/endpoint',
+    changes: [['foreignGenesis = hash === expected ? null : hash;', 'foreignGenesis = null;']],
+    faults: ['reset'],
+  },
+  {
     name: 'Stellar: an envelope that nobody signed displaces ours',
     network: 'stellar',
     module: 'chains/stellar/history',

@@ -12,6 +12,12 @@ export interface SolanaAuditor extends NetworkAuditor {
   built(block: Block): void;
   /** The true chain lost blocks. */
   tookBack(blocks: readonly Block[]): void;
+  /** Another cluster took the place of the true one: nodes serve it until `restored`. */
+  reset(): void;
+  /** Nodes serve the true cluster again. */
+  restored(): void;
+  /** The other cluster has a new block. */
+  builtElsewhere(block: Block): void;
   /** A node received the attempt with this signature. */
   received(signature: string): void;
 }
@@ -24,18 +30,25 @@ export interface SolanaAuditorOptions {
   readonly relayers: readonly { readonly relayerId: string; readonly account: string }[];
   /** The blocks for which a blockhash is valid. */
   readonly blockhashAgeBlocks: bigint;
+  elapsedMs(): number;
 }
+
+/** What was drafted before a reset may be signed, and answers may be late. */
+const resetGraceMs = 20_000;
 
 /** The most that the service adds to a fee without a policy, and a signature. */
 const maxFeeLamports = 10_000_000n + 5_000n;
 const finalView = { ...newest, commitment: 'finalized' } as const;
 
 /** Makes an auditor. Its methods throw `Violation`. */
-export function createSolanaAuditor({ database, chain, orders, relayers, blockhashAgeBlocks }: SolanaAuditorOptions): SolanaAuditor {
+export function createSolanaAuditor(options: SolanaAuditorOptions): SolanaAuditor {
+  const { database, chain, orders, relayers, blockhashAgeBlocks, elapsedMs } = options;
   /** How often each request is paid on the true chain now. */
   const paid = new Map<number, number>();
   const heights = new Map<string, bigint>();
   const received = new Set<string>();
+  /** When another cluster took the place of the true one; null: nodes serve the true one. */
+  let resetAtMs: number | null = null;
   const records = followRecords({
     database,
     relayerIds: relayers.map(({ relayerId }) => relayerId),
@@ -72,6 +85,9 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
   }
 
   function seeAttempt(row: AttemptRow, own: readonly AttemptRow[]): void {
+    const sinceResetMs = resetAtMs === null ? 0 : elapsedMs() - resetAtMs;
+    require(sinceResetMs <= resetGraceMs, () =>
+      `attempt ${row.version} of ${row.transaction_id} is signed ${sinceResetMs} ms after a reset:\n${history(row.transaction_id)}`);
     const { feeLamports } = readTransactionText(row.raw);
     require(feeLamports <= maxFeeLamports, () => `attempt ${row.version} of ${row.transaction_id} may cost ${feeLamports} lamports`);
     for (const earlier of own.slice(0, -1))
@@ -126,6 +142,18 @@ export function createSolanaAuditor({ database, chain, orders, relayers, blockha
         heights.delete(block.hash);
         pay(block, -1);
       }
+    },
+    reset() {
+      records.count('a reset');
+      resetAtMs = elapsedMs();
+    },
+    restored() {
+      resetAtMs = null;
+    },
+    builtElsewhere({ landed }) {
+      for (const { transaction } of landed)
+        require(!relayers.some(({ account }) => account === transaction.payer), () =>
+          `${transaction.signature} is paid on a cluster that is not the relayer's`);
     },
     received: (signature) => void received.add(signature),
     broadcast: records.broadcast,

@@ -6,6 +6,8 @@ import type { SolanaAuditor } from './auditor.js';
 /** The parts of a cluster's events. */
 export interface ChainEventOptions {
   readonly chain: SolanaChain;
+  /** The cluster that took the place of the true one, which stands still meanwhile; null: none. */
+  other(): SolanaChain | null;
   readonly auditor: SolanaAuditor;
   readonly blockMs: number;
   /** A fork has at most this many blocks. */
@@ -45,7 +47,11 @@ export function startChainEvents(run: RunContext, options: ChainEventOptions): {
 
   function everyBlock(): void {
     try {
-      if (time.elapsedMs() >= stalledUntilMs) {
+      const other = options.other();
+      if (other !== null) {
+        other.advance();
+        auditor.builtElsewhere(other.tip(newest));
+      } else if (time.elapsedMs() >= stalledUntilMs) {
         if (run.has('skipped slots') && random.chance(0.1)) chain.skipSlots(random.between(1, 8));
         if (run.has('reorg') && random.chance(0.03)) takeBack();
         if (run.has('pool loss') && random.chance(0.02)) chain.pool.drop();

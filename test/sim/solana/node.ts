@@ -31,6 +31,8 @@ interface Call {
 export interface GatewayOptions {
   readonly name: string;
   readonly chain: SolanaChain;
+  /** The cluster that its nodes serve in place of the true one, in good condition; null: they serve the true one. */
+  other(): SolanaChain | null;
   readonly nodeCount: number;
   /** The blocks whose statuses its nodes know without history. */
   readonly recentBlocks: number;
@@ -41,16 +43,20 @@ export interface GatewayOptions {
 }
 
 /** Makes a gateway whose nodes are in good condition. */
-export function createGateway({ name, chain, nodeCount, recentBlocks, pick, withheld }: GatewayOptions): Gateway {
-  const backends = Array.from({ length: nodeCount }, (): Backend => {
+export function createGateway({ name, chain, other, nodeCount, recentBlocks, pick, withheld }: GatewayOptions): Gateway {
+  const airdrop = (): never => {
+    throw new RpcError(-32601, 'Method not found');
+  };
+  const backends = Array.from({ length: nodeCount }, () => serving(chain));
+
+  function serving(chain: SolanaChain): Backend {
     const condition: NodeCondition = { ...wellConditioned, recentBlocks };
-    const airdrop = (): never => {
-      throw new RpcError(-32601, 'Method not found');
-    };
     return { condition, methods: createMethods(chain, condition, airdrop) };
-  });
+  }
 
   function choose(): Backend {
+    const another = other();
+    if (another !== null) return serving(another);
     const backend = backends[gateway.splits === 'nothing' ? 0 : pick(backends.length)];
     if (backend === undefined) throw new Error('a gateway has a node');
     return backend;

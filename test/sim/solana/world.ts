@@ -3,7 +3,7 @@ import { compileInstructions } from '../../../src/chains/solana/instructions.js'
 import { createSolanaChain as openSolanaChain } from '../../../src/chains/solana/solana-chain.js';
 import { base64From, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaInstruction, SolanaRequest } from '../../../src/core/transaction/solana.js';
-import { createSolanaChain, newest } from '../../local-chains/solana/chain.js';
+import { createSolanaChain, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
 import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
 import type { Random } from '../../support/seeded-random.js';
 import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
@@ -26,6 +26,12 @@ const fullLamports = 10n ** 10n;
 const lowLamports = 3_000_000n;
 const systemProgram = '11111111111111111111111111111111';
 
+/** What the service logs as errors after a reset. */
+const resetMessages: readonly string[] = [
+  'RPC endpoint serves another chain; not used',
+  'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
+];
+
 /** Makes the world of a Solana cluster: the real runtime behind simulated nodes. */
 export async function makeSolanaWorld(run: RunContext): Promise<World> {
   const { random, time, faults, database, log } = run;
@@ -42,13 +48,14 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
   });
   const receiver = solanaKey(bytes(random)).address;
   const lamports = faults.has('low funds') ? lowLamports : fullLamports;
-  const chain = createSolanaChain({
-    accounts: [...relayers.map(({ relayer }) => ({ address: relayer.address, lamports })), { address: receiver, lamports: fullLamports }],
-    blockhashAgeBlocks,
-    finalizedAfterBlocks,
-    genesisHash: getBase58Decoder().decode(bytes(random)),
-    nowMs: () => trueTimeMs(time),
-  });
+  const timing = { blockhashAgeBlocks, finalizedAfterBlocks, nowMs: () => trueTimeMs(time) };
+  const accounts = [
+    ...relayers.map(({ relayer }) => ({ address: relayer.address, lamports })),
+    { address: receiver, lamports: fullLamports },
+  ];
+  const chain = createSolanaChain({ ...timing, accounts, genesisHash: getBase58Decoder().decode(bytes(random)) });
+  /** The cluster that took the place of the true one after a reset; null: none. */
+  let other: SolanaChain | null = null;
   const callers = startCallers(run, {
     relayers,
     blockMs,
@@ -61,6 +68,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     orders: callers,
     relayers: relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
     blockhashAgeBlocks: BigInt(blockhashAgeBlocks),
+    elapsedMs: time.elapsedMs,
   });
   const late = random.fork('late packets');
   const routes = random.fork('routes');
@@ -68,6 +76,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     createGateway({
       name: `n${index}`,
       chain,
+      other: () => other,
       nodeCount: 2,
       recentBlocks,
       pick: (count) => routes.between(0, count - 1),
@@ -79,7 +88,43 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     gateways.map(({ name }) => name),
   );
   const nodeFaults = startNodeFaults(run, { gateways, chain, recentBlocks, blockMs });
-  const events = startChainEvents(run, { chain, auditor, blockMs, mostTakenBack: finalizedAfterBlocks - 1, relayers, fullLamports });
+  const events = startChainEvents(run, {
+    chain,
+    other: () => other,
+    auditor,
+    blockMs,
+    mostTakenBack: finalizedAfterBlocks - 1,
+    relayers,
+    fullLamports,
+  });
+
+  const resets = random.fork('resets');
+  /** The URLs whose connections a reset has broken. */
+  const broken = new Set<string>();
+  time.after((activeMs * resets.between(20, 60)) / 100, resetOnceKnown);
+
+  /** A service that has never seen the true cluster takes the other one for it. */
+  function resetOnceKnown(): void {
+    if (!run.has('reset')) return;
+    if (database.query('select genesis_hash from chains').length === 0) time.after(blockMs, resetOnceKnown);
+    else resetCluster();
+  }
+
+  /** The cluster begins again, with another genesis block. Only that distinguishes it: Solana's accounts have no numbers. */
+  function resetCluster(): void {
+    log.write('reset');
+    other = createSolanaChain({
+      ...timing,
+      accounts: resets.chance(0.5) ? accounts : [],
+      genesisHash: getBase58Decoder().decode(bytes(resets)),
+    });
+    breakConnections();
+    auditor.reset();
+  }
+
+  function breakConnections(): void {
+    for (const { name } of gateways) broken.add(`${name}.sim`);
+  }
 
   /** The newest blockhash, as others choose it. */
   function blockhash(): string {
@@ -103,7 +148,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     activeMs,
     relayers,
     nodeCount: gateways.length,
-    wires,
+    wires: { ...wires, fate: (host, body) => (broken.delete(host) ? 'reset' : wires.fate(host, body)) },
     callers,
     maxCallsPerWindow: 4_000,
     // Longer than blockhashes live.
@@ -124,9 +169,12 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
       wires.heal();
       nodeFaults.heal();
       events.heal();
+      other = null;
+      breakConnections();
+      auditor.restored();
     },
     accounts: () => relayers.map(({ relayer }) => `${relayer.address} has ${chain.account(relayer.address, newest)?.lamports} lamports`),
-    mayLog: () => false,
+    mayLog: (message) => faults.has('reset') && resetMessages.includes(message),
   };
 }
 

@@ -98,8 +98,12 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     run.log.write('reset');
     const passphrase = resets.chance(0.3) ? 'Another Network' : ledger.passphrase;
     other = createLedger({ ...timing, passphrase, accounts: resets.chance(0.5) ? accounts : {} });
-    for (const { name } of gateways) broken.add(`${name}.sim`);
+    breakConnections();
     auditor.reset();
+  }
+
+  function breakConnections(): void {
+    for (const { name } of gateways) broken.add(`${name}.sim`);
   }
 
   function fate(host: string, body: string): RequestFate {
@@ -185,7 +189,7 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
       nodeFaults.heal();
       events.heal();
       other = null;
-      for (const { name } of gateways) broken.add(`${name}.sim`);
+      breakConnections();
       auditor.restored();
     },
     accounts: () =>
