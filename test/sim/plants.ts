@@ -392,7 +392,6 @@ export const plants: readonly Plant[] = [
     module: 'engine/lane/fill-gaps',
     changes: [
       ['if (mined !== null || ', 'unused += mined === null ? 0 : 1; if (mined !== null || '],
-      ['if (unused > maxGaps && gaps.length === 0)', 'if (false)'],
       ['if (unused > maxGaps) {', 'if (gaps.length > maxGaps) {'],
     ],
     faults: ['lag', 'merge', 'foreign envelope', 'drops sent', 'busy queue'],
