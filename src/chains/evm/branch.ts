@@ -9,7 +9,7 @@ export interface Branch {
   take(head: Block): void;
   /** Returns the hash at this height if parent hashes lead there from the head; undefined: they are not known that far. Calls no node. */
   hashAt(height: bigint): string | undefined;
-  /** Reads the blocks that are missing down to this height. False: parent hashes do not lead there. Throws `NODE_UNAVAILABLE`. */
+  /** Reads the blocks that are missing down to this height. False: parent hashes do not lead there, or it is too far below the head. Throws `NODE_UNAVAILABLE`. */
   reach(height: bigint): Promise<boolean>;
 }
 
@@ -90,7 +90,8 @@ export function createBranch(rpc: Rpc): Branch {
       return at?.number === height ? at.hash : undefined;
     },
     reach(height) {
-      if (tip === null) return Promise.resolve(false);
+      // The head may have moved since the caller chose the height, and an endpoint can claim any number.
+      if (tip === null || tip.number - height > maxDepth) return Promise.resolve(false);
       const at = lowest(height);
       if (at !== null && at.number <= height) return Promise.resolve(true);
       if (reading?.tip === tip && reading.height === height) return reading.done;
