@@ -2,8 +2,31 @@ import type { createHttpClient } from '../../src/chains/rpc/http-client.js';
 import { TransportError } from '../../src/chains/rpc/node-error.js';
 import type { VirtualTime } from './virtual-time.js';
 
-/** What happens to a request. `lost`: it never arrives; `acted`: the node acts on it, and its answer is lost; both end by a time-out. */
-export type RequestFate = 'answered' | 'lost' | 'acted' | 'reset' | 'overload';
+/**
+ * What happens to a request. `lost`: it never arrives; `acted`: the node acts on it, and its answer is lost; both end by a time-out. `cut`: all connections to
+ * the host are gone, and the service notices it at once.
+ */
+export type RequestFate = 'answered' | 'lost' | 'acted' | 'reset' | 'cut' | 'overload';
+
+/** Hosts whose connections are cut because other nodes take their place. */
+export interface Cuts {
+  cut(host: string): void;
+  /** True for the requests to a host whose connections were cut, until the service has noticed it. */
+  isCut(host: string): boolean;
+}
+
+/** Makes the cuts; none yet. */
+export function createCuts(time: VirtualTime): Cuts {
+  const hosts = new Set<string>();
+  return {
+    cut: (host) => void hosts.add(host),
+    isCut(host) {
+      if (!hosts.has(host)) return false;
+      time.after(0, () => void hosts.delete(host));
+      return true;
+    },
+  };
+}
 
 /** The nodes behind the URLs, and the network between. */
 export interface Wire {
@@ -27,7 +50,7 @@ export function openWire(wire: Wire, arrive: (task: () => void) => void): typeof
         wire.sent(host, body, calls);
         return new Promise((resolve, reject) => {
           const fate = wire.fate(host, body);
-          const delayMs = wire.delayMs(host);
+          const delayMs = fate === 'cut' ? 0 : wire.delayMs(host);
           const later = (ms: number, task: () => void): void => void wire.time.after(ms, () => arrive(task));
           let text = '';
           if (fate === 'answered' || fate === 'acted')

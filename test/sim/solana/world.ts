@@ -10,6 +10,7 @@ import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruc
 import { startCallers, validUntil } from '../callers.js';
 import type { RunContext } from '../context.js';
 import type { SimRelayer } from '../service.js';
+import { createCuts } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
 import { startWires } from '../wires.js';
 import type { World } from '../world.js';
@@ -99,8 +100,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
   });
 
   const resets = random.fork('resets');
-  /** The URLs whose connections a reset has broken. */
-  const broken = new Set<string>();
+  const cuts = createCuts(time);
   time.after((activeMs * resets.between(20, 60)) / 100, resetOnceKnown);
 
   /** A service that has never seen the true cluster takes the other one for it. */
@@ -123,7 +123,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
   }
 
   function breakConnections(): void {
-    for (const { name } of gateways) broken.add(`${name}.sim`);
+    for (const { name } of gateways) cuts.cut(`${name}.sim`);
   }
 
   /** The newest blockhash, as others choose it. */
@@ -148,7 +148,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     activeMs,
     relayers,
     nodeCount: gateways.length,
-    wires: { ...wires, fate: (host, body) => (broken.delete(host) ? 'reset' : wires.fate(host, body)) },
+    wires: { ...wires, fate: (host, body) => (cuts.isCut(host) ? 'cut' : wires.fate(host, body)) },
     callers,
     maxCallsPerWindow: 4_000,
     // Longer than blockhashes live.

@@ -8,7 +8,7 @@ import { sponsoredCall } from '../../support/stellar-calls.js';
 import { startCallers, validUntil } from '../callers.js';
 import type { RunContext } from '../context.js';
 import type { SimRelayer } from '../service.js';
-import type { RequestFate } from '../transport.js';
+import { createCuts, type RequestFate } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
 import { startWires } from '../wires.js';
 import type { World } from '../world.js';
@@ -79,8 +79,7 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
   );
   const events = startLedgerEvents(run, { ledger, other: () => other, auditor, blockMs, keys, others, stranger, fullStroops });
   const resets = random.fork('resets');
-  /** The URLs whose connections a reset has broken. */
-  const broken = new Set<string>();
+  const cuts = createCuts(time);
   time.after((activeMs * resets.between(20, 80)) / 100, () => {
     if (run.has('reset')) resetOnceSigned();
   });
@@ -103,11 +102,11 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
   }
 
   function breakConnections(): void {
-    for (const { name } of gateways) broken.add(`${name}.sim`);
+    for (const { name } of gateways) cuts.cut(`${name}.sim`);
   }
 
   function fate(host: string, body: string): RequestFate {
-    if (broken.delete(host)) return 'reset';
+    if (cuts.isCut(host)) return 'cut';
     return nodeFaults.mustAnswer(host) ? 'answered' : wires.fate(host, body);
   }
 
