@@ -278,6 +278,8 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
   const isQuiet = (): boolean =>
     callers.open() === 0 &&
     running().isReady() &&
+    // It cannot know yet what its last commit has ended.
+    !running().isHanging() &&
     // An owner may still find what an unfenced one has done.
     (!faults.has('no fence') || (services.size === 1 && running().engine.lanes().every(isEmpty))) &&
     (database.query<{ count: number }>(

@@ -57,6 +57,8 @@ export interface Service {
   readonly engine: Engine;
   /** The engine has loaded what was stored. */
   isReady(): boolean;
+  /** Between `hang` and `resume`. */
+  isHanging(): boolean;
   /** True while it does something for which no virtual time passes: it passes a commit to the database. */
   isBusy(): boolean;
   /** Stops it, as SIGSTOP does: nothing that it awaits continues until `resume`. */
@@ -180,6 +182,7 @@ export function startService(world: ServiceWorld): Service {
     deps: { ...shared, lanes: engine },
     engine,
     isReady: () => alive && ready,
+    isHanging: () => arrived !== null,
     isBusy: () => alive && unseen > 0 && !isWriting,
     hang() {
       arrived ??= [];
