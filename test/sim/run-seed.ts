@@ -133,8 +133,9 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
     for (const hash of world.broadcasts(body)) {
       const isResumed = elapsedMs - resumedAtMs < 2 * graceMs;
       const lateMs = isResumed ? hungMs : 0;
-      // What was decided before the clock moved forward may be on its way.
-      const nowMs = elapsedMs - skewedAtMs < graceMs + lateMs ? 0 : clock.nowMs();
+      // What was decided before the clock moved forward may be on its way. An unfenced owner does not know what another one has made of a transaction.
+      const isSplit = faults.has('no fence') && services.size > 1;
+      const nowMs = isSplit || elapsedMs - skewedAtMs < graceMs + lateMs ? 0 : clock.nowMs();
       const maxDelayMs = lateMs + (elapsedMs - troubleAtMs < 2 * graceMs || isResumed ? graceMs : shortGraceMs);
       try {
         auditor.broadcast(hash, nowMs, maxDelayMs);
