@@ -88,9 +88,12 @@ async function throughput(): Promise<void> {
   });
 }
 
-/** Counts the requests of the service to the node. */
-async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<void>; requests(): number; looks(): number }> {
+/** Counts the requests of the service to the node. `byMethod`: the method of the first call of each. */
+async function counting(
+  anvil: Anvil,
+): Promise<{ url: string; stop(): Promise<void>; requests(): number; looks(): number; byMethod(): ReadonlyMap<string, number> }> {
   let requests = 0;
+  const byMethod = new Map<string, number>();
   // The service reads the head by time, not by blocks.
   let looks = 0;
   const toNode = new Agent({ connections: 16 });
@@ -100,6 +103,8 @@ async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<vo
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const body = Buffer.concat(chunks);
+      const method = /"method":"([^"]+)"/.exec(body.toString('latin1'))?.[1] ?? 'none';
+      byMethod.set(method, (byMethod.get(method) ?? 0) + 1);
       if (body.includes('"eth_getBlockByNumber"') && body.includes('"latest"') && body[0] === 0x7b) looks += 1;
       void request(anvil.url, {
         dispatcher: toNode,
@@ -118,6 +123,7 @@ async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<vo
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: () => requests,
     looks: () => looks,
+    byMethod: () => byMethod,
     async stop() {
       server.close();
       server.closeAllConnections();
@@ -145,6 +151,7 @@ async function calls(): Promise<void> {
       await untilConfirmed(service, count);
       const requests = (counter?.requests() ?? 0) - before;
       say(`calls: ${requests} requests to the node for ${count} transactions, ${(requests / count).toFixed(3)} each`);
+      for (const [method, times] of [...(counter?.byMethod() ?? [])].sort((a, b) => b[1] - a[1])) say(`  ${method} ${times}`);
     },
   );
 }

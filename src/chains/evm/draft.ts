@@ -194,13 +194,13 @@ const plainTransferGas = 21_000n;
  */
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
-  const transferKey = `transfers without code to ${to}`;
-  if (isTransfer(content) && deps.memory.has(transferKey)) return plainTransferGas;
   const question: GasQuestion = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
   const ask = (options: CallOptions) => estimateGas(deps.rpc, question, deps.headBlock(), options);
-  const estimate = await deps.memory.recall(key, () => ask({}));
-  if (isTransfer(content) && estimate === plainTransferGas) await deps.memory.recall(transferKey, async () => true);
+  const own = () => deps.memory.recall(key, () => ask({}));
+  // Of many at once only the first is estimated: the others wait for its answer.
+  if (isTransfer(content) && (await deps.memory.recall(`first transfer to ${to}`, own)) === plainTransferGas) return plainTransferGas;
+  const estimate = await own();
   if (typeof estimate === 'bigint') return estimate;
   deps.memory.forget(key);
   const answeredBy = new Set<number>();

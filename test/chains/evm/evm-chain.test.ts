@@ -506,6 +506,16 @@ describe('gas limit', () => {
     assert.ok((await estimates('0x01')) > 0);
   });
 
+  it('gas limit: is estimated once for many transfers of different amounts to one account at once', async () => {
+    const chain = openChain({ averageBlockTimeMs: 12_000 });
+    await chain.head();
+    await drafted(chain, { to: account });
+    const before = chain.calls().items;
+    const drafts = await Promise.all(Array.from({ length: 30 }, (_, index) => drafted(chain, { valueWei: BigInt(index) })));
+    assert.ok(drafts.every(({ gasLimit }) => gasLimit === 23_100n));
+    assert.equal(chain.calls().items - before, 1);
+  });
+
   it('gas limit: is estimated once per block for transfers without code, separately for a transfer to a contract', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('returns', '0x'));
