@@ -10,6 +10,7 @@ import type { Attempt, Content, Transaction } from '../../core/transaction/trans
 import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
+import { readBalance } from './funds.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';
 import { isUnpooled } from './rebroadcast.js';
 
@@ -56,11 +57,6 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
   let bumpedUnsequenced = 0;
-  let spendable: Promise<bigint> | null = null;
-  const spendableOnce = (): Promise<bigint> => {
-    spendable ??= readSpendable(lane);
-    return spendable;
-  };
   for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced]) {
     const live = open.attempts.at(-1);
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
@@ -77,13 +73,13 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
     if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
-    const isPayable = isRefusal(draft) || (await spendableOnce()) >= maxCost(draft);
+    const isPayable = isRefusal(draft) || (await readSpendable(lane)) >= maxCost(draft);
     await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
   }
 }
 
-async function readSpendable({ chain, id: { account } }: LaneContext): Promise<bigint> {
-  const [balance, locked] = await Promise.all([chain.balanceOf(account), chain.lockedOf(account)]);
+async function readSpendable(lane: LaneContext): Promise<bigint> {
+  const { balance, locked } = await readBalance(lane);
   return balance - locked;
 }
 

@@ -2,13 +2,40 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { minBalanceOf } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
+/** The balance of an account, and the part of it that the account cannot spend. */
+export interface Balance {
+  readonly balance: bigint;
+  readonly locked: bigint;
+}
+
+/** A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without one. */
+const rememberedForMs = 3_000;
+
+/** Returns the balance of the lane's account, which nodes are asked for once per head. Throws `NODE_UNAVAILABLE`. */
+export function readBalance(lane: LaneContext): Promise<Balance> {
+  const nowMs = lane.deps.clock.elapsedMs();
+  if (lane.balanceAtHead !== null && nowMs < lane.balanceAtHead.untilMs) return lane.balanceAtHead.balance;
+  const balance = askBalance(lane);
+  const remembered = { balance, untilMs: nowMs + rememberedForMs };
+  lane.balanceAtHead = remembered;
+  balance.catch(() => {
+    if (lane.balanceAtHead === remembered) lane.balanceAtHead = null;
+  });
+  return balance;
+}
+
+async function askBalance({ chain, id: { account } }: LaneContext): Promise<Balance> {
+  const [balance, locked] = await Promise.all([chain.balanceOf(account), chain.lockedOf(account)]);
+  return { balance, locked };
+}
+
 /**
  * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must remain, or what the
  * account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
  */
 export async function readFunds(lane: LaneContext, without = 0n): Promise<{ readonly balance: bigint; readonly free: bigint }> {
-  const { transactions, relayer, chain, id } = lane;
-  const [balance, locked] = await Promise.all([chain.balanceOf(id.account), chain.lockedOf(id.account)]);
+  const { transactions, relayer } = lane;
+  const { balance, locked } = await readBalance(lane);
   const minimum = minBalanceOf(relayer().policies);
   const mustRemain = locked > minimum ? locked : minimum;
   return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
@@ -31,12 +58,9 @@ export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: 
   return { payable, unpayable };
 }
 
-/** A node refused a send because of funds: reads the balance, once per head. */
+/** A node refused a send because of funds: reports a balance that is too low. */
 export async function checkBalance(lane: LaneContext): Promise<void> {
-  const { settled } = lane;
-  if (settled === null || settled.hash === lane.balanceReadAtHash) return;
-  await reportLowBalance(lane, await lane.chain.balanceOf(lane.id.account));
-  lane.balanceReadAtHash = settled.hash;
+  await reportLowBalance(lane, (await readBalance(lane)).balance);
 }
 
 /** Reports a balance below the required minimum once, and again only after the balance has recovered. */

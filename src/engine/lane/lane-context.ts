@@ -9,6 +9,7 @@ import type { Timers } from '../../core/ports/timers.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId } from '../../core/transaction/transaction.js';
+import type { Balance } from './funds.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
@@ -70,8 +71,8 @@ export interface LaneContext {
   storedNonce: bigint | null;
   /** The balance was below the required minimum when it was last read, and this was reported. */
   isBalanceLow: boolean;
-  /** The head at which the balance was read because a send was refused; null: none yet. */
-  balanceReadAtHash: string | null;
+  /** The balance that was read since the newest head came, and until when it counts; null: none was read. See `readBalance`. */
+  balanceAtHead: { readonly balance: Promise<Balance>; readonly untilMs: number } | null;
   /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
   forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
   /** Nothing takes a nonce while there is one; see `doubt`. */

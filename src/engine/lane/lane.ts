@@ -127,7 +127,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     storedNonce: null,
     doubts: new Map(),
     isBalanceLow: false,
-    balanceReadAtHash: null,
+    balanceAtHead: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
     signerAway: null,
     hostedBatchSize: hostedBatch.first,
@@ -296,6 +296,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {
+      // Before anything is settled at it: what is mined there is no longer reserved.
+      if (newest.hash !== head?.hash) lane.balanceAtHead = null;
       head = newest;
       lane.isUnreachable = false;
       if (!rest.includes(newest)) maintaining.wake();

@@ -51,9 +51,9 @@ describe('the verdict that a transaction can never run', () => {
   it('the verdict that a transaction can never run: is not taken from unknown words at separate heads between which nodes could estimate it', async (test) => {
     const rig = await startLaneRig(test);
     rig.chain.setPuzzled(false);
-    await rig.send({ valueWei: 1n });
     // Enough for one transaction, but not for two.
     rig.chain.setFunds(21_000n * 230n + 10n);
+    await rig.send({ valueWei: 1n });
     const id = await rig.send({ valueWei: 2n, data: puzzlingData });
     await rig.pass(3);
     assert.match((await rig.transaction(id)).statusReason ?? '', /insufficient balance/);
