@@ -62,7 +62,10 @@ export function fillerOf(account: string): EvmContent {
 async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, mustRemainWei: bigint): Promise<Refusal | null> {
   const key = `balance of ${account}`;
   const ask = (first?: 'head'): Promise<bigint> =>
-    deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), first === undefined ? {} : { first });
+    deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), {
+      shared: true,
+      ...(first === undefined ? {} : { first }),
+    });
   const neededWei = costWei + mustRemainWei;
   if ((await deps.memory.recall(key, () => ask())) >= neededWei) return null;
   // The node may lag. The node that reported the head decides, once per block for all transactions that wait.

@@ -47,7 +47,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const branch = createBranch(rpc);
   const hasOthers = options.rpcUrls.filter(({ weight }) => weight > 0).length > 1;
   const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
-  const atHead = { first: 'head' } as const;
+  const atHead = { first: 'head', shared: true } as const;
   let newest: Head | null = null;
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 

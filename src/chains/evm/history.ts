@@ -18,7 +18,7 @@ const blocksPerBatch = 4;
 export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint, first: First = 'head'): Promise<NonceAnswer> {
   const params = [account, quantityOf(blockNumber)];
   const answeredBy = new Set<number>();
-  const options = { first, answeredBy, unanimous: true };
+  const options = { first, answeredBy, unanimous: true, shared: true };
   try {
     const next = await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), options);
     return nonceAnswer(next, answeredBy);

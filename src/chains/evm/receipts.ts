@@ -27,7 +27,7 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
 
   /** Returns the hashes without an answer. */
   async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<ReadonlySet<string>> {
-    const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head' });
+    const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head', shared: true });
     const unanswered = new Set<string>();
     for (const [index, hash] of hashes.entries()) {
       const answer = settled[index];

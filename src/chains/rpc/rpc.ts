@@ -26,6 +26,11 @@ export interface CallOptions {
   readonly whole?: boolean;
   /** Send the same calls to one more endpoint and ignore its answers. */
   readonly copied?: boolean;
+  /**
+   * The call may share a request with other such calls. For short reads that nodes answer at once: those of thousands of accounts then cost few requests. Other
+   * calls would wait for the slowest one.
+   */
+  readonly shared?: boolean;
   /** Decides whether an error concerns the node, so that the next endpoint is tried. Default: `NodeError.isAboutNode`. */
   readonly isAboutNode?: (error: NodeError) => boolean;
   /** Report an error about the node only if every endpoint answered with one. Otherwise report that no node is reachable. */
@@ -87,6 +92,28 @@ const maxOpinions = 3;
 const maxBatchCharacters = 512 * 1024;
 /** Limit of copies in flight, so that they do not pile up at a slow endpoint. */
 const maxCopies = 4;
+/** With this many requests of shared calls in flight, further calls gather until one is answered: then each costs less, and a single call never waits. */
+const maxShared = 4;
+
+/** A result, and the endpoint that gave it; null: none answered. */
+interface Given<T> {
+  readonly answer: Settled<T>;
+  readonly from: Endpoint | null;
+}
+
+/** A shared call that is not sent yet. */
+interface Gathered {
+  readonly call: RpcCall<unknown>;
+  readonly resolve: (given: Given<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Shared calls that may go to the same endpoints. */
+interface SharedRoute {
+  readonly options: CallOptions;
+  readonly waiting: Gathered[];
+  inFlight: number;
+}
 
 /**
  * Creates a JSON-RPC client over several endpoints. Working endpoints share the calls by weight. The head comes from one endpoint as long as that works,
@@ -108,6 +135,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     log,
   });
   let copies = 0;
+  const sharedRoutes = new Map<string, SharedRoute>();
 
   function unreachableFor(problems: readonly string[]): TransportError {
     const none =
@@ -119,8 +147,8 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
 
   /** Returns the result of each call, and the endpoint that was tried last. */
   async function settle<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>) {
-    const results = new Map<RpcCall<T>, { readonly answer: Settled<T>; readonly from: Endpoint }>();
-    const nodeErrors = new Map<RpcCall<T>, { readonly answer: { readonly error: NodeError }; readonly from: Endpoint }>();
+    const results = new Map<RpcCall<T>, Given<T>>();
+    const nodeErrors = new Map<RpcCall<T>, Given<T> & { readonly answer: { readonly error: NodeError } }>();
     const order = selector.order(options.first);
     const isAboutNode = options.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
     if (options.copied === true) copy(calls, order, options);
@@ -157,13 +185,58 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       open = open.filter((call) => !results.has(call));
     }
     const mayReportNode = options.unanimous !== true || (problems.length === 0 && !selector.hasBlocked());
-    const settled = calls.map((call): Settled<T> => {
-      const given = results.get(call) ?? (mayReportNode ? nodeErrors.get(call) : undefined);
-      if (given === undefined) return { error: unreachableFor(problems) };
-      options.answeredBy?.add(endpoints.indexOf(given.from));
-      return given.answer;
-    });
+    const settled = calls.map(
+      (call): Given<T> =>
+        results.get(call) ??
+        (mayReportNode ? nodeErrors.get(call) : undefined) ?? { answer: { error: unreachableFor(problems) }, from: null },
+    );
     return { settled, by };
+  }
+
+  /** Returns the result of each call. */
+  async function answersTo<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>): Promise<readonly Settled<T>[]> {
+    const settled =
+      options.shared === true ? await Promise.all(calls.map((call) => share(call, options))) : (await settle(calls, options)).settled;
+    return settled.map(({ answer, from }) => {
+      if (from !== null) options.answeredBy?.add(endpoints.indexOf(from));
+      return answer;
+    });
+  }
+
+  /** Sends a call together with others that are shared. */
+  function share<T>(call: RpcCall<T>, { first, unanimous = false }: CallOptions): Promise<Given<T>> {
+    const key = `${typeof first === 'object' ? [...first.otherThan] : first} ${unanimous}`;
+    const route = sharedRoutes.get(key) ?? { options: { unanimous, ...(first === undefined ? {} : { first }) }, waiting: [], inFlight: 0 };
+    sharedRoutes.set(key, route);
+    return new Promise((resolve, reject) => {
+      route.waiting.push({ call, resolve: resolve as Gathered['resolve'], reject });
+      // After everything that this turn of the event loop does: the lanes of a chain look at their accounts in the same turn.
+      if (route.waiting.length === 1 && route.inFlight < maxShared) process.nextTick(() => sendShared(key, route));
+    });
+  }
+
+  function sendShared(key: string, route: SharedRoute): void {
+    while (route.inFlight < maxShared && route.waiting.length > 0) {
+      const gathered = route.waiting.splice(0, maxBatchCalls);
+      route.inFlight += 1;
+      settle(
+        gathered.map(({ call }) => call),
+        route.options,
+      )
+        .then(
+          ({ settled }) => {
+            for (const [index, given] of settled.entries()) gathered[index]?.resolve(given);
+          },
+          (error: unknown) => {
+            for (const { reject } of gathered) reject(error);
+          },
+        )
+        .finally(() => {
+          route.inFlight -= 1;
+          sendShared(key, route);
+        });
+    }
+    if (route.inFlight === 0 && route.waiting.length === 0) sharedRoutes.delete(key);
   }
 
   function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[], { onAsked }: BatchOptions<T>): void {
@@ -184,8 +257,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   }
 
   async function call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options: CallOptions = {}): Promise<T> {
-    const { settled } = await settle([{ method, params, read }], options);
-    const [answer] = settled;
+    const [answer] = await answersTo([{ method, params, read }], options);
     if (answer !== undefined && 'result' in answer) return answer.result;
     throw answer?.error instanceof NodeError ? answer.error : nodeUnavailable(answer?.error);
   }
@@ -201,12 +273,12 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     },
     async batch<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T> = {}) {
       const all: Settled<T>[] = [];
-      for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, options)).settled);
+      for (const chunk of chunksOf(calls)) all.push(...(await answersTo(chunk, options)));
       return all;
     },
     async together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options: CallOptions = {}) {
-      const { settled } = await settle<T[number]>(calls, { ...options, whole: true });
-      return settled.map((answer) => {
+      const answers = await answersTo<T[number]>(calls, { ...options, whole: true });
+      return answers.map((answer) => {
         if ('error' in answer) throw nodeUnavailable(answer.error);
         return answer.result;
       }) as readonly unknown[] as T;
@@ -214,7 +286,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     async askHead(method, params, read) {
       for (const _ of endpoints) {
         const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
-        const [answer] = settled;
+        const answer = settled[0]?.answer;
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
         const { number, timestampMs = null, hash, parentHash = null } = answer.result;
         const position = { number, timestampMs, parentHash, ...(hash === undefined ? {} : { hash }) };

@@ -518,6 +518,59 @@ describe('batches', () => {
   });
 });
 
+describe('shared calls', () => {
+  const shared = (rpc: Rpc, param: string, answeredBy = new Set<number>()): Promise<unknown> =>
+    rpc.call('eth_x', [param], asIs, { shared: true, first: 'head', answeredBy });
+  const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch((error: unknown) => (error as Error).message);
+  const sizes = ({ requests }: { readonly requests: readonly { readonly calls: readonly unknown[] }[] }) =>
+    requests.map(({ calls }) => calls.length);
+  const echo = ({ method, params }: { method: string; params: readonly unknown[] }): unknown =>
+    method === 'eth_chainId' ? null : params[0] === 'bad' ? new FakeError(-32000, 'nonsense') : params[0];
+
+  it('shared calls: those of one turn are one request, and each gets its own answer or error', async (test) => {
+    const fake = await startFakeNode(test, (request) => answering(request, echo));
+    const { rpc } = open(test, heavy(fake.url));
+    const by = [new Set<number>(), new Set<number>()] as const;
+    const alone = rpc.call('eth_x', ['alone'], asIs);
+    const answers = [shared(rpc, 'a', by[0]), outcome(shared(rpc, 'bad')), shared(rpc, 'c', by[1]), alone];
+    assert.deepEqual(await Promise.all(answers), ['a', 'nonsense', 'c', 'alone']);
+    assert.deepEqual(sizes(fake).sort(), [1, 1, 3]);
+    assert.deepEqual(by, [new Set([0]), new Set([0])]);
+  });
+
+  it('shared calls: gather while four requests are under way, and go out 50 at a time when one is answered', async (test) => {
+    let letGo = (): void => {};
+    const door = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const fake = await startFakeNode(test, async (request) => {
+      if (request.calls[0]?.method === 'eth_x') await door;
+      return answering(request, echo);
+    });
+    const { rpc } = open(test, heavy(fake.url));
+    const answers: Promise<unknown>[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      answers.push(shared(rpc, `first ${index}`));
+      await waitFor('the request', () => fake.methods.filter((method) => method === 'eth_x').length === index + 1 || undefined);
+    }
+    for (let index = 0; index < 120; index += 1) answers.push(shared(rpc, `later ${index}`));
+    // A call of its own does not wait for them, and comes after everything that would not wait either.
+    const own = rpc.call('eth_own', ['own'], asIs);
+    assert.equal(await own, 'own');
+    assert.deepEqual(sizes(fake), [1, 1, 1, 1, 1, 1]);
+    letGo();
+    assert.equal(new Set(await Promise.all(answers)).size, 124);
+    assert.deepEqual(sizes(fake).slice(6).sort(), [20, 50, 50]);
+  });
+
+  it('shared calls: go to the next endpoint together if the first fails', async (test) => {
+    const good = await startFakeNode(test, (request) => answering(request, echo));
+    const { rpc } = open(test, heavy(deadUrl), light(good.url));
+    assert.deepEqual(await Promise.all([shared(rpc, 'a'), shared(rpc, 'b')]), ['a', 'b']);
+    assert.deepEqual(sizes(good), [1, 2]);
+  });
+});
+
 describe('calls that need consistent answers', () => {
   const both = [
     { method: 'eth_a', params: [], read: String },
