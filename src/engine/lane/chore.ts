@@ -29,29 +29,26 @@ export function logFailure(log: Log, facts: { readonly relayer: string; readonly
  */
 export function createChore<A extends readonly unknown[]>(
   name: string,
-  { log, clock, relayerId }: ChoreDeps,
+  deps: ChoreDeps,
   task: (...args: A) => Promise<void>,
 ): (...args: A) => Promise<void> {
   let failures = 0;
   let notBeforeMs = 0;
   let reported: string | null = null;
 
-  function fail(error: unknown): void {
-    failures += 1;
-    notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
-    if (error instanceof ConflictError) return;
-    const detail = error instanceof Error ? error.message : String(error);
-    if (reported === detail) return;
-    reported = detail;
-    logFailure(log, { relayer: relayerId(), chore: name }, error);
-  }
-
   return async (...args) => {
+    const { log, clock, relayerId } = deps;
     if (failures > 0 && clock.elapsedMs() < notBeforeMs) return;
     try {
       await task(...args);
     } catch (error) {
-      fail(error);
+      failures += 1;
+      notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
+      if (error instanceof ConflictError) return;
+      const detail = error instanceof Error ? error.message : String(error);
+      if (reported === detail) return;
+      reported = detail;
+      logFailure(log, { relayer: relayerId(), chore: name }, error);
       return;
     }
     if (reported !== null) log.info({ relayer: relayerId(), chore: name }, 'a chore of the lane succeeds again');

@@ -141,8 +141,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     wakeBroadcast: () => broadcasting.wake(),
   };
 
+  const choreDeps = { log, clock: deps.clock, relayerId: () => relayer().id };
   function chore<A extends readonly unknown[]>(name: string, task: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
-    return createChore(name, { log, clock: deps.clock, relayerId: () => relayer().id }, task);
+    return createChore(name, choreDeps, task);
   }
   /** A chore that signs. */
   const signingChore = (name: string, task: HeadChore): HeadChore => chore(name, (newest: Head) => lane.beside(name, () => task(newest)));

@@ -8,25 +8,27 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
+/** Of no request: rounds must not be counted as part of the request that woke the loop. One for all loops, since there are thousands. */
+const outsideRequests = new AsyncResource('lane');
+
 /** Makes a loop. `round` must not throw. */
 export function createLoop(round: () => Promise<void>): Loop {
   let wanted = false;
   let stopped = false;
   let running: Promise<void> | null = null;
 
-  // The rounds must not be counted as part of the request that woke the loop.
-  const run = AsyncResource.bind(async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     while (wanted && !stopped) {
       wanted = false;
       await round();
     }
     running = null;
-  });
+  };
 
   return {
     wake() {
       wanted = true;
-      if (!stopped) running ??= run();
+      if (!stopped) running ??= outsideRequests.runInAsyncScope(run);
     },
     async stop() {
       stopped = true;

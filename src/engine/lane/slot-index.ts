@@ -1,6 +1,6 @@
 /** The holders of an account's slots, by nonce, and walks over them from the lowest. */
 export interface SlotIndex<T> {
-  readonly size: number;
+  size(): number;
   at(nonce: bigint): T | undefined;
   put(nonce: bigint, holder: T): void;
   /** Frees a slot. Returns false if `holder` does not hold it. */
@@ -17,9 +17,7 @@ export function createSlotIndex<T>(): SlotIndex<T> {
   let ordered = new Set<bigint>();
 
   return {
-    get size() {
-      return slots.size;
-    },
+    size: () => slots.size,
     at: (nonce) => slots.get(nonce),
     put(nonce, holder) {
       slots.set(nonce, holder);
@@ -40,12 +38,15 @@ export function createSlotIndex<T>(): SlotIndex<T> {
       }
       return true;
     },
-    *walk() {
-      // `order` may be replaced during this loop, which then continues with the earlier array.
-      for (const nonce of order) {
-        const holder = slots.get(nonce);
-        if (holder !== undefined) yield holder;
-      }
-    },
+    // `order` may be replaced during a walk, which then continues with the earlier array.
+    walk: () => holdersAt(order, slots),
   };
+}
+
+// Outside of the index, since V8 keeps a prototype and hidden classes for each generator function that was called.
+function* holdersAt<T>(nonces: readonly bigint[], slots: ReadonlyMap<bigint, T>): Generator<T> {
+  for (const nonce of nonces) {
+    const holder = slots.get(nonce);
+    if (holder !== undefined) yield holder;
+  }
 }
