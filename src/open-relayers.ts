@@ -6,6 +6,7 @@ import { accountProblems } from './config/relayer-entries.js';
 import type { HostedSignerEntry, LocalSignerEntry } from './config/signer-entries.js';
 import type { ConfigInForce } from './config-in-force.js';
 import { DomainError } from './core/errors.js';
+import { limitParallel } from './core/limit-parallel.js';
 import type { Signer } from './core/ports/signer.js';
 import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
 import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
@@ -26,6 +27,9 @@ export interface OpenedRelayers {
   readonly pins: readonly PinnedKey[];
 }
 
+/** Keystores are opened in turn: there may be thousands, of which each has a file open, and their decryption uses few threads. */
+const inTurn = limitParallel(8);
+
 /** Keystores of the configuration file that are open already. */
 export type OpenKeystores = ReadonlyMap<LocalSignerEntry, HeldSigner>;
 
@@ -34,7 +38,7 @@ export async function openKeystores(entries: LoadedConfig['signers']): Promise<O
   const opened = await Promise.all(
     entries.map(async (entry, index): Promise<readonly [LocalSignerEntry, HeldSigner][]> => {
       if ('hosted' in entry) return [];
-      const signer = await openFileSigner(entry, `signers[${index}].config`, []);
+      const signer = await inTurn(() => openFileSigner(entry, `signers[${index}].config`, []));
       return signer === null ? [] : [[entry, signer]];
     }),
   );
@@ -94,7 +98,9 @@ export async function openAccounts(
   const problems: Problem[] = [];
   const pins: PinnedKey[] = [];
   const fromFile = config.fileSigners.map(({ entry, origin }) =>
-    'hosted' in entry ? openHosted(entry, origin) : (keystores.get(entry) ?? openFileSigner(entry, `${origin}.config`, problems)),
+    'hosted' in entry
+      ? openHosted(entry, origin)
+      : (keystores.get(entry) ?? inTurn(() => openFileSigner(entry, `${origin}.config`, problems))),
   );
   const stored = config.storedKeys.map((entry) =>
     'hosted' in entry ? openHosted(entry, `the stored signer ${entry.id}`) : openStoredKey(entry),

@@ -1,4 +1,5 @@
 import type { Ids } from '../core/ids.js';
+import { limitParallel } from '../core/limit-parallel.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { DurationClock } from '../core/ports/clock.js';
 import type { Directory } from '../core/ports/directory.js';
@@ -56,6 +57,9 @@ interface OpenLane {
   readonly chain: Chain;
 }
 
+/** The number of lanes that read the store at once at the start: there may be thousands. */
+const loadedAtOnce = 16;
+
 /** Makes the engine; nothing runs before `start`. */
 export function createEngine(deps: EngineDeps): Engine {
   const { directory, log } = deps;
@@ -71,7 +75,8 @@ export function createEngine(deps: EngineDeps): Engine {
     move: (seen, decide) => openedLane(seen).move(seen.id, decide, seen.revision),
     async start() {
       const opened = directory.relayers().map(addLane);
-      await Promise.all(opened.map(({ lane }) => lane.load()));
+      const inTurn = limitParallel(loadedAtOnce);
+      await Promise.all(opened.map(({ lane }) => inTurn(() => lane.load())));
       for (const id of await deps.store.read.openLanes()) {
         if (!lanes.has(laneKey(id)))
           log.warn(

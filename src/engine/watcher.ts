@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Log } from '../core/ports/log.js';
@@ -50,6 +51,9 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
+/** How many lanes are told of a head in one turn of the event loop: all of them may have work then, such as after the start. */
+const lanesPerTurn = 250;
+
 /**
  * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it. If every
  * node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
@@ -60,7 +64,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   // each is enough, and its public nodes limit the rate.
   const pollsPerBlock = network.type === 'solana' ? 1 : 4;
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
-  let members: readonly Watched[] = [];
+  let members: Watched[] = [];
   let head: Head | null = null;
   let problem: string | null = null;
   let isStored = false;
@@ -76,7 +80,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       if (problem !== null) log.info({ network: network.name }, 'an RPC node of the network answers again');
       problem = null;
       if (disabledReason !== null) await enableAgain();
-      for (const { lane } of members) lane.tick(head);
+      await tickAll(head);
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
       if (problem !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
@@ -85,6 +89,13 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       for (const { lane } of members) lane.unreachable();
     }
     if (!stopped) cancelPoll = timers.after(intervalMs, () => (running = poll()));
+  }
+
+  async function tickAll(newest: Head): Promise<void> {
+    for (const [index, { lane }] of members.entries()) {
+      if (index > 0 && index % lanesPerTurn === 0) await nextTurn();
+      lane.tick(newest);
+    }
   }
 
   /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
@@ -123,7 +134,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 
   return {
     add(watched) {
-      members = [...members, watched];
+      members.push(watched);
       directory.setDisabled(watched.relayerId, disabledReason);
     },
     remove(lane) {

@@ -179,6 +179,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     await findStoredChore();
     if (head === null) return;
     const newest = head;
+    // It began to rest in the last round, during which another head came.
+    if (rest.includes(newest)) return;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
