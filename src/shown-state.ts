@@ -12,11 +12,12 @@ type Engine = Pick<ReturnType<typeof createEngine>, 'lanes' | 'networks'>;
 /** Returns the sources of the gauges of lanes and networks. */
 export function engineFigures(engine: Engine, directory: Pick<Directory, 'relayer'>): Pick<FigureSources, 'relayers' | 'networks'> {
   return {
-    relayers: () =>
-      engine.lanes().map((lane) => {
+    *relayers() {
+      for (const lane of engine.lanes()) {
         const relayer = directory.relayer(lane.relayerId);
-        return { ...lane, isActive: relayer !== undefined && isActive(relayer) };
-      }),
+        yield { ...lane, isActive: relayer !== undefined && isActive(relayer) };
+      }
+    },
     networks: () =>
       engine.networks().map(({ network, head, problem, forkedHosts }) => ({
         network,

@@ -46,8 +46,8 @@ export interface Engine extends Lanes {
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
-  /** The state of each lane. Walks over everything that is open. */
-  lanes(): readonly LaneFigures[];
+  /** The state of each lane at the moment at which the walk comes to it. Walks over everything that is open. */
+  lanes(): Iterable<LaneFigures>;
 }
 
 /** An open lane and the chain that it works on. */
@@ -109,13 +109,17 @@ export function createEngine(deps: EngineDeps): Engine {
       await Promise.all(running.map((one) => one.stop()));
     },
     networks: () => [...watchers.values()].map((watcher) => watcher.health()),
-    lanes: () => [...lanes.values()].map(({ lane }) => lane.figures()),
+    *lanes() {
+      for (const { lane } of lanes.values()) yield lane.figures();
+    },
   };
+
+  const laneWork = { ...deps, lanes: engine };
 
   function addLane(relayer: Relayer): OpenLane {
     const id = laneOf(relayer);
     const chain = directory.chainOf(relayer);
-    const lane = createLane({ id, deps: { ...deps, lanes: engine }, chain, log, relayer: () => directory.relayer(relayer.id) ?? relayer });
+    const lane = createLane({ id, deps: laneWork, chain, log, relayer: () => directory.relayer(relayer.id) ?? relayer });
     const opened = { lane, relayerId: relayer.id, chain };
     lanes.set(laneKey(id), opened);
     return opened;

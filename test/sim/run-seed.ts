@@ -284,7 +284,7 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
     // It cannot know yet what its last commit has ended.
     !running().isHanging() &&
     // An owner may still find what an unfenced one has done.
-    (!faults.has('no fence') || (services.size === 1 && running().engine.lanes().every(isEmpty))) &&
+    (!faults.has('no fence') || (services.size === 1 && [...running().engine.lanes()].every(isEmpty))) &&
     (database.query<{ count: number }>(
       "select count(*) as count from transactions where status in ('pending','sent','submitted','mined')",
     )[0]?.count ?? 0) === 0;
@@ -309,10 +309,7 @@ export async function runSeed(type: SimNetwork, seed: number, { only, also }: Fa
     auditor.finish();
     // The store's last answers are on their way to the lanes, and a lane whose commit got no answer reads the result when it has a head again.
     const quietAtMs = time.elapsedMs();
-    const fullLane = () =>
-      running()
-        .engine.lanes()
-        .find((lane) => !isEmpty(lane));
+    const fullLane = () => [...running().engine.lanes()].find((lane) => !isEmpty(lane));
     while (fullLane() !== undefined && time.elapsedMs() < quietAtMs + maxUnansweredMs) await step();
     const left = fullLane();
     if (left !== undefined)

@@ -31,7 +31,8 @@ export interface NetworkFigures {
 
 /** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
 export interface FigureSources {
-  relayers(): readonly RelayerFigures[];
+  /** Each is measured when the walk comes to it. */
+  relayers(): Iterable<RelayerFigures>;
   networks(): readonly NetworkFigures[];
   webhookBacklog(): Promise<number>;
   /** The size of the database's write-ahead log. */
@@ -118,8 +119,10 @@ export async function gaugesText(
   const openHead = headText('relayer_open_transactions', 'Open transactions by status', 'gauge');
   const texts = [openHead, ...relayerGauges.map(({ name, help }) => headText(name, help, 'gauge'))];
   // A lane changes between two turns of the loop, but each relayer is written in one.
-  for (const [index, figures] of relayers().entries()) {
-    if (index > 0 && index % relayersPerTurn === 0) await nextTurn();
+  let written = 0;
+  for (const figures of relayers()) {
+    if (written > 0 && written % relayersPerTurn === 0) await nextTurn();
+    written += 1;
     const labels = labelsText(['relayer'], [figures.relayerId]);
     for (const status of openStatuses)
       texts[0] += lineOf('relayer_open_transactions', `${labels},status="${status}"`, figures.open.get(status) ?? 0);
