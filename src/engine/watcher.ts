@@ -52,7 +52,7 @@ export interface WatcherDeps {
 }
 
 /** How many lanes are told of a head in one turn of the event loop: all of them may have work then, such as after the start. */
-const lanesPerTurn = 250;
+const lanesPerTurn = 50;
 
 /**
  * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it. If every

@@ -1,4 +1,4 @@
-import type { Curve, Signer } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/ports/signer.js';
 import type { HeldSigner } from '../../core/signer/signers.js';
 import { openEd25519Keystore, readEd25519Keystore } from './ed25519-keystore.js';
 import { createEd25519Signer } from './ed25519-signer.js';
@@ -41,9 +41,7 @@ export function curvesOfKeystore(json: string): readonly Curve[] {
 
 /** Makes the signer of a private key on these curves. Keeps a copy of the 32 bytes. Throws if they are not a key of one of the curves. */
 export function heldSignerFrom(id: string, privateKey: Uint8Array, curves: readonly Curve[]): HeldSigner {
-  const signers = new Map<Curve, Signer>();
-  if (curves.includes('ed25519')) signers.set('ed25519', createEd25519Signer({ id, seed: privateKey }));
-  const evm = curves.includes('secp256k1') ? createLocalSigner({ id, privateKey }) : null;
-  if (evm !== null) signers.set('secp256k1', evm);
-  return { id, evmAddress: evm?.address ?? null, place: null, on: (curve) => signers.get(curve) };
+  const ed25519 = curves.includes('ed25519') ? createEd25519Signer({ id, seed: privateKey }) : undefined;
+  const secp256k1 = curves.includes('secp256k1') ? createLocalSigner({ id, privateKey }) : undefined;
+  return { id, evmAddress: secp256k1?.address ?? null, place: null, on: (curve) => (curve === 'ed25519' ? ed25519 : secp256k1) };
 }
