@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as elapsed } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
+import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { createSenders, say } from './sends.js';
 
 /*
@@ -88,61 +87,17 @@ async function throughput(): Promise<void> {
   });
 }
 
-/** Counts the requests of the service to the node. `byMethod`: the method of the first call of each. */
-async function counting(
-  anvil: Anvil,
-): Promise<{ url: string; stop(): Promise<void>; requests(): number; looks(): number; byMethod(): ReadonlyMap<string, number> }> {
-  let requests = 0;
-  const byMethod = new Map<string, number>();
-  // The service reads the head by time, not by blocks.
-  let looks = 0;
-  const toNode = new Agent({ connections: 16 });
-  const server = createServer((incoming, outgoing) => {
-    requests += 1;
-    const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const body = Buffer.concat(chunks);
-      const method = /"method":"([^"]+)"/.exec(body.toString('latin1'))?.[1] ?? 'none';
-      byMethod.set(method, (byMethod.get(method) ?? 0) + 1);
-      if (body.includes('"eth_getBlockByNumber"') && body.includes('"latest"') && body[0] === 0x7b) looks += 1;
-      void request(anvil.url, {
-        dispatcher: toNode,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      })
-        .then(async (answer) =>
-          outgoing.writeHead(answer.statusCode, { 'content-type': 'application/json' }).end(Buffer.from(await answer.body.arrayBuffer())),
-        )
-        .catch(() => outgoing.destroy());
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests: () => requests,
-    looks: () => looks,
-    byMethod: () => byMethod,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await toNode.close();
-    },
-  };
-}
-
 async function direct(anvil: Anvil): Promise<{ url: string; stop(): Promise<void> }> {
   return { url: anvil.url, stop: async () => {} };
 }
 
 async function calls(): Promise<void> {
-  let counter: Awaited<ReturnType<typeof counting>> | undefined;
+  let counter: CountingProxy | undefined;
   const count = Math.min(options.sends, 5_000);
   await withService(
     'steady',
     async (anvil) => {
-      counter = await counting(anvil);
+      counter = await startCountingProxy(anvil.url);
       return counter;
     },
     async (service) => {
@@ -190,11 +145,11 @@ async function latency(): Promise<void> {
 
 /** Counts the requests to the node during empty blocks, with this number of transactions in flight. */
 async function requestsPerBlock(inFlight: number, blocks: number): Promise<number> {
-  let counter: Awaited<ReturnType<typeof counting>> | undefined;
+  let counter: CountingProxy | undefined;
   return withService(
     'on command',
     async (anvil) => {
-      counter = await counting(anvil);
+      counter = await startCountingProxy(anvil.url);
       return counter;
     },
     async (service, _home, anvil) => {

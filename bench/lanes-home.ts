@@ -8,14 +8,22 @@ import { apiKey, type ServiceHome } from '../test/support/service.js';
 /** Opens at once: these keys protect nothing, and their decryption is not measured. */
 const scrypt = { N: 2, r: 8, p: 1 };
 
+/** A home of many relayers, `r1` and so on. */
+export interface LanesHome extends ServiceHome {
+  /** The accounts of the relayers, in their order. */
+  readonly addresses: readonly string[];
+}
+
 /** Makes a home with this many EVM relayers on one network, each with a key of its own. */
-export async function createLanesHome(rpcUrl: string, lanes: number): Promise<ServiceHome> {
+export async function createLanesHome(rpcUrl: string, lanes: number): Promise<LanesHome> {
   const dir = await mkdtemp(join(tmpdir(), 'relayer-lanes-'));
   const ids = Array.from({ length: lanes }, (_, index) => `r${index + 1}`);
-  let first = { address: '', privateKey: '' };
+  const addresses: string[] = [];
+  let firstKey = '';
   for (const id of ids) {
     const { address, privateKey } = Wallet.createRandom();
-    if (first.address === '') first = { address, privateKey };
+    addresses.push(address);
+    if (firstKey === '') firstKey = privateKey;
     await writeFile(join(dir, `${id}.json`), encryptKeystoreJsonSync({ address, privateKey }, 'pass', { scrypt }), { mode: 0o600 });
   }
   const config = {
@@ -26,7 +34,8 @@ export async function createLanesHome(rpcUrl: string, lanes: number): Promise<Se
       paused: false,
       network_type: 'evm',
       signer_id: id,
-      policies: { min_balance: 0 },
+      // Under a cap, so that no fee bump follows the market that the benchmark itself makes.
+      policies: { min_balance: 0, max_in_flight: 50_000, gas_price_cap: '100000000000' },
     })),
     signers: ids.map((id) => ({
       id,
@@ -58,10 +67,12 @@ export async function createLanesHome(rpcUrl: string, lanes: number): Promise<Se
       API_KEY: apiKey,
       APP_PORT: '0',
       RATE_LIMIT_REQUESTS_PER_SECOND: '0',
+      LOG_LEVEL: 'info',
     },
     relayerId: ids[0] ?? '',
-    address: first.address,
-    privateKey: first.privateKey.slice(2),
+    address: addresses[0] ?? '',
+    addresses,
+    privateKey: firstKey.slice(2),
     remove: () => rm(dir, { recursive: true, force: true }),
   };
 }

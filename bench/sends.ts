@@ -2,12 +2,12 @@ import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { apiKey, type RunningService } from '../test/support/service.js';
 
-/** Callers of one service, who send for its relayer `r1`. */
+/** Callers of one service, who send for its relayer `r1` unless they name another. */
 export interface Senders {
   /** The connections of the callers. */
   readonly agent: Agent;
   /** Sends a transaction. Returns how often the service refused it before it accepted it, because too many wait. */
-  send(service: RunningService, index: number): Promise<number>;
+  send(service: Pick<RunningService, 'baseUrl'>, index: number, relayerId?: string): Promise<number>;
   /** Sends everything as fast as the service accepts it, and says how often the callers had to wait. */
   sendAll(service: RunningService, count: number): Promise<void>;
   /** The number of transactions with this status. */
@@ -22,9 +22,9 @@ const refusedPauseMs = 100;
 export function createSenders(callers: number): Senders {
   const agent = new Agent({ connections: callers, pipelining: 1 });
 
-  async function send(service: RunningService, index: number): Promise<number> {
+  async function send(service: Pick<RunningService, 'baseUrl'>, index: number, relayerId = 'r1'): Promise<number> {
     for (let refusals = 0; ; refusals += 1) {
-      const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions`, {
+      const answer = await request(`${service.baseUrl}/api/v1/relayers/${relayerId}/transactions`, {
         dispatcher: agent,
         method: 'POST',
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
