@@ -16,6 +16,7 @@ import type { Change, Store } from '../src/core/ports/store.js';
 import { openStore, wakeOnEvents } from '../src/storage/open-store.js';
 import { createSecretBox } from '../src/storage/secret-box.js';
 import { createDelivery } from '../src/webhooks/delivery.js';
+import { beginAll } from '../test/support/sole-leases.js';
 import type { Figure } from './reads.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -130,7 +131,7 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
             traceParent: null,
           });
         },
-        deliver: delivery.start,
+        deliver: () => void beginAll(delivery.works),
       },
       receiver,
     );

@@ -1,4 +1,3 @@
-import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { createReadiness } from './api/contract/readiness.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from './api/http/certificate-files.js';
@@ -9,7 +8,6 @@ import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
-import { createStandbyHandler, standbyReadiness } from './api/standby-handler.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageVersion } from './config/package-version.js';
 import { ConfigError } from './config/problem.js';
@@ -20,6 +18,7 @@ import { openDatabaseSecret } from './core/access/database-secret.js';
 import { startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { openAgeClock } from './core/age-clock.js';
+import { createCleaners } from './core/cleaners.js';
 import { createDefinitionWriter } from './core/definition-writer.js';
 import { createExclusively, type Exclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
@@ -45,13 +44,12 @@ import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { compileApi, openApi, publishedServices } from './open-api.js';
-import { guardedConnectorFor, loadChains, openChains, withKnownHosts } from './open-chains.js';
+import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
-import { accountOf, closeSigners, openKeystores, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
+import { accountOf, closeSigners, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
 import { engineFigures, measureReadiness } from './shown-state.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
-import type { StandbyOptions } from './storage/postgres/postgres-standby.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { startRetention } from './webhooks/retention.js';
@@ -66,12 +64,6 @@ const webhookTimeoutMs = 15_000;
 const settleIntervalMs = 1_000;
 const anotherKey =
   'is not the encryption key of this database; set the key that it was last used with, and use relayer rotate-encryption-key to replace it';
-
-/** What the caller may set. */
-export interface AppOptions extends AppParts {
-  /** Ends the wait of a standby: `startApp` then throws StandbyEndedError. */
-  readonly stopSignal: AbortSignal;
-}
 
 /** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
@@ -103,14 +95,14 @@ export interface App {
 /**
  * The composition root: takes a configuration and starts the service. Read it from top to bottom.
  *
- * A standby first waits for the database. Throws ConfigError, DatabaseLockedError, StandbyEndedError, or the error of opening a port or a database, after
+ * Throws ConfigError, DatabaseLockedError, or the error of opening a port or a database, after
  * closing everything that it opened.
  */
 export async function startApp(
   settings: Settings,
   config: LoadedConfig,
   log: Log & AuditLog,
-  { stopSignal = new AbortController().signal, ...wrapped }: Partial<AppOptions> = {},
+  wrapped: Partial<AppParts> = {},
 ): Promise<App> {
   const parts = { ...realParts, ...wrapped };
   const { clock, watchHeartbeatMs } = parts;
@@ -128,65 +120,13 @@ export async function startApp(
     // Cryptography.
     const secretBox = createSecretBox(settings.storageEncryptionKey);
 
-    // The server. A standby listens before it has the database.
-    const cors = createCors(new Set(settings.corsAllowedOrigins));
-    const files = certificateFilesOf(settings);
-    const certificate = files === null ? null : await readCertificate(files);
-    let readinessNow = async () => standbyReadiness;
-    const readyPage = createReadyPage(() => readinessNow(), { clock, system: createSystemState(clock) });
-    const metricsPage = createMetricsPage(metrics);
-    const health = createHealthService({ services: publishedServices, readiness: () => readinessNow(), shutdownSignal });
-    let handle = createStandbyHandler({
-      services: (router) => void router.service(Health, health),
-      pages: [healthPage, readyPage, metricsPage],
-      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys: { find: () => undefined }, clock }),
-      cors,
-      newRequestId: ids.timeOrdered,
-      shutdownSignal,
-      log,
-    });
-    const server = createServer({
-      host: settings.host,
-      port: settings.port,
-      tls: certificate,
-      handler: (request, response) => handle(request, response),
-      newRequestId: ids.timeOrdered,
-      log,
-      shutdownDeadlineMs,
-    });
-    const listen = async () => {
-      const address = await server.listen();
-      onStop('work', () => server.stop());
-      return address;
-    };
-    const standbyAddress = settings.standby ? await listen() : null;
-    const renewal =
-      files === null || certificate === null
-        ? null
-        : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
-    onStop('work', async () => renewal?.stop());
-    // What takes long and needs no database, so that a standby takes over quickly.
-    const compiled = parts.compileApi();
-    const keystores = settings.standby ? await openKeystores(config.signers) : undefined;
-    if (settings.standby) await loadChains(config.relayers.map(({ networkType }) => networkType));
-
     // The store and its outbox.
-    metrics.showStandby(settings.standby);
-    const standby: StandbyOptions = {
-      signal: stopSignal,
-      onWait: (holder) =>
-        log.info(
-          { ...standbyAddress, usedByPid: holder?.pid, usedByHost: holder?.host },
-          'standing by: another instance uses the database',
-        ),
-    };
     const opened = await parts.openStore(settings.databaseUrl, {
       log,
       meter: metrics.meter,
-      standby: settings.standby ? standby : null,
-      version: packageVersion(),
+      instance: { version: packageVersion(), configHash: '' },
     });
-    metrics.showStandby(false);
+    const { leases } = opened;
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(
       wakeOnEvents(opened.store, () => delivery.wake()),
@@ -211,7 +151,7 @@ export async function startApp(
     // The configuration file, and the changes made through the API.
     const inForce = await configInForce({ store, secretBox, clock }, config);
     for (const warning of inForce.warnings) log.warn({}, warning);
-    delivery.start();
+    await leases.add('notification', delivery.works);
     onStop('work', delivery.stop);
 
     // Signers, chains and relayers.
@@ -224,7 +164,7 @@ export async function startApp(
     });
     onStop('nodes', () => chains.close());
     const hostedKeys = createHostedKeys(log, operatorChoices(config, settings));
-    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys, keystores);
+    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
     onStop('work', () => closeSigners(signers));
     if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
     await requireUnmovedAccounts(store, directory.relayers());
@@ -248,7 +188,7 @@ export async function startApp(
     const feed = createFeed();
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
-    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
+    const engine = createEngine({ store, leases, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
     await engine.start();
     metrics.show({
       ...engineFigures(engine, directory),
@@ -262,19 +202,14 @@ export async function startApp(
     const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
     const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
     onStop('work', () => ageClock.stop());
-    const cleaner = startStoredResponseCleaner({ store, clock: ageClock, log });
-    onStop('work', () => cleaner.stop());
-    const retention = startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays });
-    onStop('work', () => retention.stop());
-    if (settings.transactionExpirationHours !== null) {
-      const transactionCleaner = startTransactionCleaner({
-        store,
-        clock: ageClock,
-        log,
-        expirationHours: settings.transactionExpirationHours,
-      });
-      onStop('work', () => transactionCleaner.stop());
-    }
+    const cleaners = createCleaners([
+      () => startStoredResponseCleaner({ store, clock: ageClock, log }),
+      () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
+      ...(settings.transactionExpirationHours === null
+        ? []
+        : [() => startTransactionCleaner({ store, clock: ageClock, log, expirationHours: settings.transactionExpirationHours ?? 0 })]),
+    ]);
+    await leases.add('housekeeping', new Map([['', cleaners]]));
 
     // The API: the same services, plans and interceptors behind RPC and REST.
     const relayersUsing = (notificationId: string) =>
@@ -288,8 +223,10 @@ export async function startApp(
     // While it fails, the database is away, which the store logs.
     const settling = repeat(() => exclusively(() => Promise.resolve()), settleIntervalMs, { onError: () => undefined });
     onStop('work', () => settling.stop());
-    handle = openApi({
-      compiled,
+    const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
+    const health = createHealthService({ services: publishedServices, readiness, shutdownSignal });
+    const handle = openApi({
+      compiled: parts.compileApi(),
       services: {
         store,
         directory,
@@ -321,17 +258,44 @@ export async function startApp(
       ageClock,
       databaseSecret,
       health,
-      pages: [healthPage, readyPage, metricsPage],
+      pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
-      cors,
+      cors: createCors(new Set(settings.corsAllowedOrigins)),
       shutdownSignal,
       log,
       telemetry,
     });
-    const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
-    readinessNow = readiness;
-    const address = standbyAddress ?? (await listen());
+
+    // The server.
+    const files = certificateFilesOf(settings);
+    const certificate = files === null ? null : await readCertificate(files);
+    const server = createServer({
+      host: settings.host,
+      port: settings.port,
+      tls: certificate,
+      handler: handle,
+      newRequestId: ids.timeOrdered,
+      log,
+      shutdownDeadlineMs,
+    });
+    const renewal =
+      files === null || certificate === null
+        ? null
+        : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
+    onStop('work', async () => renewal?.stop());
+
+    // From here on this instance does its share of the work.
+    opened.sharing?.onNews(({ relayers, hasEvents, hasDefinitions }) => {
+      engine.changedElsewhere(relayers);
+      feed.changedElsewhere(relayers);
+      if (hasEvents) delivery.wake();
+      if (hasDefinitions) keys.readAgain();
+    });
+    onStop('work', () => leases.stop());
+    await leases.start();
+    const address = await server.listen();
+    onStop('work', () => server.stop());
     const renewCertificate = async () => renewal?.renew();
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
   } catch (error) {

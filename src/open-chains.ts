@@ -5,7 +5,7 @@ import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Log } from './core/ports/log.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
-import type { Network, NetworkType, RpcUrl } from './core/relayer/network.js';
+import type { Network, RpcUrl } from './core/relayer/network.js';
 import type { Chains } from './core/relayer/relayer-registry.js';
 import { createGuardedConnector } from './webhooks/target-guard.js';
 
@@ -67,11 +67,6 @@ const libraries = {
   stellar: () => import('./chains/stellar/stellar-chain.js'),
   solana: () => import('./chains/solana/solana-chain.js'),
 } as const;
-
-/** Loads the libraries of these networks ahead of their chains. */
-export async function loadChains(types: Iterable<NetworkType>): Promise<void> {
-  await Promise.all([...new Set(types)].map((type) => libraries[type]()));
-}
 
 /** Opens the chain of a network. Loads only the library that it needs. */
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import type { LoadedConfig } from './config/config-file.js';
 import { fileProblem } from './config/json-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import { accountProblems } from './config/relayer-entries.js';
@@ -30,32 +29,12 @@ export interface OpenedRelayers {
 /** Keystores are opened in turn: there may be thousands, of which each has a file open, and their decryption uses few threads. */
 const inTurn = limitParallel(8);
 
-/** Keystores of the configuration file that are open already. */
-export type OpenKeystores = ReadonlyMap<LocalSignerEntry, HeldSigner>;
-
-/** Opens the keystores of a configuration file ahead of its relayers, since each takes a while. Leaves out those that cannot be opened. */
-export async function openKeystores(entries: LoadedConfig['signers']): Promise<OpenKeystores> {
-  const opened = await Promise.all(
-    entries.map(async (entry, index): Promise<readonly [LocalSignerEntry, HeldSigner][]> => {
-      if ('hosted' in entry) return [];
-      const signer = await inTurn(() => openFileSigner(entry, `signers[${index}].config`, []));
-      return signer === null ? [] : [[entry, signer]];
-    }),
-  );
-  return new Map(opened.flat());
-}
-
 /**
  * Opens the keystores and the hosted keys, and gives each relayer its signer and its chain. Throws ConfigError with every key that cannot be opened and
  * every account that two relayers share. Needs no node.
  */
-export async function openRelayers(
-  config: ConfigInForce,
-  chains: Chains,
-  hostedKeys: HostedKeys,
-  keystores: OpenKeystores = new Map(),
-): Promise<OpenedRelayers> {
-  const { signers, accounts, problems, pins } = await openAccounts(config, hostedKeys, keystores);
+export async function openRelayers(config: ConfigInForce, chains: Chains, hostedKeys: HostedKeys): Promise<OpenedRelayers> {
+  const { signers, accounts, problems, pins } = await openAccounts(config, hostedKeys);
   if (problems.length > 0) {
     await closeSigners(signers);
     throw new ConfigError(problems);
@@ -93,14 +72,11 @@ type OpenableKey = Pick<HostedSignerEntry, 'id' | 'hosted'> & Partial<HostedSign
 export async function openAccounts(
   config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'pinnedKeys' | 'relayers'>,
   hostedKeys: HostedKeys,
-  keystores: OpenKeystores = new Map(),
 ): Promise<OpenedAccounts> {
   const problems: Problem[] = [];
   const pins: PinnedKey[] = [];
   const fromFile = config.fileSigners.map(({ entry, origin }) =>
-    'hosted' in entry
-      ? openHosted(entry, origin)
-      : (keystores.get(entry) ?? inTurn(() => openFileSigner(entry, `${origin}.config`, problems))),
+    'hosted' in entry ? openHosted(entry, origin) : inTurn(() => openFileSigner(entry, `${origin}.config`, problems)),
   );
   const stored = config.storedKeys.map((entry) =>
     'hosted' in entry ? openHosted(entry, `the stored signer ${entry.id}`) : openStoredKey(entry),

@@ -10,11 +10,11 @@ export function registerInstances(program: Command): void {
   program
     .command('instances')
     .description(
-      'list the instances on a PostgreSQL database, the active one first: state, version, host, process id, since when, and when the database last heard from it, separated by tabs',
+      'list the instances on a PostgreSQL database, oldest first: id, state, number of lanes, version, host, process id, since when, and when the database last heard from it, separated by tabs',
     )
     .addHelpText(
       'after',
-      '\nReads DATABASE_URL only, and changes nothing. An instance of an earlier version has - instead of its version, host and process id.\n\nExample:\n  relayer instances',
+      '\nReads DATABASE_URL only, and changes nothing. An instance that is not connected has - instead of the last time.\n\nExample:\n  relayer instances',
     )
     .action(list);
 }
@@ -31,7 +31,7 @@ async function list(): Promise<void> {
   for (const instance of await listPostgresInstances(address.connectionString)) writeLine(lineOf(instance));
 }
 
-function lineOf({ isActive, version, host, pid, sinceMs, seenAtMs }: RunningInstance): string {
-  const times = [sinceMs, seenAtMs].map((ms) => new Date(ms).toISOString());
-  return [isActive ? 'active' : 'standby', version ?? '-', host ?? '-', pid ?? '-', ...times].join('\t');
+function lineOf({ id, state, lanes, version, host, pid, sinceMs, seenAtMs }: RunningInstance): string {
+  const [since, seen] = [sinceMs, seenAtMs].map((ms) => (ms === null ? '-' : new Date(ms).toISOString()));
+  return [id, state, lanes, version, host, pid, since, seen].join('\t');
 }

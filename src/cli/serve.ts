@@ -3,7 +3,6 @@ import { processEnvironment } from '../config/environment.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
-import { StandbyEndedError } from '../storage/standby-ended-error.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
@@ -36,21 +35,10 @@ async function serve(): Promise<void> {
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   await checkPortIsFree(settings);
   const { startApp } = await import('../app.js');
-  // While a standby waits, a signal ends it at once.
-  const stopping = new AbortController();
-  const signalled = settings.standby ? untilSignalled() : null;
-  void signalled?.then(() => stopping.abort());
-  const app = await startApp(settings, config, log, { stopSignal: stopping.signal }).catch((error: unknown) => {
-    if (error instanceof StandbyEndedError) return null;
-    throw error;
-  });
-  if (app === null) {
-    log.info({}, 'stopped while standing by');
-    return;
-  }
+  const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
   renewCertificate = app.renewCertificate;
-  const reason = await Promise.race([signalled ?? untilSignalled(), app.broken]);
+  const reason = await Promise.race([untilSignalled(), app.broken]);
   if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
   else log.error({ err: reason }, 'stopping: the service cannot continue');
   await app.stop();

@@ -31,7 +31,7 @@ const foreign: readonly ForeignSetting[] = [
     harmless: ['false'],
     // Ignoring it is safe: a second instance on the same database refuses to start, and names the first.
     effect: 'notice',
-    sentence: 'has no effect: to run several instances, use PostgreSQL and set STANDBY=true',
+    sentence: 'has no effect: to run several instances, give them the same PostgreSQL database',
   },
   { name: 'REPOSITORY_STORAGE_TYPE', harmless: ['in_memory', 'inmemory', 'in-memory'], effect: 'notice', sentence: noRedis },
   { name: 'REDIS_URL', effect: 'notice', sentence: importOnly },

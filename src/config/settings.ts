@@ -57,12 +57,6 @@ const table = {
     doc: 'URL of the database: sqlite:<file> or postgres://...',
     parse: databaseUrl,
   }),
-  standby: setting({
-    name: 'STANDBY',
-    default: 'false',
-    doc: 'true: the service waits while another instance uses the PostgreSQL database, and takes over when that instance stops or fails.',
-    parse: trueOrFalse,
-  }),
   storageEncryptionKey: setting({
     name: 'STORAGE_ENCRYPTION_KEY',
     secret: true,
@@ -244,11 +238,6 @@ export function loadSettings(env: Environment): Settings {
     const [present, missing] = isSet(env.TLS_CERT_FILE) ? ['TLS_CERT_FILE', 'TLS_KEY_FILE'] : ['TLS_KEY_FILE', 'TLS_CERT_FILE'];
     problems.push({ path: missing, problem: `must be set together with ${present}` });
   }
-  if (values.standby === true && typeof values.databaseUrl === 'string' && values.databaseUrl.startsWith('sqlite:'))
-    problems.push({
-      path: 'STANDBY',
-      problem: 'is true, but DATABASE_URL is SQLite, which only one process can use; must be false, unless DATABASE_URL is PostgreSQL',
-    });
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);
   if (problems.length > 0) throw new ConfigError(problems, foreign.notices);

@@ -4,6 +4,7 @@ import type { Chain } from '../core/ports/chain.js';
 import type { DurationClock } from '../core/ports/clock.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
+import type { Leases, Work } from '../core/ports/leases.js';
 import type { Log } from '../core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
@@ -14,11 +15,14 @@ import type { Journal } from '../core/transaction/journal.js';
 import type { LaneId } from '../core/transaction/transaction.js';
 import { createLane, type Lane } from './lane/lane.js';
 import type { LaneFigures } from './lane/open-transactions.js';
-import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
+import { createRemoteLane, type RemoteLane } from './lane/remote-lane.js';
+import { createWatcher, type NetworkHealth, type Watched, type Watcher } from './watcher.js';
 
 /** The parts that make the engine. */
 export interface EngineDeps {
   readonly store: Store;
+  /** Which lanes this instance runs. */
+  readonly leases: Leases;
   readonly directory: Directory;
   readonly recordEvent: RecordEvent;
   readonly recordRelayerState: RecordRelayerState;
@@ -30,124 +34,191 @@ export interface EngineDeps {
   readonly log: Log;
 }
 
-/** Everything that runs without a request: one lane per account, one watcher per chain. */
+/**
+ * Everything that runs without a request: one watcher per chain, and the lanes whose leases this instance has. A lane loads its open transactions from the
+ * store when it gets its lease.
+ */
 export interface Engine extends Lanes {
-  /** Loads every open transaction from the store. Resolves when the lanes are loaded, which needs no node. */
+  /** Adds the lanes of all relayers to the leases, and resolves as `Leases.add` does. Needs no node. */
   start(): Promise<void>;
   /**
-   * Opens the lane of a relayer that was added to the directory, or moves its lane to the chain that the directory now has for it. Resolves when the
-   * lane is loaded; transactions accepted meanwhile are not lost. Call it for one relayer at a time.
+   * Opens the lane of a relayer that was added to the directory, or moves its lane to the chain that the directory now has for it. Resolves as `Leases.add`
+   * does; transactions accepted meanwhile are not lost. Call it for one relayer at a time.
    */
   open(relayer: Relayer): Promise<void>;
   /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
+  /** Other instances have changed transactions of these relayers; `all`: it is unknown of which. Returns at once. */
+  changedElsewhere(relayers: ReadonlySet<string> | 'all'): void;
   /** The database is back after it was lost, and may be another server: the lanes compare their state with it. Returns at once. */
   storeReturned(): void;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
-  /** The state of each lane at the moment at which the walk comes to it. Walks over everything that is open. */
+  /** The state of each lane that this instance runs, at the moment at which the walk comes to it. Walks over everything that is open. */
   lanes(): Iterable<LaneFigures>;
 }
 
-/** An open lane and the chain that it works on. */
-interface OpenLane {
-  readonly lane: Lane;
+/** The account of a relayer. */
+interface Account {
   readonly relayerId: string;
   readonly chain: Chain;
+  /** Passes heads on to the lane that runs. */
+  readonly listener: Watched['lane'];
+  /** The relayer as configured now. */
+  relayer(): Relayer;
+  /** What callers use while another instance runs the lane; null: nobody has called meanwhile. */
+  remote: RemoteLane | null;
+  /** The lane, while this instance has its lease. Callers may use it before it is loaded. */
+  running: { readonly lane: Lane; isLoaded: boolean } | null;
 }
 
-/** The number of lanes that read the store at once at the start: there may be thousands. */
+/** The number of lanes that read the store at once when they begin: there may be thousands. */
 const loadedAtOnce = 16;
 
 /** Makes the engine; nothing runs before `start`. */
 export function createEngine(deps: EngineDeps): Engine {
-  const { directory, log } = deps;
-  const lanes = new Map<string, OpenLane>();
+  const { directory, leases, log } = deps;
+  const accounts = new Map<string, Account>();
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
-    requireRoom: (id) => openedLane(id).requireRoom(),
-    accept: (transaction) => openedLane(transaction).accept(transaction),
-    noteUnanswered: (id) => openedLane(id).noteUnanswered(),
-    whyUnsigned: (id, content) => openedLane(id).whyUnsigned(content),
-    maxInFlight: (id) => openedLane(id).maxInFlight(),
-    move: (seen, decide) => openedLane(seen).move(seen.id, decide, seen.revision),
+    requireRoom: (id) => laneOrRemote(id).requireRoom(),
+    accept: (transaction) => laneOrRemote(transaction).accept(transaction),
+    noteUnanswered: (id) => laneOrRemote(id).noteUnanswered(),
+    whyUnsigned: (id, content) => laneOrRemote(id).whyUnsigned(content),
+    maxInFlight: (id) => laneOrRemote(id).maxInFlight(),
+    move: (seen, decide) => laneOrRemote(seen).move(seen.id, decide, seen.revision),
     async start() {
-      const opened = directory.relayers().map(addLane);
-      const inTurn = limitParallel(loadedAtOnce);
-      await Promise.all(opened.map(({ lane }) => inTurn(() => lane.load())));
+      const relayers = directory.relayers();
+      const added = relayers.map(addAccount);
+      await leases.add(
+        'lane',
+        new Map(relayers.map((relayer, index) => [laneKey(laneOf(relayer)), workOf(relayer, added[index] as Account)])),
+      );
       for (const id of await deps.store.read.openLanes()) {
-        if (!lanes.has(laneKey(id)))
+        if (!accounts.has(laneKey(id)))
           log.warn(
             { chain: id.chain, account: id.account },
             'an account without a relayer has open transactions; they wait until a relayer uses the account again',
           );
       }
-      for (const one of opened) watch(one);
+      for (const one of added) watch(one);
     },
     async open(relayer) {
-      const before = lanes.get(laneKey(laneOf(relayer)));
+      const key = laneKey(laneOf(relayer));
+      const before = accounts.get(key);
       if (before !== undefined) await leave(before);
       // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
-      const opened = addLane(relayer);
-      await opened.lane.load();
-      watch(opened);
+      const account = addAccount(relayer);
+      await leases.add('lane', new Map([[key, workOf(relayer, account)]]));
+      watch(account);
     },
     async close(relayer) {
       const key = laneKey(laneOf(relayer));
-      const opened = lanes.get(key);
-      if (opened === undefined) return;
-      await leave(opened);
-      lanes.delete(key);
+      const account = accounts.get(key);
+      if (account === undefined) return;
+      await leases.remove('lane', key);
+      await leave(account);
+      accounts.delete(key);
+    },
+    changedElsewhere(relayers) {
+      if (relayers === 'all') void lookAtAll();
+      else for (const { relayerId, running } of accounts.values()) if (relayers.has(relayerId)) running?.lane.changedElsewhere();
     },
     storeReturned() {
-      for (const { lane } of lanes.values()) lane.storeReturned();
+      for (const { running } of accounts.values()) running?.lane.storeReturned();
     },
     async stop() {
-      const running = [...watchers.values(), ...[...lanes.values()].map(({ lane }) => lane)];
-      await Promise.all(running.map((one) => one.stop()));
+      await Promise.all([...[...watchers.values()].map((watcher) => watcher.stop()), ...[...accounts.values()].map(endLane)]);
     },
     networks: () => [...watchers.values()].map((watcher) => watcher.health()),
     *lanes() {
-      for (const { lane } of lanes.values()) yield lane.figures();
+      for (const { running } of accounts.values()) if (running !== null) yield running.lane.figures();
     },
   };
 
   const laneWork = { ...deps, lanes: engine };
+  const inTurn = limitParallel(loadedAtOnce);
 
-  function addLane(relayer: Relayer): OpenLane {
-    const id = laneOf(relayer);
-    const chain = directory.chainOf(relayer);
-    const lane = createLane({ id, deps: laneWork, chain, log, relayer: () => directory.relayer(relayer.id) ?? relayer });
-    const opened = { lane, relayerId: relayer.id, chain };
-    lanes.set(laneKey(id), opened);
-    return opened;
+  /** Wakes the lanes whose transactions have changed since they looked last: most have not. */
+  async function lookAtAll(): Promise<void> {
+    const positions = await deps.store.read.lastPositions().catch(() => null);
+    for (const { relayerId, running } of accounts.values())
+      running?.lane.changedElsewhere(positions === null ? undefined : (positions.get(relayerId) ?? 0));
   }
 
-  function watch({ lane, relayerId, chain }: OpenLane): void {
+  function addAccount(relayer: Relayer): Account {
+    const account: Account = {
+      relayerId: relayer.id,
+      chain: directory.chainOf(relayer),
+      listener: {
+        tick(head) {
+          if (account.running?.isLoaded) account.running.lane.tick(head);
+        },
+        unreachable() {
+          if (account.running?.isLoaded) account.running.lane.unreachable();
+        },
+      },
+      relayer: () => directory.relayer(relayer.id) ?? relayer,
+      remote: null,
+      running: null,
+    };
+    accounts.set(laneKey(laneOf(relayer)), account);
+    return account;
+  }
+
+  /** The work of a lane's lease. */
+  function workOf(relayer: Relayer, account: Account): Work {
+    return {
+      async begin() {
+        const { chain } = account;
+        const lane = createLane({ id: laneOf(relayer), deps: laneWork, chain, log, relayer: account.relayer });
+        const running = { lane, isLoaded: false };
+        account.running = running;
+        await inTurn(() => lane.load());
+        running.isLoaded = true;
+        // The next head may come only seconds later.
+        const head = watchers.get(chain)?.health().head;
+        if (head != null) lane.tick(head);
+      },
+      end: () => endLane(account),
+    };
+  }
+
+  async function endLane(account: Account): Promise<void> {
+    const { running } = account;
+    account.running = null;
+    await running?.lane.stop();
+  }
+
+  function watch(account: Account): void {
+    const { listener, relayerId, chain } = account;
     const known = watchers.get(chain);
     const watcher = known ?? createWatcher({ ...deps, chain });
-    watcher.add({ lane, relayerId });
+    watcher.add({ lane: listener, relayerId, isReported: () => account.running !== null });
     if (known !== undefined) return;
     watchers.set(chain, watcher);
     watcher.start();
   }
 
-  /** Stops the lane, and the watcher of its chain if no other lane is on it. */
-  async function leave({ lane, chain }: OpenLane): Promise<void> {
+  /** Ends the lane, and the watcher of its chain if no other lane is on it. */
+  async function leave(account: Account): Promise<void> {
+    const { chain, listener } = account;
     const watcher = watchers.get(chain);
-    if (watcher?.remove(lane) === 0) {
+    if (watcher?.remove(listener) === 0) {
       watchers.delete(chain);
       await watcher.stop();
     }
-    await lane.stop();
+    await endLane(account);
   }
 
-  function openedLane(id: LaneId): Lane {
-    const opened = lanes.get(laneKey(id));
-    if (opened === undefined) throw new Error(`no lane for ${laneKey(id)}`);
-    return opened.lane;
+  function laneOrRemote(id: LaneId): Lane | (RemoteLane & Pick<Lane, 'move' | 'whyUnsigned'>) {
+    const account = accounts.get(laneKey(id));
+    if (account === undefined) throw new Error(`no lane for ${laneKey(id)}`);
+    if (account.running !== null) return account.running.lane;
+    account.remote ??= createRemoteLane(laneOf(account.relayer()), laneWork, account.relayer);
+    return account.remote;
   }
 
   return engine;

@@ -11,7 +11,7 @@ export interface RelayerMarks {
 }
 
 /**
- * Disables relayers with a reason, or enables them again (null), and stores the events. Updates the directory first: signing must stop without waiting for a
+ * Disables relayers with a reason, or enables them again (null), and stores the events of those in `told`. Updates the directory first: signing must stop without waiting for a
  * commit.
  */
 export async function markRelayers(
@@ -19,10 +19,11 @@ export async function markRelayers(
   log: Log,
   relayerIds: readonly string[],
   reason: string | null,
+  told: readonly string[] = relayerIds,
 ): Promise<void> {
   const event = reason === null ? 'relayer_enabled' : 'relayer_disabled';
   for (const id of relayerIds) directory.setDisabled(id, reason);
-  const changes = relayerIds.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
+  const changes = told.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
   if (changes.length === 0) return;
   await store
     .commit(changes)

@@ -22,6 +22,8 @@ export interface NetworkHealth {
 /** A relayer on the chain and its lane. */
 export interface Watched {
   readonly relayerId: string;
+  /** True if this instance reports what happens to the relayer: another one may have its lane. */
+  isReported(): boolean;
   readonly lane: {
     /** Called with the newest head each time it was read. */
     tick(head: Head): void;
@@ -129,7 +131,8 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 
   function mark(reason: string | null): Promise<void> {
     const relayerIds = members.map(({ relayerId }) => relayerId);
-    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason);
+    const told = members.filter((member) => member.isReported()).map(({ relayerId }) => relayerId);
+    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason, told);
   }
 
   return {

@@ -1,13 +1,25 @@
 import type { BoundChange } from './bound-change.js';
 import type { RunBatch } from './commit-queue.js';
 import type { Query } from './reads.js';
+import type { OwnConnection, OwnRow } from './statements/instances.js';
+
+/** The record of a process, and the change that stores it. */
+export interface OwnRecord {
+  readonly own: OwnRow;
+  readonly change: BoundChange;
+}
 
 /** An opened database, from which `createStore` makes a store. */
 export interface Database {
   readonly runBatch: RunBatch;
   readonly query: Query;
-  /** Writes the change that records this process as the owner. Every batch then fails once another process has recorded itself. */
-  own(change: BoundChange, token: string): Promise<void>;
+  /**
+   * Writes the record of this process, which gets its connection (PostgreSQL only). Every batch then fails once the record is gone or has another token.
+   * Call it again if the record was removed.
+   */
+  own(record: (connection: OwnConnection | null) => OwnRecord): Promise<OwnRow>;
+  /** True if another instance has removed the record of this one: writes fail until it is recorded again. */
+  isRemoved(): boolean;
   /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */
   readonly lost: Promise<Error>;
   /** True while the connection to PostgreSQL is lost; it is replaced in place. */

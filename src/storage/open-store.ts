@@ -1,23 +1,42 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
+import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
 import type { Log } from '../core/ports/log.js';
+import type { News } from '../core/ports/news.js';
 import type { Store } from '../core/ports/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { BoundChange, step } from './bound-change.js';
 import { createStore } from './create-store.js';
-import type { Database, LockedDatabase } from './database.js';
+import type { Database, LockedDatabase, OwnRecord } from './database.js';
 import { addressFromUrl } from './database-url.js';
 import { postgres, sqlite } from './dialect.js';
-import type { StandbyOptions } from './postgres/postgres-standby.js';
+import type { RunningInstance } from './running-instance.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
+import type { Member, OwnConnection, OwnRow } from './statements/instances.js';
+
+/** The instances that share the database of this one. */
+export interface Sharing {
+  /** As they were seen last. */
+  instances(): readonly RunningInstance[];
+  /** The number of leases that no instance holds, by kind. */
+  unheld(): ReadonlyMap<LeaseKind, number>;
+  /** Tells an instance to give up its leases, and to take none until it starts again. False: there is no such instance. */
+  drain(id: string): Promise<boolean>;
+  /** Calls `listener` when another instance may have changed something. */
+  onNews(listener: (news: News) => void): void;
+}
 
 /** A store that is ready. */
 export interface OpenedStore {
   readonly store: Store;
   /** The names of the migrations that ran. */
   readonly migrations: readonly string[];
+  /** Which work this process does. */
+  readonly leases: Leases;
+  /** Null: the process uses the database alone. */
+  readonly sharing: Sharing | null;
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
   /** True while the connection to PostgreSQL is lost: every write fails until it is back. */
@@ -28,35 +47,67 @@ export interface OpenedStore {
   logBytes(): number;
 }
 
+/** What an instance tells about itself. */
+export interface InstanceFacts {
+  /** The version of the program. */
+  readonly version: string;
+  /** A keyed hash of the configuration, which all instances must share. */
+  readonly configHash: string;
+}
+
 /** How to open a database. */
 interface OpenOptions {
   readonly log: Log;
   readonly meter?: Meter;
-  /** How to wait while another process uses a PostgreSQL database; null: not at all. */
-  readonly standby?: StandbyOptions | null;
-  /** The version of the program, which `listInstances` shows; absent for a command, which works only briefly. */
-  readonly version?: string;
+  /** An instance, which shares a PostgreSQL database with others. Absent: a command, which needs the database alone. */
+  readonly instance?: InstanceFacts;
 }
 
-async function lockDatabase(
-  databaseUrl: string,
-  { log, standby = null, version }: OpenOptions,
-): Promise<{ locked: LockedDatabase; statements: Statements }> {
-  const address = addressFromUrl(databaseUrl);
-  if (address.dialect === 'sqlite') return { locked: lockSqlite(address.file), statements: compileStatements(sqlite) };
-  const { lockPostgres } = await import('./postgres/open-postgres.js');
-  const { connectionNameOf } = await import('./postgres/postgres-instances.js');
-  const name = version === undefined ? undefined : connectionNameOf(version);
-  return { locked: await lockPostgres(address.connectionString, { log, standby, name }), statements: compileStatements(postgres) };
-}
+/** Row 1 is that of a process that uses the database alone. */
+const aloneNumber = 1;
+const highestNumber = 2 ** 31;
 
-/** Gives a new database its id, and records this process as the owner, also for the error of a process that finds the lock taken. */
-async function recordOwner({ own }: Database, { instances, databaseIds }: Statements): Promise<void> {
+/** A row about this process. */
+function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: InstanceFacts): Member {
   const nowMs = systemClock.nowMs();
-  const token = randomUUID();
-  const row = { number: 1, host: hostname(), pid: process.pid, token, since_ms: nowMs, checked_at_ms: nowMs };
+  return {
+    ...own,
+    host: hostname(),
+    pid: process.pid,
+    since_ms: nowMs,
+    checked_at_ms: nowMs,
+    version: instance?.version ?? null,
+    config_hash: instance?.configHash ?? null,
+    backend_pid: connection?.backend_pid ?? null,
+    backend_started: connection?.backend_started ?? null,
+    state: instance === undefined ? null : 'starting',
+  };
+}
+
+/** Returns the record of an instance that joins, and the change that stores it. */
+function recordSharing({ instances, databaseIds, leases }: Statements, connection: OwnConnection | null, facts: InstanceFacts): OwnRecord {
+  const own: OwnRow = { number: randomInt(aloneNumber + 1, highestNumber), token: randomUUID() };
+  const steps = [
+    // A command that used the database alone and has lost its connection must not return.
+    step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
+    step(instances.join, rowOf(own, connection, facts)),
+    step(leases.removeIfAlone, { number: own.number }),
+    step(leases.freeOrphans, {}),
+    step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
+  ];
+  return { own, change: new BoundChange('recordInstance', steps) };
+}
+
+/** Gives a new database its id, and records this process as the only one, also for the error of a process that finds the lock taken. */
+async function recordAlone({ own }: Database, { instances, databaseIds }: Statements): Promise<void> {
+  const row: OwnRow = { number: aloneNumber, token: randomUUID() };
   const identify = step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() });
-  await own(new BoundChange('recordOwner', [step(instances.record, row), identify]), token);
+  // Instances that share the database would hold its lock. One that has lost its connection must not return.
+  const removeSharing = step(instances.removeSharing, { number: aloneNumber });
+  await own((connection) => ({
+    own: row,
+    change: new BoundChange('recordOwner', [step(instances.record, rowOf(row, connection)), removeSharing, identify]),
+  }));
 }
 
 async function openLocked(locked: LockedDatabase): Promise<{ database: Database; migrations: string[] }> {
@@ -71,31 +122,84 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
 
 /**
  * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and records
- * this process as the holder. Throws `DatabaseLockedError` if another process works on the database and `standby` is not set, and an error whose message is for the
- * operator if the URL is invalid.
+ * this process. Throws `DatabaseLockedError` if another process works on the database, unless both are instances on PostgreSQL, and an error whose message is
+ * for the operator if the URL is invalid or the instances have another configuration.
  */
 export async function openStore(databaseUrl: string, options: OpenOptions): Promise<OpenedStore> {
-  const { locked, statements } = await lockDatabase(databaseUrl, options);
+  const address = addressFromUrl(databaseUrl);
+  if (address.dialect === 'postgres') return openPostgresStore(address.connectionString, options);
+  const { database, migrations } = await openLocked(lockSqlite(address.file));
+  return openAlone(database, migrations, compileStatements(sqlite), options);
+}
+
+async function openAlone(
+  database: Database,
+  migrations: readonly string[],
+  statements: Statements,
+  { meter }: OpenOptions,
+): Promise<OpenedStore> {
+  await closingOnFailure(database, () => recordAlone(database, statements));
+  const store = createStore(database, statements, systemClock, meter);
+  return { store, leases: createSoleLeases(), sharing: null, ...restOf(database, migrations) };
+}
+
+async function openPostgresStore(connectionString: string, options: OpenOptions): Promise<OpenedStore> {
+  const { log, meter, instance } = options;
+  const { lockPostgres } = await import('./postgres/open-postgres.js');
+  const { connectionNameOf } = await import('./postgres/postgres-instances.js');
+  const { createMembers } = await import('./postgres/postgres-members.js');
+  const statements = compileStatements(postgres);
+  const name = instance === undefined ? undefined : connectionNameOf(instance.version);
+  const locked = await lockPostgres(connectionString, { log, isShared: instance !== undefined, name });
   const { database, migrations } = await openLocked(locked);
+  if (instance === undefined) return openAlone(database, migrations, statements, options);
+  const store = createStore(database, statements, systemClock, meter);
+  const { schema } = locked;
+  const join = (connection: OwnConnection | null) => recordSharing(statements, connection, instance);
+  const members = createMembers({ connectionString, schema, name, database, join, commit: store.commit, log });
+  await closingOnFailure(database, () => members.join());
+  const { list: instances, unheld, drain, onNews, noteCommitted, close } = members;
+  const shared: Store = {
+    ...store,
+    async commit(changes) {
+      await store.commit(changes);
+      noteCommitted(changes);
+    },
+    async close() {
+      await close();
+      await store.close();
+    },
+  };
+  return { store: shared, leases: members, sharing: { instances, unheld, drain, onNews }, ...restOf(database, migrations) };
+}
+
+function restOf(
+  { lost, isAway, onReturn, logBytes }: Database,
+  migrations: readonly string[],
+): Pick<OpenedStore, 'migrations' | 'lost' | 'isAway' | 'onReturn' | 'logBytes'> {
+  return { migrations, lost, isAway, onReturn, logBytes };
+}
+
+async function closingOnFailure(database: Database, task: () => Promise<void>): Promise<void> {
   try {
-    await recordOwner(database, statements);
+    await task();
   } catch (error) {
     await database.close();
     throw error;
   }
-  return {
-    store: createStore(database, statements, systemClock, options.meter),
-    migrations,
-    lost: database.lost,
-    isAway: database.isAway,
-    onReturn: database.onReturn,
-    logBytes: database.logBytes,
-  };
 }
 
-/** Runs the migrations and returns their names. Fails as `openStore` does. */
+/** Runs the migrations and returns their names. Fails as `openStore` does, but lets instances go on that share the database. */
 export async function migrateDatabase(databaseUrl: string, options: { readonly log: Log }): Promise<string[]> {
-  const { locked } = await lockDatabase(databaseUrl, options);
+  const address = addressFromUrl(databaseUrl);
+  const locked =
+    address.dialect === 'sqlite'
+      ? lockSqlite(address.file)
+      : await (await import('./postgres/open-postgres.js')).lockPostgres(address.connectionString, {
+          ...options,
+          isShared: true,
+          name: undefined,
+        });
   try {
     return await locked.migrate();
   } finally {

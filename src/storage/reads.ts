@@ -182,6 +182,12 @@ export function createReads(statements: Statements, query: Query): Reads {
       const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
       return openFromRows(await query(transactions.openOfLane, { chain, account, after_seq: position?.seq ?? 0, limit }));
     },
+    transactionsById: async (ids) => {
+      if (ids.length === 0) return [];
+      const padded = paddedToPowerOfTwo(ids);
+      return openFromRows(await query(transactions.byIds(padded.length), numbered('id', padded)));
+    },
+    waitingCount: async ({ chain, account }, limit) => (await query(transactions.waitingCount, { chain, account, limit }))[0]?.total ?? 0,
     openSummaries: async ({ chain, account }) =>
       (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent, revision }) => ({
         id,
@@ -194,8 +200,10 @@ export function createReads(statements: Statements, query: Query): Reads {
       const [row] = await query(changePositions.of, { relayer_id: relayerId });
       return { last: row?.position ?? 0, removedThrough: row?.removed_through ?? 0 };
     },
+    lastPositions: async () => new Map((await query(changePositions.all, {})).map((row) => [row.relayer_id, row.position])),
     changesAfter: async (relayerId, after, limit) =>
       (await query(transactionChanges.changedAfter, { relayer_id: relayerId, after, limit })).map(changedFromRow),
+    changesOfRelayer: (relayerId, after, limit) => query(transactionChanges.summariesAfter, { relayer_id: relayerId, after, limit }),
     changeAfter: async (id, after) => (await query(transactionChanges.oneChangedAfter, { id, after })).map(changedFromRow)[0],
     openUnchanged: async (relayerId, { chain, account }, { afterPlace, upTo, limit }) => {
       const values = { relayer_id: relayerId, chain, account, after_seq: afterPlace, up_to: upTo, limit };

@@ -1,7 +1,9 @@
 import type { Generated } from 'kysely';
 import type { DeliveryStatus, Notification, OutboxEvent } from '../core/notification/notification.js';
+import type { LeaseKind } from '../core/ports/leases.js';
 import type { Definition, FileEntry } from '../core/ports/store.js';
 import type { FailureReason, Intent, TransactionStatus } from '../core/transaction/transaction.js';
+import type { InstanceState } from './running-instance.js';
 
 /*
  * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are decimal text;
@@ -193,20 +195,39 @@ export interface DefinitionTable {
   sealed: string | null;
 }
 
-/** One row, number 1: the last process that took the instance lock. */
+/**
+ * The processes that use the database. Number 1 is the last one that used it alone, as on SQLite every process does, or an empty row; each other row is
+ * an instance that shares a PostgreSQL database with others. A process whose row is gone, or has another token, can commit nothing more.
+ */
 export interface InstanceTable {
   number: number;
   host: string;
   pid: number;
-  /** Random: a process whose token it no longer is has lost the database to another. Empty: the last one has released it. */
+  /** Random. Empty: the last process that used the database alone has released it. */
   token: string;
   since_ms: number;
-  /** When the service last checked that it can write. */
+  /** When a service last checked that it can write. */
   checked_at_ms: number;
-  /** The latest time that the service could confirm, see `AgeClock`; null before the first. */
+  /** In row 1: the latest time that a service could confirm, see `AgeClock`; null before the first. */
   confirmed_time_ms: number | null;
   /** Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was written. */
   batch: string | null;
+  /** Of an instance that shares the database: its version, and a keyed hash of its configuration, which all must have. */
+  version: string | null;
+  config_hash: string | null;
+  /** The server's process for its connection, and when that started, which together identify the connection. */
+  backend_pid: number | null;
+  backend_started: string | null;
+  state: InstanceState | null;
+}
+
+/** Work that one instance does at a time. PostgreSQL only: with SQLite, the only process does all of it. */
+export interface LeaseTable {
+  kind: LeaseKind;
+  /** The lane, the notification, or empty for housekeeping. */
+  key: string;
+  /** The number of the instance that does the work; null: none does. */
+  holder: number | null;
 }
 
 /** One row, number 1: the sealed secret of the database. */
@@ -231,6 +252,7 @@ export interface Schema {
   api_keys: ApiKeyTable;
   definitions: DefinitionTable;
   instances: InstanceTable;
+  leases: LeaseTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { OutboxEvent } from '../core/notification/notification.js';
 import { createForwardClock, monotonicMs } from '../core/ports/clock.js';
+import type { Work } from '../core/ports/leases.js';
 import { ConflictError } from '../core/ports/store.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { type DeliverEventDeps, deliverEvent, type Settlement } from './deliver-event.js';
@@ -18,9 +20,16 @@ export interface DeliveryDeps
   readonly maxHeldBytes?: number;
 }
 
+/**
+ * The notifications are dealt into this many slices, whose deliveries instances share. More would divide the work better, and fewer cost less when an
+ * instance starts.
+ */
+const slices = 16;
+
 /** Delivers the outbox at least once, in order among events with the same order key. */
 export interface Delivery {
-  start(): void;
+  /** The work on each slice of the notifications. Nothing is delivered before it begins. */
+  readonly works: ReadonlyMap<string, Work>;
   /** Reports that an event was committed; returns at once. */
   wake(): void;
   /** Returns the number of pending events in the store, counted up to 100,000. */
@@ -59,7 +68,12 @@ function bytesOf(events: readonly OutboxEvent[]): number {
   return events.reduce((sum, { body }) => sum + body.length, 0);
 }
 
-/** Makes the delivery, which does nothing before `start`. */
+/** The slice of a notification. Instances of all versions must agree on it. */
+function sliceOf(notificationId: string): string {
+  return String(createHash('sha256').update(notificationId).digest().readUInt32BE(0) % slices);
+}
+
+/** Makes the delivery. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { store, log, telemetry = noTelemetry, timeoutMs, maxHeldBytes = defaultMaxHeldBytes } = deps;
   const dueClock = createForwardClock(deps.clock, monotonicMs);
@@ -70,8 +84,10 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   // Each running attempt may listen to both.
   setMaxListeners(2 * maxPosts, closing.signal, cutting.signal);
   const eventDeps = { ...deps, dueClock, dispatcher, tracer, cut: cutting.signal };
+  /** The slices whose notifications are delivered here. */
+  const begun = new Set<string>();
   /** Running attempts by the id of their event. */
-  const running = new Map<string, Promise<void>>();
+  const running = new Map<string, { readonly notificationId: string; readonly ended: Promise<void> }>();
   /** The notifications that have running or waiting attempts. */
   const targets = new Map<string, Target>();
   const places = createPlaces();
@@ -83,14 +99,13 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const pausedUntilMs = new Map<string, number>();
   /** Events whose attempt ended since the current read of the outbox began: the read may show them as they were before. */
   const endedSinceRead = new Set<string>();
-  let started = false;
   let wanted = false;
   let reading: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function wake(): void {
     wanted = true;
-    if (!started || reading !== undefined || closing.signal.aborted) return;
+    if (begun.size === 0 || reading !== undefined || closing.signal.aborted) return;
     reading = readWhileWanted().finally(() => {
       reading = undefined;
       if (wanted) wake();
@@ -115,13 +130,14 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     endedSinceRead.clear();
     const nowMs = dueClock.nowMs();
     endPauses();
-    const pending = await store.read.pendingTargets(nowMs);
+    const pending = (await store.read.pendingTargets(nowMs)).filter(({ notificationId }) => begun.has(sliceOf(notificationId)));
     const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(notificationId));
     // One after the other, since each shows how much room the next one has.
     for (const { notificationId } of dueTargets) {
       const limit = roomFor(notificationId);
       if (limit === 0) continue;
       const events = await store.read.dueEvents(notificationId, nowMs, limit + runningOf(notificationId));
+      if (!begun.has(sliceOf(notificationId))) continue;
       const ready = events.filter(({ id }) => !running.has(id) && !endedSinceRead.has(id)).slice(0, limit);
       if (ready.length === 0) continue;
       const target = targets.get(notificationId) ?? { notificationId, running: 0, ready: [] };
@@ -195,14 +211,29 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
       wake();
     });
-    running.set(event.id, ended);
+    running.set(event.id, { notificationId: target.notificationId, ended });
   }
 
   /** The receiver asked not to be called: what was read ahead is read again after the pause. */
   function pauseTarget(target: Target, pauseMs: number): void {
     pausedUntilMs.set(target.notificationId, Math.max(pausedUntilMs.get(target.notificationId) ?? 0, monotonicMs() + pauseMs));
+    forgetReady(target);
+  }
+
+  function forgetReady(target: Target): void {
     heldBytes -= bytesOf(target.ready);
     target.ready = [];
+  }
+
+  /** Starts no further attempt of a slice; resolves when those that run have ended, because another instance may begin the same events then. */
+  async function endSlice(slice: string): Promise<void> {
+    begun.delete(slice);
+    for (const [notificationId, target] of targets) {
+      if (sliceOf(notificationId) !== slice) continue;
+      forgetReady(target);
+      if (target.running === 0) targets.delete(notificationId);
+    }
+    await Promise.all([...running.values()].filter((one) => sliceOf(one.notificationId) === slice).map(({ ended }) => ended));
   }
 
   async function attemptAndSettle(event: OutboxEvent, target: Target): Promise<void> {
@@ -211,7 +242,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       if (settlement === undefined) return;
       places.noteEnd(target, settlement.attempt?.httpStatus !== null);
       if (settlement.pauseMs > 0) pauseTarget(target, settlement.pauseMs);
-      await settle(settlement, event.attempts);
+      await settle(settlement, event);
       count(event, settlement);
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
@@ -226,7 +257,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /** Retries until the outcome is stored: without it, the event would be posted again. */
-  async function settle({ event, attempt, gone }: Settlement, attemptsBefore: number): Promise<void> {
+  async function settle({ event, attempt, gone }: Settlement, { notificationId, attempts: attemptsBefore }: OutboxEvent): Promise<void> {
     const changes = [
       // A redelivery that was requested during the attempt has begun a new schedule, which only a success may end.
       store.change.updateEvent(event, event.status === 'delivered' ? null : attemptsBefore),
@@ -241,7 +272,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         // The event was deleted with its notification, or is delivered again.
         if (error instanceof ConflictError) return;
         log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook delivery; will retry');
-        if (closing.signal.aborted) return;
+        // Whoever delivers the slice next posts it again.
+        if (closing.signal.aborted || !begun.has(sliceOf(notificationId))) return;
         await pause(storeRetryMs);
       }
     }
@@ -253,10 +285,16 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   return {
-    start(): void {
-      started = true;
-      wake();
-    },
+    works: new Map(
+      Array.from({ length: slices }, (_, index) => {
+        const slice = String(index);
+        const begin = async () => {
+          begun.add(slice);
+          wake();
+        };
+        return [slice, { begin, end: () => endSlice(slice) }];
+      }),
+    ),
     wake,
     backlog: () => store.read.pendingEventCount(maxBacklogCount),
     async stop(deadline: AbortSignal): Promise<void> {
@@ -270,7 +308,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       deadline.addEventListener('abort', cut, { once: true });
       if (deadline.aborted) cut();
       await reading;
-      await Promise.all(running.values());
+      await Promise.all([...running.values()].map(({ ended }) => ended));
       await dispatcher.destroy();
     },
   };

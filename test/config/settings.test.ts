@@ -173,11 +173,6 @@ test('settings: an API key has only characters that a header can carry', () => {
   }
 });
 
-test('settings: a standby needs PostgreSQL', () => {
-  assert.deepEqual(Object.keys(problemsOf({ ...needed, STANDBY: 'true' })), ['STANDBY']);
-  assert.equal(loadSettings({ ...needed, STANDBY: 'true', DATABASE_URL: 'postgres://db/relayer' }).standby, true);
-});
-
 test('settings: never show a secret in a problem', () => {
   for (const { name } of settings.filter(({ secret }) => secret)) {
     const problems = problemsOf({ ...needed, [name]: 'hunter2 hunter2' });

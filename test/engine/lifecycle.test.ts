@@ -5,6 +5,7 @@ import { createEngine } from '../../src/engine/engine.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, type EvmRigOptions, setBalance, startEvmRig } from '../support/engine-rig.js';
 import { evmFieldsOf } from '../support/evm.js';
+import { soleLeases } from '../support/sole-leases.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -198,6 +199,7 @@ describe('the engine on a real EVM node', () => {
     // The same relayer again, in a new engine on the same store.
     const engine = createEngine({
       ...before.deps,
+      leases: await soleLeases(),
       clock: before.clock,
       timers: systemTimers,
       recordRelayerState: () => [],

@@ -58,7 +58,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
       failures += 1;
     },
   };
-  watcher.add({ relayerId: 'r1', lane });
+  watcher.add({ relayerId: 'r1', lane, isReported: () => true });
   watcher.start();
   await waitFor('a tick', () => (ticks > 0 ? true : undefined));
   assert.equal(expected, '0xours');
@@ -70,7 +70,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
   await waitFor('the lane to know', () => (failures > 0 ? true : undefined));
   directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });
-  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined, unreachable: () => undefined } });
+  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined, unreachable: () => undefined }, isReported: () => true });
   assert.equal(directory.relayer('r2')?.disabledReason, reason, 'one that comes later stands as the chain does');
 
   foreign = null;

@@ -48,6 +48,17 @@ export function isLostDatabase(error: unknown): boolean {
   return error instanceof Error && error.message.includes('another process took over the database');
 }
 
+const noFacts = {
+  host: 'sim',
+  since_ms: 0,
+  checked_at_ms: 0,
+  version: null,
+  config_hash: null,
+  backend_pid: null,
+  backend_started: null,
+  state: null,
+};
+
 let template: Promise<Buffer> | null = null;
 
 async function migrated(): Promise<Buffer> {
@@ -73,11 +84,12 @@ export async function openSimDatabase(): Promise<SimDatabase> {
       owners += 1;
       const owner = owners;
       const token = `owner ${owner}`;
-      const row = { number: 1, host: 'sim', pid: owner, token, since_ms: 0, checked_at_ms: 0 };
+      const own = { number: 1, token };
+      const row = { ...own, ...noFacts, pid: owner };
       db.prepare<unknown[]>(record.sql).run(record.bind(row));
       const ownership = createSqliteOwnership(db, null);
       ownership.stop();
-      ownership.takeToken(token);
+      ownership.requireRecord(own);
       const write = createSqliteBatch(db, process.isFenced ? ownership.requireToken : () => {});
       return {
         query: async (statement, values) => (process.isAlive() ? (prepared(statement).all(statement.bind(values)) as never) : never),
@@ -104,7 +116,8 @@ export async function openSimDatabase(): Promise<SimDatabase> {
               });
             });
           }),
-        own: async () => {},
+        own: async () => own,
+        isRemoved: () => false,
         lost: ownership.lost,
         isAway: () => false,
         onReturn: () => undefined,

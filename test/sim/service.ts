@@ -3,6 +3,7 @@ import type { Ids } from '../../src/core/ids.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { DurationClock } from '../../src/core/ports/clock.js';
+import { createSoleLeases } from '../../src/core/ports/leases.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
@@ -163,8 +164,12 @@ export function startService(world: ServiceWorld): Service {
     clock,
     ids,
   };
+  const leases = createSoleLeases();
+  // Resolves at once, since there is no work yet.
+  void leases.start();
   const engine = createEngine({
     ...shared,
+    leases,
     timers,
     log,
     recordRelayerState({ id, disabledReason }, event) {

@@ -230,10 +230,10 @@ describe('a PostgreSQL connection that is lost', () => {
 
   it('an earlier connection that no longer holds the lock is left alone: a pooler may have given it to another client', async (test) => {
     const databaseUrl = await server.newDatabase();
-    const earlier = await takePostgresLock(databaseUrl);
+    const earlier = await takePostgresLock(databaseUrl, { isShared: false });
     test.after(() => earlier.writer.end());
     await earlier.writer.query('select pg_advisory_unlock_all()');
-    const later = await takePostgresLock(databaseUrl, { replaces: earlier.backend });
+    const later = await takePostgresLock(databaseUrl, { isShared: false, replaces: earlier.backend });
     test.after(() => later.writer.end());
     assert.equal((await earlier.writer.query('select 1')).rowCount, 1);
   });

@@ -30,6 +30,7 @@ import { type StellarNode, type StellarOptions, startStellar } from '../local-ch
 import type { Anvil } from './anvil.js';
 import { evmNetwork, evmRelayer, wanted } from './evm.js';
 import { type SolanaKey, solanaKey, solanaRelayer, solanaRequest } from './solana.js';
+import { soleLeases } from './sole-leases.js';
 import { type StellarKey, stellarKey, stellarRelayer, stellarRequest } from './stellar.js';
 import { silentLog } from './stored-samples.js';
 import { waitFor } from './wait-for.js';
@@ -113,7 +114,7 @@ async function startEngine({
     return [];
   };
   const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
-  const engine = createEngine({ ...shared, timers: systemTimers, recordRelayerState, log: silentLog });
+  const engine = createEngine({ ...shared, leases: await soleLeases(), timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

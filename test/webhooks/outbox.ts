@@ -11,6 +11,7 @@ import { noMeter, noTelemetry, type WebhookOutcome } from '../../src/core/ports/
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { createDelivery, type Delivery, type DeliveryDeps } from '../../src/webhooks/delivery.js';
+import { beginAll } from '../support/sole-leases.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** A line of the log. */
@@ -107,7 +108,7 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
         ...options,
       });
       deliveries.push(delivery);
-      delivery.start();
+      beginAll(delivery.works);
       return delivery;
     },
     async reopen() {

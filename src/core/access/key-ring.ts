@@ -30,6 +30,8 @@ export interface KeyRing {
   remove(id: string): void;
   /** Reads the keys, then again every two seconds, because the command line writes them from another process. */
   start(): Promise<void>;
+  /** Reads the keys again. Returns at once. */
+  readAgain(): void;
   stop(): Promise<void>;
 }
 
@@ -90,6 +92,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
       await load();
       reloading = repeat(reload, reloadIntervalMs, { onError: logOnce, runsAtOnce: false });
     },
+    readAgain: () => void reload().catch(logOnce),
     async stop() {
       await reloading?.stop();
     },

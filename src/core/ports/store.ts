@@ -73,6 +73,9 @@ export interface ChangedTransaction {
   readonly position: number;
 }
 
+/** That a transaction has changed. */
+export type ChangeSummary = Pick<Transaction, 'id' | 'revision' | 'status'> & Pick<ChangedTransaction, 'position'>;
+
 /** How far the changes of a relayer's transactions have come. */
 export interface ChangePositions {
   /** The position of the last change; 0: none. */
@@ -203,11 +206,19 @@ export interface Reads {
   oldestTransactions(relayerId: string, limit: number): Promise<readonly OldTransaction[]>;
   /** A lane's open transactions, oldest first by acceptance: `limit` of them after the one with this id. No page: all. */
   openTransactions(lane: LaneId, page?: Omit<PageQuery, 'offset'>): Promise<readonly OpenTransaction[]>;
+  /** Transactions with all their attempts, in no order; an id that is not stored is left out. */
+  transactionsById(ids: readonly string[]): Promise<readonly OpenTransaction[]>;
+  /** The number of a lane's `pending` transactions, counted up to `limit`. */
+  waitingCount(lane: LaneId, limit: number): Promise<number>;
   /** All open transactions of a lane without their content, oldest first by acceptance. */
   openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
   changePositions(relayerId: string): Promise<ChangePositions>;
+  /** The position of the last change of each relayer that has any, by its id. */
+  lastPositions(): Promise<ReadonlyMap<string, number>>;
   /** A relayer's transactions that changed after a position, in the order of their last changes. */
   changesAfter(relayerId: string, after: number, limit: number): Promise<readonly ChangedTransaction[]>;
+  /** The same without their content. */
+  changesOfRelayer(relayerId: string, after: number, limit: number): Promise<readonly ChangeSummary[]>;
   /** One transaction, if it changed after a position. */
   changeAfter(transactionId: string, after: number): Promise<ChangedTransaction | undefined>;
   /** A relayer's open transactions without changes after `upTo`, oldest first by acceptance, from after a place on. */

@@ -24,12 +24,15 @@ export interface Subscription {
 export interface Feed {
   /** Wakes the readers of a transaction; after the commit of its change. */
   publish(view: TransactionView): void;
+  /** Wakes the readers of these relayers' transactions, which other instances have changed; `all`: all readers. */
+  changedElsewhere(relayers: ReadonlySet<string> | 'all'): void;
   /** `load` reads the topic; all subscriptions to a topic must read the same. */
   subscribe(topic: Topic, load: LoadChanges): Subscription;
 }
 
 /** The readers of a topic, and the changes that they read last. */
 interface Readers {
+  readonly relayerId: string;
   readonly wakers: Set<() => void>;
   shared: { readonly after: number; readonly changes: Promise<readonly ChangedTransaction[]> } | null;
 }
@@ -38,18 +41,22 @@ interface Readers {
 export function createFeed(): Feed {
   const topics = new Map<string, Readers>();
 
+  function wakeAll(readers: Readers | undefined): void {
+    if (readers === undefined) return;
+    readers.shared = null;
+    for (const wake of readers.wakers) wake();
+  }
+
   return {
     publish({ transaction: { relayerId, id } }) {
-      for (const transactionId of [null, id]) {
-        const readers = topics.get(keyOf({ relayerId, transactionId }));
-        if (readers === undefined) continue;
-        readers.shared = null;
-        for (const wake of readers.wakers) wake();
-      }
+      for (const transactionId of [null, id]) wakeAll(topics.get(keyOf({ relayerId, transactionId })));
+    },
+    changedElsewhere(relayers) {
+      for (const readers of topics.values()) if (relayers === 'all' || relayers.has(readers.relayerId)) wakeAll(readers);
     },
     subscribe(topic, load) {
       const key = keyOf(topic);
-      const readers: Readers = topics.get(key) ?? { wakers: new Set(), shared: null };
+      const readers: Readers = topics.get(key) ?? { relayerId: topic.relayerId, wakers: new Set(), shared: null };
       topics.set(key, readers);
       let isChanged = true;
       let isClosed = false;

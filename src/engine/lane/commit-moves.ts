@@ -1,11 +1,12 @@
 import type { Move } from '../../core/ports/lanes.js';
 import { type Change, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
 import { noOrigin } from '../../core/transaction/journal.js';
 import { waiting } from '../../core/transaction/lifecycle.js';
 import { type Attempt, isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
-import type { LaneContext } from './lane-context.js';
+import type { LaneContext, LaneWork } from './lane-context.js';
 
 /** A decided change of one transaction. */
 export interface PlannedMove {
@@ -16,8 +17,8 @@ export interface PlannedMove {
 }
 
 /**
- * The one place where a lane changes transactions: commits the changes with their events, then reports every step, takes the results into the index and
- * wakes the loops that have work now.
+ * The one place where a lane changes transactions: commits the changes with their events, then takes the results into the index and wakes the loops that
+ * have work now.
  *
  * `nonces`: the changes that take nonces, which come first. Throws ConflictError if anything is no longer as it was when this was decided; nothing is
  * written then.
@@ -27,8 +28,26 @@ export async function commitMoves(
   planned: readonly PlannedMove[],
   nonces: readonly Change[] = [],
 ): Promise<readonly OpenTransaction[]> {
-  const { deps } = lane;
-  const relayer = lane.relayer();
+  const results = await commitPlanned(lane.deps, lane.relayer(), planned, nonces).catch((error: unknown) => {
+    if (error instanceof StoreAwayError) lane.noteUnanswered();
+    throw error;
+  });
+  for (const [index, after] of results.entries()) {
+    lane.deps.feed.publish(viewOf(after));
+    lane.transactions.put(after);
+    if (planned[index]?.move.newAttempt !== undefined) lane.wakeBroadcast();
+    if (!isSigned(after.transaction)) lane.wakePrepare();
+  }
+  return results;
+}
+
+/** Commits changes with their events, and reports every step. Throws as `commitMoves` does. */
+export async function commitPlanned(
+  deps: LaneWork,
+  relayer: Relayer,
+  planned: readonly PlannedMove[],
+  nonces: readonly Change[] = [],
+): Promise<readonly OpenTransaction[]> {
   const inserts: Change[] = [];
   const changes: Change[] = [];
   const results: OpenTransaction[] = [];
@@ -40,19 +59,12 @@ export async function commitMoves(
     results.push(made.after);
     if (move.newAttempt !== undefined) spans.push(deps.journal.step('transaction stored', before.transaction));
   }
-  await deps.store.commit([...inserts, ...nonces, ...changes]).catch((error: unknown) => {
-    if (error instanceof StoreAwayError) lane.noteUnanswered();
-    throw error;
-  });
+  await deps.store.commit([...inserts, ...nonces, ...changes]);
   for (const span of spans) span?.end();
   for (const [index, after] of results.entries()) {
     const { before, move, isNew } = planned[index] as PlannedMove;
     if (isNew) deps.journal.accepted(before.transaction, noOrigin);
     deps.journal.moved(before.transaction, move, after);
-    deps.feed.publish(viewOf(after));
-    lane.transactions.put(after);
-    if (move.newAttempt !== undefined) lane.wakeBroadcast();
-    if (!isSigned(after.transaction)) lane.wakePrepare();
   }
   return results;
 }

@@ -1,4 +1,4 @@
-import { maxInFlightOf } from '../../core/relayer/relayer.js';
+import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
@@ -14,10 +14,16 @@ export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
   return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
 }
 
-function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
-  const { policies, disabledReason, paused } = lane.relayer();
+/** Why a relayer signs nothing, whatever its lane does; null: it signs. */
+export function whyRelayerSignsNone({ disabledReason, paused }: Relayer): string | null {
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
-  if (paused) return 'the relayer is paused; will send when it is no longer paused';
+  return paused ? 'the relayer is paused; will send when it is no longer paused' : null;
+}
+
+function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
+  const { policies } = lane.relayer();
+  const inactive = whyRelayerSignsNone(lane.relayer());
+  if (inactive !== null) return inactive;
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
   if (lane.settled === null) return 'the service is reading the state of the account from the RPC nodes';
   if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;

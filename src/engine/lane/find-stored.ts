@@ -1,24 +1,47 @@
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { isFinal, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** The database may write a commit this long after its answer was lost. */
 const lateCommitMs = 30_000;
 
-/** Finds transactions that were stored although their commit seemed to fail. */
+/** The number of changes that are looked at at once, and how many such parts: with more changes it is quicker to compare everything. */
+const changesAtOnce = 256;
+const maxParts = 4;
+/** The number of transactions that are read at once: each may be large. */
+const readAtOnce = 32;
+
+/** Finds what is stored and not in memory: commits that seemed to fail, and changes of other instances. */
 export interface StoredFinder {
   /** A commit got no answer: it may still be written for a while. */
   noteUnanswered(): void;
   /** The database is back, and may be another server, which lacks the last commits. A commit on the lost connection is written by now, or never. */
   noteReturn(): void;
-  /** Takes in the stored transactions. Does nothing if every commit was answered and the database was not away. */
+  /** Compares everything. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
+  /** Takes in what other instances have changed since the last look. */
+  follow(): Promise<void>;
   /** True while the store may have a transaction that was not found. */
   isLooking(): boolean;
+  /** Everything up to this position of the relayer's changes was looked at. Call it with a position that was read before the lane was. */
+  notePosition(position: number): void;
+  position(): number;
+}
+
+/** The parts that make the finder. */
+export interface StoredFinderDeps extends Pick<LaneContext, 'id' | 'deps' | 'transactions' | 'reload' | 'hold' | 'relayer'> {
+  /** Takes a transaction in. */
+  put(open: OpenTransaction): void;
+  /** Called when changes of other instances were taken in. */
+  onChange(): void;
 }
 
 /** Creates the finder. It reads only the records whose stored revision is not the one in memory. */
-export function createStoredFinder({ id, deps, transactions, reload, hold }: Omit<LaneContext, 'noteUnanswered'>): StoredFinder {
+export function createStoredFinder({ id, deps, transactions, reload, hold, relayer, put, onChange }: StoredFinderDeps): StoredFinder {
+  const { read } = deps.store;
   /** Nothing can be written late after this time. Null: everything was found. */
   let due: { readonly lastWriteMs: number } | null = null;
+  let position = 0;
 
   function note(lateMs: number): void {
     // A new object, so that a look that began before does not count.
@@ -27,10 +50,31 @@ export function createStoredFinder({ id, deps, transactions, reload, hold }: Omi
 
   /** Commits that run meanwhile may make some of these equal again; reading those once more does no harm. */
   async function differing(): Promise<readonly string[]> {
-    const stored = new Map((await deps.store.read.openSummaries(id)).map((one) => [one.id, one.revision]));
+    const stored = new Map((await read.openSummaries(id)).map((one) => [one.id, one.revision]));
     const changed = [...stored].filter(([one, revision]) => transactions.tracked(one)?.transaction.revision !== revision);
     const gone = [...transactions.ids()].filter((one) => !stored.has(one));
     return [...changed.map(([one]) => one), ...gone];
+  }
+
+  async function compare(): Promise<boolean> {
+    // Read first, so that what changes meanwhile is looked at later.
+    const { last } = await read.changePositions(relayer().id);
+    const ids = await differing();
+    await hold(ids, () => reload(ids));
+    position = last;
+    return ids.length > 0;
+  }
+
+  function isNews({ id: changed, revision, status }: Pick<Transaction, 'id' | 'revision' | 'status'>): boolean {
+    const known = transactions.tracked(changed);
+    return known === undefined ? !isFinal(status) : known.transaction.revision < revision;
+  }
+
+  async function takeIn(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += readAtOnce) {
+      const part = await read.transactionsById(ids.slice(at, at + readAtOnce));
+      for (const open of part) if (isNews(open.transaction)) put(open);
+    }
   }
 
   return {
@@ -41,9 +85,25 @@ export function createStoredFinder({ id, deps, transactions, reload, hold }: Omi
       const seen = due;
       if (seen === null) return;
       const isLast = deps.clock.elapsedMs() >= seen.lastWriteMs;
-      const ids = await differing();
-      await hold(ids, () => reload(ids));
+      await compare();
       if (isLast && due === seen) due = null;
     },
+    async follow() {
+      for (let parts = 0; parts < maxParts; parts += 1) {
+        const changes = await read.changesOfRelayer(relayer().id, position, changesAtOnce);
+        const ids = changes.filter(isNews).map((change) => change.id);
+        if (ids.length > 0) {
+          await hold(ids, () => takeIn(ids));
+          onChange();
+        }
+        position = changes.at(-1)?.position ?? position;
+        if (changes.length < changesAtOnce) return;
+      }
+      if (await compare()) onChange();
+    },
+    notePosition(read) {
+      position = read;
+    },
+    position: () => position,
   };
 }

@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors.js';
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
@@ -25,16 +24,15 @@ import { prepare } from './prepare.js';
 import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
 import { createRest } from './rest.js';
+import { maxConflicts, requireRoomOf } from './room.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 import { hostedBatch } from './sign-drafts.js';
 
-/** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
-const maxWaiting = 10_000;
+/** Changes of other instances that come closer to one another than this are read together. */
+const followGapMs = 20;
 /** The number of transactions that are read at once at the start: each may be large. */
 const loadedAtOnce = 32;
-/** After this many consecutive conflicts the index in memory can no longer be trusted. */
-const maxConflicts = 3;
 
 /** The queue of one account: everything that uses its nonces. */
 export interface Lane {
@@ -47,6 +45,8 @@ export interface Lane {
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
   storeReturned(): void;
+  /** Another instance may have changed transactions of the lane. Returns at once. `last`: the position of the last change, if it is known. */
+  changedElsewhere(last?: number): void;
   /** See `Lanes.whyUnsigned`. */
   whyUnsigned(content: Content): string;
   move(transactionId: string, decide: Decide, leastRevision?: number): Promise<OpenTransaction | null>;
@@ -171,7 +171,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const explainer = createWaitingExplainer(lane);
   const explainChore = chore('explain waiting', explainer.explain);
 
-  const storedFinder = createStoredFinder(lane);
+  const storedFinder = createStoredFinder({ ...lane, put, onChange: endRest });
   const rest = createRest(lane, storedFinder.isLooking);
   const findStoredChore = chore('find stored', storedFinder.find);
 
@@ -198,6 +198,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     await explainChore();
   });
   const broadcasting = createLoop(broadcastChore);
+  const followChore = chore('follow changes of other instances', storedFinder.follow);
+  const followingElsewhere = createLoop(async () => {
+    await followChore();
+    preparing.wake();
+    broadcasting.wake();
+    await new Promise<void>((resolve) => void deps.timers.after(followGapMs, resolve));
+  });
 
   function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
@@ -260,6 +267,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   return {
     id,
     async load() {
+      // Read first, so that what changes meanwhile is looked at later.
+      storedFinder.notePosition((await deps.store.read.changePositions(relayer().id)).last);
       let after: string | undefined;
       for (;;) {
         const page = await deps.store.read.openTransactions(id, { limit: loadedAtOnce, ...(after === undefined ? {} : { after }) });
@@ -273,14 +282,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       }
       await loadNonce();
     },
-    requireRoom() {
-      if (transactions.waitingCount() < maxWaiting) return;
-      const relayerId = relayer().id;
-      const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
-      throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, {
-        metadata: { relayer_id: relayerId, limit: String(maxWaiting) },
-      });
-    },
+    requireRoom: () => requireRoomOf(relayer(), transactions.waitingCount()),
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
       endRest();
@@ -295,6 +297,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     storeReturned() {
       endRest();
       storedFinder.noteReturn();
+    },
+    changedElsewhere(last) {
+      if (last !== storedFinder.position()) followingElsewhere.wake();
     },
     whyUnsigned: whyUnsignedNow,
     move,
@@ -312,7 +317,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     async stop() {
       stopped = true;
       stopWaking();
-      await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop()]);
+      await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop(), followingElsewhere.stop()]);
       await besides.ended();
       stopWaking();
     },

@@ -1,4 +1,11 @@
+import { DomainError } from '../../core/errors.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
+
+/** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
+export const maxWaiting = 10_000;
+/** After this many consecutive conflicts something other than a race is wrong. */
+export const maxConflicts = 3;
 
 /** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
 const maxHeldCharacters = 64 * 1024 * 1024;
@@ -24,4 +31,11 @@ export function slotsLeft(lane: LaneContext): number {
 /** How many unsequenced transactions may be signed now. */
 export function unsequencedLeft({ chain, transactions }: LaneContext): number {
   return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
+}
+
+/** Throws `rate_limited` if the maximum number of transactions of a relayer waits to be signed. */
+export function requireRoomOf({ id }: Pick<Relayer, 'id'>, waiting: number): void {
+  if (waiting < maxWaiting) return;
+  const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
+  throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });
 }

@@ -8,8 +8,6 @@ import { createPrometheusMeter } from './meter.js';
 /** The metrics of the service for Prometheus. */
 export interface Metrics {
   readonly meter: Meter;
-  /** Shows whether the instance waits for the database, which another instance uses. */
-  showStandby(isStandby: boolean): void;
   /** Adds the gauges of these sources to every later scrape. Call it once. */
   show(sources: FigureSources): void;
   /** Returns the metrics in Prometheus's text format; simultaneous calls share one result. */
@@ -28,11 +26,6 @@ export function createMetrics({ version, clock }: { readonly version: string; re
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version, node: process.versions.node }, 1);
-  const standby = new Gauge({
-    name: 'relayer_standby',
-    help: '1 while the instance waits for the database, which another instance uses; else 0',
-    registers: [registry],
-  });
   new Counter({
     name: 'relayer_log_lines_lost_total',
     help: 'Log lines that standard output did not accept',
@@ -53,7 +46,6 @@ export function createMetrics({ version, clock }: { readonly version: string; re
 
   return {
     meter,
-    showStandby: (isStandby) => standby.set(isStandby ? 1 : 0),
     show(sources) {
       figures = sources;
     },

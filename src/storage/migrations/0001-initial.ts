@@ -127,6 +127,18 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('confirmed_time_ms', 'bigint')
     .addColumn('batch', 'text')
+    .addColumn('version', 'text')
+    .addColumn('config_hash', 'text')
+    .addColumn('backend_pid', 'integer')
+    .addColumn('backend_started', 'text')
+    .addColumn('state', 'text')
+    .execute();
+  await db.schema
+    .createTable('leases')
+    .addColumn('kind', 'text', (column) => column.notNull())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('holder', 'integer')
+    .addPrimaryKeyConstraint('leases_key', ['kind', 'key'])
     .execute();
   await db.schema
     .createTable('database_ids')

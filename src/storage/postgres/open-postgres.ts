@@ -10,7 +10,6 @@ import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { openReaders } from './postgres-readers.js';
-import { type StandbyOptions, waitForPostgresLock } from './postgres-standby.js';
 import { connectionOptions, connectPostgresWriter, endConnection } from './postgres-writer.js';
 
 async function migrateSchema(connectionString: string, schema: string): Promise<string[]> {
@@ -32,7 +31,8 @@ export async function openPostgresBeside(connectionString: string, log: Log): Pr
   return {
     runBatch: (lists) => run(lists, null),
     query: readers.query,
-    own: () => Promise.reject(new Error('only the process that holds the lock owns the database')),
+    own: () => Promise.reject(new Error('only a process that holds the lock is recorded')),
+    isRemoved: () => false,
     lost,
     isAway: () => false,
     onReturn: () => undefined,
@@ -44,18 +44,19 @@ export async function openPostgresBeside(connectionString: string, log: Log): Pr
   };
 }
 
-function openLocked(connectionString: string, locked: LockedWriter, { log, name }: LockPostgresOptions): Database {
+function openLocked(connectionString: string, locked: LockedWriter, { log, name, isShared }: LockPostgresOptions): Database {
   const readers = openReaders(connectionString, log);
   const listeners: (() => void)[] = [];
   const onReturn = () => {
     readers.renew();
     for (const listener of listeners) listener();
   };
-  const link = createPostgresLink(locked, { connectionString, name, clock: systemClock, log, onReturn });
+  const link = createPostgresLink(locked, { connectionString, name, isShared, clock: systemClock, log, onReturn });
   return {
     runBatch: link.runBatch,
     query: (statement, values) => link.readDurable(() => readers.query(statement, values)),
     own: link.own,
+    isRemoved: link.isRemoved,
     lost: link.lost,
     isAway: link.isAway,
     onReturn: (listener) => void listeners.push(listener),
@@ -70,22 +71,24 @@ function openLocked(connectionString: string, locked: LockedWriter, { log, name 
 /** How to take the lock of a database. */
 export interface LockPostgresOptions {
   readonly log: Log;
-  readonly standby: StandbyOptions | null;
-  /** The name of the connection that holds the lock, or waits for it. */
+  /** True: together with other instances. */
+  readonly isShared: boolean;
+  /** The name of the connection that holds the lock. */
   readonly name: string | undefined;
 }
 
-/**
- * Takes the instance lock of a database. If another process holds it, waits as `standby` says; null: throws `DatabaseLockedError`. Throws, too, if a pooler
- * would give the lock to others.
- */
-export async function lockPostgres(connectionString: string, options: LockPostgresOptions): Promise<LockedDatabase> {
-  const { log, standby, name } = options;
+/** A database whose instance lock this process holds, and the schema of its tables. */
+export interface LockedPostgres extends LockedDatabase {
+  readonly schema: string;
+}
+
+/** Takes the instance lock of a database. Throws `DatabaseLockedError`, or an error if a pooler would give the lock to others. */
+export async function lockPostgres(connectionString: string, options: LockPostgresOptions): Promise<LockedPostgres> {
+  const { name, isShared } = options;
   await requireOwnSession(connectionString);
-  const locked = await (standby === null
-    ? takePostgresLock(connectionString, { name })
-    : waitForPostgresLock(connectionString, { ...standby, log, name }));
+  const locked = await takePostgresLock(connectionString, { name, isShared });
   return {
+    schema: locked.schema,
     migrate: () => migrateSchema(connectionString, locked.schema),
     open: async () => openLocked(connectionString, locked, options),
     unlock: () => endConnection(locked.writer),

@@ -80,15 +80,28 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
  * with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a read.
  */
 export function createPostgresBatch(client: pg.Client): RunFencedBatch {
-  function send({ statement, values }: Step): Promise<pg.QueryResult> {
-    return client.query({ name: statement.name, text: statement.sql, values: [...values] });
+  /** Sends statements, each of them as text or as a step, in one write to the socket: alone, each would be a call of the system. */
+  function sendAll(statements: readonly (string | Step)[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+    const { stream } = client.connection;
+    stream.cork();
+    try {
+      return Promise.allSettled(
+        statements.map((one) =>
+          typeof one === 'string'
+            ? client.query(one)
+            : client.query({ name: one.statement.name, text: one.statement.sql, values: [...one.values] }),
+        ),
+      );
+    } finally {
+      stream.uncork();
+    }
   }
 
   /** Begins the transaction and sends the steps; resolves with their results when all have ended. */
   async function begin({ fence, takes }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
     const opening = [...(fence === null ? [] : [fence]), ...takes];
-    const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...[...opening, ...steps].map(send)]);
-    if (begun.status === 'rejected') throw begun.reason;
+    const [begun, ...results] = await sendAll(['begin', ...opening, ...steps]);
+    if (begun?.status === 'rejected') throw begun.reason;
     for (const [position, opened] of results.splice(0, opening.length).entries()) {
       if (opened.status === 'rejected') throw opened.reason;
       if (opening[position] === fence && opened.value.rowCount !== 1) throw new NotOwnerError();
@@ -123,8 +136,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   /** Runs one list in the open transaction, and undoes only this list if it fails. */
   async function runAlone(entry: Entry): Promise<Failure | undefined> {
     const sent = entry.list.flatMap((change) => change.steps.map((step) => ({ change, step })));
-    const [begun, ...results] = await Promise.allSettled([client.query('savepoint list'), ...sent.map(({ step }) => send(step))]);
-    if (begun.status === 'rejected') throw begun.reason;
+    const [begun, ...results] = await sendAll(['savepoint list', ...sent.map(({ step }) => step)]);
+    if (begun?.status === 'rejected') throw begun.reason;
     let failure: Failure | undefined;
     for (const [position, { change, step }] of sent.entries())
       failure ??= failureOf(entry, change, step, results[position] as PromiseSettledResult<pg.QueryResult>);

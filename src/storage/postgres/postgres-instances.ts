@@ -1,51 +1,77 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../running-instance.js';
-import { instanceLock, readInstance, schemaOf, standbyLock } from './postgres-lock.js';
+import type { InstanceTable } from '../schema.js';
+import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 /** PostgreSQL cuts longer names. */
 const maxNameBytes = 63;
 
-/** Returns the name of the connection with which this process holds the database, or waits for it: others read its version, host and process id there. */
+/** Returns the name of this process's connection, for `pg_stat_activity`. */
 export function connectionNameOf(version: string): string {
   return `relayer ${version} ${process.pid}@${hostname()}`.slice(0, maxNameBytes);
 }
 
-interface Row {
-  readonly name: string;
-  readonly isActive: boolean;
-  readonly since: Date;
-  readonly seen: Date;
+/** An instance that shares the database, and its connection as the server sees it. */
+export type MemberRow = Pick<
+  InstanceTable,
+  'number' | 'host' | 'pid' | 'since_ms' | 'version' | 'config_hash' | 'backend_pid' | 'backend_started' | 'state'
+> & {
+  /** The connection with which it commits holds the instance lock. */
+  readonly isConnected: boolean;
+  /** Changes each time that the connection sends something; null: the user may not see it. */
+  readonly beat: string | null;
+  readonly seenAt: Date | null;
+  /** The server works for it, so it has to wait. */
+  readonly isBusy: boolean;
+};
+
+/** Reads the instances of a schema, in the order of their numbers. The server removes the lock with the connection. */
+export async function readMembers(client: pg.Client, schema: string): Promise<readonly MemberRow[]> {
+  const { rows } = await client.query<MemberRow>(
+    `with held as (select pid from pg_locks where ${isInstanceLock}),
+     connections as (
+       select pid, ${started} as started, state_change, coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as busy
+       from pg_stat_activity where pid in (select pid from held)
+     )
+     select number, host, instances.pid, since_ms, version, config_hash, backend_pid, backend_started, state,
+       connections.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt", coalesce(busy, false) as "isBusy"
+     from instances left join connections on connections.pid = backend_pid and connections.started = backend_started
+     where number > 1 order by number`,
+    [instanceLock, schema],
+  );
+  return rows;
 }
 
-/**
- * Lists the instances that are connected to a database's schema, the active one first: the connections that hold the instance lock or the lock of standbys.
- * The server removes the locks with the connection, so no instance is listed that is gone.
- */
+/** Lists the instances that share a database, in the order in which they joined. Changes nothing. */
 export async function listPostgresInstances(connectionString: string): Promise<readonly RunningInstance[]> {
   const client = new pg.Client(connectionOptions(connectionString));
   // A query that fails reports a broken connection. Without a listener, its error would end the process.
   client.on('error', () => undefined);
   try {
     await connect(client);
-    const schema = await schemaOf(client);
-    const { rows } = await client.query<Row>(
-      `select application_name as name, classid = $1 as "isActive", backend_start as since, coalesce(state_change, backend_start) as seen
-       from pg_locks join pg_stat_activity activity on activity.pid = pg_locks.pid
-       where locktype = 'advisory' and classid in ($1, $2) and objid = hashtext($3)::oid and objsubid = 2 and granted
-         and database = (select oid from pg_database where datname = current_database())
-       order by 2 desc, 3`,
-      [instanceLock, standbyLock, schema],
+    const members = await readMembers(client, await schemaOf(client));
+    const { rows } = await client.query<{ holder: number; lanes: number }>(
+      `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
     );
-    // A connection may be younger than its process's ownership.
-    const owner = await readInstance(client);
-    return rows.map(({ name, isActive, since, seen }) => {
-      const [, version = null, pid = null, host = null] = /^relayer (\S+) (\d+)@(.*)$/.exec(name) ?? [];
-      const sinceMs = isActive && owner !== undefined && owner.token !== '' ? owner.since_ms : since.getTime();
-      return { isActive, version, host, pid: pid === null ? null : Number(pid), sinceMs, seenAtMs: seen.getTime() };
-    });
+    const lanes = new Map(rows.map((row) => [row.holder, row.lanes]));
+    return members.map((member) => runningFrom(member, lanes.get(member.number) ?? 0)).sort((a, b) => a.sinceMs - b.sinceMs);
   } finally {
     await endConnection(client);
   }
+}
+
+/** Describes an instance. */
+export function runningFrom({ number, version, host, pid, since_ms, state, seenAt }: MemberRow, lanes: number): RunningInstance {
+  return {
+    id: String(number),
+    version: version ?? '',
+    host,
+    pid,
+    state: state ?? 'starting',
+    sinceMs: since_ms,
+    seenAtMs: seenAt?.getTime() ?? null,
+    lanes,
+  };
 }

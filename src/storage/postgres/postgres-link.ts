@@ -5,11 +5,13 @@ import { type Clock, monotonicMs } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import { StoreAwayError } from '../../core/ports/store.js';
 import { pause } from '../../core/repeat.js';
-import { type BoundChange, step } from '../bound-change.js';
+import { step } from '../bound-change.js';
 import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
+import type { Database } from '../database.js';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
-import { instanceStatements } from '../statements/instances.js';
+import { instanceStatements, type OwnConnection, type OwnRow } from '../statements/instances.js';
+import { leaseStatements } from '../statements/leases.js';
 import { asStoreAway } from '../store-away.js';
 import { createPostgresBatch, LostConnectionError, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
 import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lock.js';
@@ -39,13 +41,15 @@ export interface PostgresLink {
    * StoreAwayError if there is no connection in time.
    */
   readDurable<T>(read: () => Promise<T>): Promise<T>;
-  /** See `Database.own`. From then on each batch requires the token, and a lost connection is replaced. */
-  own(change: BoundChange, token: string): Promise<void>;
+  /** See `Database.own`. From then on a lost connection is replaced. */
+  readonly own: Database['own'];
+  /** True if another instance has removed the record of this one: writes fail with StoreAwayError until it has joined again. */
+  isRemoved(): boolean;
   /** See `Database.lost`. */
   readonly lost: Promise<Error>;
   /** True while there is no connection. */
   isAway(): boolean;
-  /** Releases the database, so that a standby takes over at once, and ends the connection. */
+  /** Releases the database, so that others take over at once, and ends the connection. */
   end(): Promise<void>;
 }
 
@@ -54,6 +58,7 @@ export interface PostgresLinkDeps {
   readonly connectionString: string;
   /** See `LockOptions`. */
   readonly name: string | undefined;
+  readonly isShared: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Called when a new connection replaces a lost one, before anything is written on it. */
@@ -68,7 +73,8 @@ interface Session {
   readonly batchBefore: string | null;
 }
 
-const { beginBatch, returnTo, release } = instanceStatements(postgres.builder);
+const { beginBatch, returnTo, release, leave } = instanceStatements(postgres.builder);
+const { giveAll } = leaseStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
 function endsConnection(error: unknown): boolean {
@@ -77,17 +83,33 @@ function endsConnection(error: unknown): boolean {
   return error.code === '25006' || error.code?.startsWith('08') === true;
 }
 
-/** True if another process is the owner. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */
-function isTakenOver(error: unknown, ownToken: string): boolean {
+/** True if another process uses the database. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */
+function isTakenOver(error: unknown, { token }: OwnRow): boolean {
   if (error instanceof NotOwnerError) return true;
-  return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== ownToken;
+  return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== token;
+}
+
+/** Thrown while another instance has removed the record of this one. */
+class RemovedError extends StoreAwayError {
+  constructor() {
+    super('the database is unavailable: another instance took over the work of this instance, which joins again');
+  }
+}
+
+function connectionOf({ backend: { pid, started } }: LockedWriter): OwnConnection {
+  return { backend_pid: pid, backend_started: started };
 }
 
 /** Makes the link from its first connection, which holds the lock. */
-export function createPostgresLink(first: LockedWriter, { connectionString, name, clock, log, onReturn }: PostgresLinkDeps): PostgresLink {
+export function createPostgresLink(
+  first: LockedWriter,
+  { connectionString, name, isShared, clock, log, onReturn }: PostgresLinkDeps,
+): PostgresLink {
   const ending = new AbortController();
   let session: Session | null = null;
-  let token: string | null = null;
+  /** The record of this process; null: it has none yet, or it was removed. */
+  let own: OwnRow | null = null;
+  let isRemoved = false;
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
   let loss: Error | null = null;
@@ -104,6 +126,16 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
     return loss;
   }
 
+  /** Another instance has removed the record of this one, which can join again under a new one. */
+  function remove(): RemovedError {
+    if (!isRemoved) {
+      own = null;
+      isRemoved = true;
+      log.warn({}, 'another instance took over the work of this instance, which joins again');
+    }
+    return new RemovedError();
+  }
+
   function use(locked: LockedWriter, batchBefore: string | null): void {
     const opened: Session = { locked, run: createPostgresBatch(locked.writer), batchBefore };
     session = opened;
@@ -116,22 +148,22 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
     session = null;
     lostAtMs = monotonicMs();
     void endConnection(broken.locked.writer).catch(() => undefined);
-    if (token === null) {
+    if (own === null && !isRemoved) {
       lose(cause);
       return;
     }
     log.warn({ err: cause }, 'the database connection was lost; reconnecting');
-    returning = reconnect(token, broken.locked.backend);
+    returning = reconnect(broken.locked.backend);
   }
 
-  async function reconnect(ownToken: string, replaces: Backend): Promise<void> {
+  async function reconnect(replaces: Backend): Promise<void> {
     let logged = '';
     for (let failures = 0; !ending.signal.aborted; failures += 1) {
       try {
-        await replace(ownToken, replaces);
+        await replace(replaces);
         return;
       } catch (error) {
-        if (isTakenOver(error, ownToken)) {
+        if (!isShared && own !== null && isTakenOver(error, own)) {
           log.error({ err: lose(new NotOwnerError()) }, 'another process took over the database while the connection was lost');
           return;
         }
@@ -143,22 +175,30 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
     }
   }
 
-  /** Connects again if the database still belongs to this process. The lock proves that the earlier connection can write nothing more. */
-  async function replace(ownToken: string, replaces: Backend): Promise<void> {
-    const locked = await takePostgresLock(connectionString, { replaces, name, connectTimeoutMs: reconnectTimeoutMs });
+  /** Connects again. A process that uses the database alone must still be its owner. */
+  async function replace(replaces: Backend): Promise<void> {
+    const locked = await takePostgresLock(connectionString, { replaces, name, isShared, connectTimeoutMs: reconnectTimeoutMs });
     try {
-      const values = returnTo.bind({ number: 1, token: ownToken, checked_at_ms: clock.nowMs() });
-      const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);
-      const [row] = rows;
-      if (row === undefined) throw new NotOwnerError();
+      const batch = own === null ? null : await returnOf(locked, own);
       if (ending.signal.aborted) throw new Error('the store is closed');
       onReturn();
-      use(locked, row.batch);
+      use(locked, batch);
       log.info({ awayMs: Math.round(monotonicMs() - lostAtMs) }, 'the database connection is back');
     } catch (error) {
       await endConnection(locked.writer);
       throw error;
     }
+  }
+
+  /** Moves the right to commit to a new connection; returns the last batch that was written. */
+  async function returnOf(locked: LockedWriter, record: OwnRow): Promise<string | null> {
+    const values = returnTo.bind({ ...record, ...connectionOf(locked), checked_at_ms: clock.nowMs() });
+    const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);
+    const [row] = rows;
+    if (row !== undefined) return row.batch;
+    if (!isShared) throw new NotOwnerError();
+    remove();
+    return null;
   }
 
   async function connected(): Promise<Session> {
@@ -175,17 +215,20 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
     return session;
   }
 
-  /** Without this, a standby takes over a little later. */
-  async function releaseDatabase({ locked }: Session, ownToken: string): Promise<void> {
-    const released = locked.writer.query(release.sql, release.bind({ number: 1, token: ownToken })).catch(() => undefined);
+  /** Without this, others take over a little later. */
+  async function releaseDatabase({ locked: { writer } }: Session, record: OwnRow): Promise<void> {
+    const freed = isShared ? writer.query(giveAll.sql, giveAll.bind({ holder: record.number })) : Promise.resolve();
+    const [sql, values] = isShared ? [leave.sql, leave.bind(record)] : [release.sql, release.bind(record)];
+    const released = Promise.all([freed, writer.query(sql, values)]).catch(() => undefined);
     await Promise.race([released, pause(releaseTimeoutMs, new AbortController().signal)]);
   }
 
   const runBatch: RunBatch = async (lists) => {
     try {
+      if (isRemoved) throw new RemovedError();
       return await write(lists);
     } catch (error) {
-      if (error instanceof NotOwnerError) refusedCommits += lists.length;
+      if (error instanceof NotOwnerError || error instanceof RemovedError) refusedCommits += lists.length;
       throw error;
     }
   };
@@ -195,16 +238,17 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
       const current = await connected();
       const begunMs = monotonicMs();
       const batch = randomUUID();
-      const fence = token === null ? null : step(beginBatch, { number: 1, token, batch });
+      const fence = own === null ? null : step(beginBatch, { ...own, ...connectionOf(current.locked), batch });
       try {
         return await current.run(lists, fence);
       } catch (error) {
-        if (error instanceof NotOwnerError) throw lose(error);
+        if (error instanceof NotOwnerError) throw isShared ? remove() : lose(error);
         const isUnanswered = error instanceof UnansweredCommitError;
         if (!isUnanswered && session === current && !endsConnection(error)) throw error;
         const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();
+        if (isRemoved) throw new RemovedError();
         if (isUnanswered && next.batchBefore === batch) return error.outcomes;
         // It is not written.
         if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered || error instanceof LostConnectionError ? error.cause : error);
@@ -227,11 +271,18 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
   return {
     runBatch,
     readDurable,
-    async own(change, ownToken) {
-      const [outcome] = await runBatch([[change]]);
+    async own(recordOf) {
+      const { locked, run } = await connected();
+      const record = recordOf(connectionOf(locked));
+      const [outcome] = await run([[record.change]], null);
       if (outcome !== undefined) throw outcome;
-      token = ownToken;
+      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits were refused, because another instance took over the work of this one');
+      refusedCommits = 0;
+      own = record.own;
+      isRemoved = false;
+      return own;
     },
+    isRemoved: () => isRemoved,
     lost,
     isAway: () => session === null,
     async end() {
@@ -239,7 +290,7 @@ export function createPostgresLink(first: LockedWriter, { connectionString, name
       await returning;
       if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits were refused, because another process took over the database');
       if (session === null) return;
-      if (token !== null) await releaseDatabase(session, token);
+      if (own !== null) await releaseDatabase(session, own);
       await endConnection(session.locked.writer);
     },
   };

@@ -4,22 +4,23 @@ import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
-/** The number of the instance lock, which separates it from the locks of other programs in the same database. */
+/**
+ * The number of the instance lock, which separates it from the locks of other programs in the same database. Instances that share the database hold it
+ * shared; a command that needs the database alone holds it exclusively.
+ */
 export const instanceLock = 1_919_249_012;
-/** The number of the lock that all standbys share. It only shows that they wait. */
-export const standbyLock = instanceLock + 1;
 
-/** How often the holder sends something, so that a standby sees that it works. */
+/** How often an instance sends something, so that the others see that it works. */
 const beatEveryMs = 1_000;
 
 /** The table does not exist. */
 const undefinedTable = '42P01';
 
-/** Returns the process that owned the database last; undefined: the database is new. */
+/** Returns the process that uses the database alone, or else one that shares it; undefined: no process does, or the database is new. */
 export async function readInstance(client: pg.Client): Promise<Instance | undefined> {
-  const { sql, bind } = instanceStatements(postgres.builder).holder;
+  const { sql, bind } = instanceStatements(postgres.builder).anyUser;
   try {
-    const { rows } = await client.query<Instance>(sql, bind({ number: 1 }));
+    const { rows } = await client.query<Instance>(sql, bind({}));
     return rows[0];
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code === undefinedTable) return undefined;
@@ -53,7 +54,8 @@ export interface LockedWriter extends PostgresWriter {
   readonly backend: Backend;
 }
 
-const started = 'extract(epoch from backend_start)::text';
+/** When the server's process for a connection started, from `pg_stat_activity`. */
+export const started = 'extract(epoch from backend_start)::text';
 
 async function backendOf(client: pg.Client): Promise<Backend> {
   const { rows } = await client.query<Backend>(`select pid, ${started} as started from pg_stat_activity where pid = pg_backend_pid()`);
@@ -62,29 +64,9 @@ async function backendOf(client: pg.Client): Promise<Backend> {
   return backend;
 }
 
-/** The connection that holds the lock. */
-export interface LockHolder extends Backend {
-  /** Changes each time that the connection sends something; null: the user may not see it. */
-  readonly beat: string | null;
-  /** The server works for it, so it has to wait. */
-  readonly isBusy: boolean;
-}
-
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */
-const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid = hashtext($2)::oid and objsubid = 2 and granted
+export const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid = hashtext($2)::oid and objsubid = 2 and granted
   and database = (select oid from pg_database where datname = current_database())`;
-
-/** Returns the connection that holds the instance lock of a schema; null: none does. */
-export async function findHolder(client: pg.Client, schema: string): Promise<LockHolder | null> {
-  const { rows } = await client.query<LockHolder>(
-    `select activity.pid, ${started} as started, state_change::text as beat,
-       coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as "isBusy"
-     from pg_locks join pg_stat_activity activity on activity.pid = pg_locks.pid
-     where ${isInstanceLock}`,
-    [instanceLock, schema],
-  );
-  return rows[0] ?? null;
-}
 
 /**
  * Ends a connection on the server if it holds the instance lock of a schema. Without that lock, it may serve another client by now: a pooler gives the
@@ -96,7 +78,7 @@ export async function endHolder(client: pg.Client, schema: string, { pid, starte
   await client.query(end, [instanceLock, schema, pid, since]);
 }
 
-/** Sends something regularly until the connection ends, so that a standby sees that this process works. */
+/** Sends something regularly until the connection ends, so that the other instances see that this one works. */
 function beat(writer: pg.Client): void {
   // If it fails, the connection is lost, which its owner notices.
   const beating = setInterval(() => void writer.query('select 1').catch(() => undefined), beatEveryMs).unref();
@@ -110,6 +92,8 @@ export async function nameConnection(client: pg.Client, name: string): Promise<v
 
 /** How to take the lock. */
 export interface LockOptions extends ConnectOptions {
+  /** True: together with other instances. False: alone. */
+  readonly isShared: boolean;
   /** The earlier connection of this process, which may still hold the lock: the server may not know yet that it is lost. */
   readonly replaces?: Backend;
   /** The name of the connection. */
@@ -122,13 +106,13 @@ export interface LockOptions extends ConnectOptions {
  * The connection that writes also holds the lock, so every commit happens under the lock. With two connections, the one with the lock could
  * die and another process could take the lock while the other connection still writes.
  */
-export async function takePostgresLock(connectionString: string, options: LockOptions = {}): Promise<LockedWriter> {
+export async function takePostgresLock(connectionString: string, options: LockOptions): Promise<LockedWriter> {
   const connected = await connectPostgresWriter(connectionString, options);
   const { writer, lost } = connected;
   try {
     const schema = await schemaOf(writer);
     if (options.replaces !== undefined) await endHolder(writer, schema, options.replaces);
-    const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
+    const lock = `select pg_try_advisory_lock${options.isShared ? '_shared' : ''}($1, hashtext($2)) as taken`;
     const { rows } = await writer.query<{ taken: boolean }>(lock, [instanceLock, schema]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await readInstance(writer).catch(() => undefined));
     if (options.name !== undefined) await nameConnection(writer, options.name);

@@ -89,11 +89,14 @@ function openFile(file: string, lockFiles: readonly string[], release: () => voi
   return {
     runBatch,
     query,
-    async own(change, token) {
+    async own(record) {
+      const { own, change } = record(null);
       const [outcome] = await whenUnlocked(() => runUnguarded([[change]]));
       if (outcome !== undefined) throw outcome;
-      ownership.takeToken(token);
+      ownership.requireRecord(own);
+      return own;
     },
+    isRemoved: () => false,
     lost: ownership.lost,
     isAway: () => false,
     onReturn: () => undefined,

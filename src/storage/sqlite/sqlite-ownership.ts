@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { sqlite } from '../dialect.js';
-import { instanceStatements } from '../statements/instances.js';
+import { instanceStatements, type OwnRow } from '../statements/instances.js';
 
 /** How often an idle service checks that its files are still in place. */
 const checkIntervalMs = 1_000;
@@ -11,8 +11,8 @@ const logMagics: ReadonlySet<number> = new Set([0x377f0682, 0x377f0683]);
 
 /** Checks that the open database is still the one at its path, and still ours. */
 export interface SqliteOwnership {
-  /** From now on each batch requires this token in the row of the owner. */
-  takeToken(token: string): void;
+  /** From now on each batch requires this record of the owner. */
+  requireRecord(own: OwnRow): void;
   /** Throws if another process has recorded itself as the owner: it could take the lock because our lock file was deleted. */
   requireToken(): void;
   /**
@@ -83,9 +83,9 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
   }, checkIntervalMs);
 
   return {
-    takeToken(token) {
+    requireRecord(own) {
       fence = writer.prepare<unknown[]>(sql);
-      values = bind({ number: 1, token });
+      values = bind(own);
     },
     requireToken() {
       if (fence !== null && fence.get(values) === undefined) lose('another process took over the database; only one process can use it');

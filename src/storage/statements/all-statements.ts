@@ -8,6 +8,7 @@ import { definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventStatements } from './events.js';
 import { instanceStatements } from './instances.js';
 import { laneStatements } from './lanes.js';
+import { leaseStatements } from './leases.js';
 import { notificationStatements } from './notifications.js';
 import { storedResponseStatements } from './stored-responses.js';
 import { transactionChangeStatements } from './transaction-changes.js';
@@ -31,6 +32,7 @@ export function compileStatements({ builder, hasSeveralWriters }: Dialect) {
     apiKeys: apiKeyStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(builder),
+    leases: leaseStatements(builder),
     databaseSecret: databaseSecretStatements(builder),
     changePositions: changePositionStatements(builder),
     databaseIds: databaseIdStatements(builder),

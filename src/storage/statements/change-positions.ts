@@ -40,6 +40,10 @@ export function changePositionStatements(db: Kysely<Schema>) {
         .where('change_positions.removed_through', '<', removed.select('transactions.position'));
     }),
 
+    all: statement<object, Pick<ChangePositionTable, 'relayer_id' | 'position'>>('change_positions_all', () =>
+      db.selectFrom('change_positions').select(['relayer_id', 'position']),
+    ),
+
     of: statement<{ relayer_id: string }, Pick<ChangePositionTable, 'position' | 'removed_through'>>('change_positions_of', (values) =>
       db.selectFrom('change_positions').select(['position', 'removed_through']).where('relayer_id', '=', values.relayer_id),
     ),

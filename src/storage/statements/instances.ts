@@ -1,24 +1,56 @@
-import type { Kysely } from 'kysely';
-import type { Schema } from '../schema.js';
+import { type Kysely, sql } from 'kysely';
+import type { InstanceState } from '../running-instance.js';
+import type { InstanceTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
-/** The process that holds the instance lock. */
+/** A process that uses the database alone. */
 export interface Instance {
   readonly host: string;
   readonly pid: number;
-  /** When the process took the lock, in milliseconds since the epoch. */
+  /** Since when, in milliseconds since the epoch. */
   readonly since_ms: number;
   /** Random; empty if the process has released the database. */
   readonly token: string;
 }
 
-/** Statements on the row that names the holder of the instance lock. */
+/** An instance that shares the database. */
+export type Member = Instance &
+  Pick<InstanceTable, 'number' | 'checked_at_ms' | 'version' | 'config_hash' | 'backend_pid' | 'backend_started' | 'state'>;
+
+/** The server's process for a connection. */
+export interface OwnConnection {
+  readonly backend_pid: number;
+  readonly backend_started: string;
+}
+
+/** What identifies a process. */
+export interface OwnRow {
+  readonly number: number;
+  readonly token: string;
+}
+
+const ownColumns = [
+  'number',
+  'host',
+  'pid',
+  'token',
+  'since_ms',
+  'checked_at_ms',
+  'version',
+  'config_hash',
+  'backend_pid',
+  'backend_started',
+  'state',
+] as const;
+
+/** Statements on the processes that use the database. */
 export function instanceStatements(db: Kysely<Schema>) {
   return {
-    record: statement<Instance & { number: number; checked_at_ms: number }, never>('instances_record', (values) =>
+    /** Records the process that uses the database alone. */
+    record: statement<Member, never>('instances_record', (values) =>
       db
         .insertInto('instances')
-        .values(pick(values, ['number', 'host', 'pid', 'token', 'since_ms', 'checked_at_ms']))
+        .values(pick(values, ownColumns))
         .onConflict((conflict) =>
           conflict.column('number').doUpdateSet((eb) => ({
             host: eb.ref('excluded.host'),
@@ -26,8 +58,26 @@ export function instanceStatements(db: Kysely<Schema>) {
             token: eb.ref('excluded.token'),
             since_ms: eb.ref('excluded.since_ms'),
             checked_at_ms: eb.ref('excluded.checked_at_ms'),
+            backend_pid: eb.ref('excluded.backend_pid'),
+            backend_started: eb.ref('excluded.backend_started'),
           })),
         ),
+    ),
+
+    /** Adds an instance that shares the database. */
+    join: statement<Member, never>('instances_join', (values) => db.insertInto('instances').values(pick(values, ownColumns))),
+
+    /** Adds the row of a process that uses the database alone, as one that was released. */
+    insertReleased: statement<Member, never>('instances_insert_released', (values) =>
+      db
+        .insertInto('instances')
+        .values(pick(values, ownColumns))
+        .onConflict((conflict) => conflict.column('number').doUpdateSet({ token: sql.lit('') })),
+    ),
+
+    /** Removes all instances that share the database, and what they hold is free. */
+    removeSharing: statement<{ number: number }, never>('instances_remove_sharing', (values) =>
+      db.deleteFrom('instances').where('number', '>', values.number),
     ),
 
     touch: statement<{ number: number; checked_at_ms: number }, never>('instances_touch', (values) =>
@@ -42,26 +92,70 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.selectFrom('instances').select('confirmed_time_ms').where('number', '=', values.number),
     ),
 
-    /** Finds the row as long as no other process has recorded itself. */
-    fence: statement<{ number: number; token: string }, { number: number }>('instances_fence', ({ number, token }) =>
+    /** Finds the row as long as the process may commit. */
+    fence: statement<OwnRow, { number: number }>('instances_fence', ({ number, token }) =>
       db.selectFrom('instances').select('number').where('number', '=', number).where('token', '=', token),
     ),
 
-    /** Affects the row as long as no other process has recorded itself, and names the batch that begins. */
-    beginBatch: statement<{ number: number; token: string; batch: string }, never>('instances_begin_batch', ({ number, token, batch }) =>
-      db.updateTable('instances').set({ batch }).where('number', '=', number).where('token', '=', token),
+    /** Affects the row as long as the process may commit on this connection, and names the batch that begins. */
+    beginBatch: statement<OwnRow & OwnConnection & { batch: string }, never>(
+      'instances_begin_batch',
+      ({ number, token, backend_pid, backend_started, batch }) =>
+        db
+          .updateTable('instances')
+          .set({ batch })
+          .where('number', '=', number)
+          .where('token', '=', token)
+          .where('backend_pid', '=', backend_pid)
+          .where('backend_started', '=', backend_started),
     ),
 
-    /** Finds the last batch, as long as no other process has recorded itself. Writes, so that it waits until earlier writes are durable. */
-    returnTo: statement<{ number: number; token: string; checked_at_ms: number }, { batch: string | null }>(
+    /**
+     * Finds the last batch, as long as the process may commit, and moves that right to a new connection: what the earlier one still has to read commits
+     * nothing. Writes, so that it waits until earlier writes are durable.
+     */
+    returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, { batch: string | null }>(
       'instances_return_to',
-      ({ number, token, checked_at_ms }) =>
-        db.updateTable('instances').set({ checked_at_ms }).where('number', '=', number).where('token', '=', token).returning('batch'),
+      ({ number, token, checked_at_ms, backend_pid, backend_started }) =>
+        db
+          .updateTable('instances')
+          .set({ checked_at_ms, backend_pid, backend_started })
+          .where('number', '=', number)
+          .where('token', '=', token)
+          .returning('batch'),
     ),
 
-    /** Removes the owner's token. Does nothing if another process has recorded itself. */
-    release: statement<{ number: number; token: string }, never>('instances_release', ({ number, token }) =>
+    /** Removes the token of the process that used the database alone. Does nothing if another one has recorded itself. */
+    release: statement<OwnRow, never>('instances_release', ({ number, token }) =>
       db.updateTable('instances').set({ token: '' }).where('number', '=', number).where('token', '=', token),
+    ),
+
+    /** Removes an instance that shares the database, unless it has another connection by now. */
+    removeGone: statement<{ number: number } & OwnConnection, never>('instances_remove_gone', ({ number, backend_pid, backend_started }) =>
+      db
+        .deleteFrom('instances')
+        .where('number', '=', number)
+        .where('backend_pid', '=', backend_pid)
+        .where('backend_started', '=', backend_started),
+    ),
+
+    /** Removes an instance that leaves. */
+    leave: statement<OwnRow, never>('instances_leave', ({ number, token }) =>
+      db.deleteFrom('instances').where('number', '=', number).where('token', '=', token),
+    ),
+
+    setState: statement<{ number: number; state: InstanceState }, never>('instances_set_state', ({ number, state }) =>
+      db.updateTable('instances').set({ state }).where('number', '=', number),
+    ),
+
+    /** Finds the process that uses the database alone, or else one that shares it. */
+    anyUser: statement<object, Instance>('instances_any_user', () =>
+      db
+        .selectFrom('instances')
+        .select(['host', 'pid', 'since_ms', 'token'])
+        .where('token', '<>', sql.lit(''))
+        .orderBy('number')
+        .limit(sql.lit(1)),
     ),
 
     holder: statement<{ number: number }, Instance>('instances_holder', (values) =>

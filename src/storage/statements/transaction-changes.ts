@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { LaneId } from '../../core/transaction/transaction.js';
-import type { Schema } from '../schema.js';
+import type { Schema, TransactionTable } from '../schema.js';
 import { statement } from '../statement.js';
 import { isOpen, type TransactionViewRow, transactionViews } from './transaction-rows.js';
 
@@ -21,6 +21,20 @@ export function transactionChangeStatements(db: Kysely<Schema>) {
           .where('transactions.position', '>', values.after)
           .orderBy('transactions.position')
           .limit(values.limit),
+    ),
+
+    /** The same without their content. */
+    summariesAfter: statement<
+      { relayer_id: string; after: number; limit: number },
+      Pick<TransactionTable, 'id' | 'revision' | 'status' | 'position'>
+    >('transactions_summaries_after', (values) =>
+      db
+        .selectFrom('transactions')
+        .select(['id', 'revision', 'status', 'position'])
+        .where('relayer_id', '=', values.relayer_id)
+        .where('position', '>', values.after)
+        .orderBy('position')
+        .limit(values.limit),
     ),
 
     /** One transaction, if it changed after a position. */

@@ -225,6 +225,41 @@ export function transactionStatements(db: Kysely<Schema>) {
         .orderBy('attempts.version'),
     ),
 
+    /** Transactions with all their attempts, of which each has its rows in a row. */
+    byIds: perCount((count) => {
+      const keys = Array.from({ length: count }, (_, index) => `id_${index}` as const);
+      return statement<Record<`id_${number}`, string>, TransactionViewRow>(`transactions_by_ids_${count}`, (values) =>
+        db
+          .selectFrom('transactions')
+          .leftJoin('attempts', 'attempts.transaction_id', 'transactions.id')
+          .select(transactionSelection)
+          .select(attemptSelection)
+          .where(
+            'transactions.id',
+            'in',
+            keys.map((key) => values[key] as string),
+          )
+          .orderBy('transactions.seq')
+          .orderBy('attempts.version'),
+      );
+    }),
+
+    waitingCount: statement<LaneId & { limit: number }, { total: number }>('transactions_waiting_count', (values) =>
+      db
+        .selectFrom(
+          db
+            .selectFrom('transactions')
+            .select('id')
+            .where('chain', '=', values.chain)
+            .where('account', '=', values.account)
+            .where(isOpen())
+            .where('status', '=', sql.lit('pending'))
+            .limit(values.limit)
+            .as('waiting'),
+        )
+        .select((eb) => eb.fn.countAll<number>().as('total')),
+    ),
+
     /** The open transactions of a lane without their content, oldest first. */
     openSummaries: statement<LaneId, Pick<TransactionRow, 'id' | 'relayer_id' | 'status' | 'intent' | 'revision'>>(
       'transactions_open_summaries',

@@ -1,0 +1,55 @@
+/**
+ * The kinds of work that several instances share. One instance at a time does the work on a unit: on the lane of an account, on the deliveries of a
+ * notification, or on deleting what is old (one unit).
+ */
+export type LeaseKind = 'lane' | 'notification' | 'housekeeping';
+
+/** The work on one unit. */
+export interface Work {
+  /** Begins it, from what the store has. If it fails, it is tried again. */
+  begin(): Promise<void>;
+  /** Ends it; resolves when nothing of it runs any more. Another instance may begin it then. */
+  end(): Promise<void>;
+}
+
+/**
+ * Decides which units this instance works on. A lease keeps work from being done twice; it protects nothing: safety rests on the guards of each commit, and
+ * on the rule that an instance which lost its leases can commit nothing more.
+ */
+export interface Leases {
+  /** Begins the work on the units added so far. Resolves when each of them has begun here, or is left to another instance. */
+  start(): Promise<void>;
+  /** Adds units. Resolves as `start` does; before `start` at once. */
+  add(kind: LeaseKind, units: ReadonlyMap<string, Work>): Promise<void>;
+  /** Removes a unit; resolves when its work has ended, if it ran here. */
+  remove(kind: LeaseKind, key: string): Promise<void>;
+  /** Ends all work and gives up its leases. */
+  stop(): Promise<void>;
+}
+
+/** Creates the leases of a process that shares its database with no other: it does all work. */
+export function createSoleLeases(): Leases {
+  const units = new Map<string, Work>();
+  const keyOf = (kind: LeaseKind, key: string) => `${kind} ${key}`;
+  let isStarted = false;
+  return {
+    async start() {
+      isStarted = true;
+      await Promise.all([...units.values()].map((work) => work.begin()));
+    },
+    async add(kind, added) {
+      for (const [key, work] of added) units.set(keyOf(kind, key), work);
+      if (isStarted) await Promise.all([...added.values()].map((work) => work.begin()));
+    },
+    async remove(kind, key) {
+      const work = units.get(keyOf(kind, key));
+      units.delete(keyOf(kind, key));
+      await work?.end();
+    },
+    async stop() {
+      const ended = isStarted ? [...units.values()].map((work) => work.end()) : [];
+      units.clear();
+      await Promise.all(ended);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Decide } from '../../core/ports/lanes.js';
+import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
+import { notSignedYet } from '../../core/transaction/lifecycle.js';
+import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
+import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { commitPlanned } from './commit-moves.js';
+import { whyRelayerSignsNone } from './explain-waiting.js';
+import type { LaneWork } from './lane-context.js';
+import { maxConflicts, maxWaiting, requireRoomOf } from './room.js';
+
+/** How old the number of waiting transactions may be that limits sends. */
+const countForMs = 1_000;
+
+/** The calls that callers make of a lane whose lease another instance has. */
+export interface RemoteLane {
+  requireRoom(): void;
+  accept(transaction: Transaction): void;
+  noteUnanswered(): void;
+  whyUnsigned(): string;
+  maxInFlight(): number | null;
+  move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+}
+
+/**
+ * Makes the lane of an account as an instance without its lease uses it: it takes no nonce and holds nothing in memory, and its changes are guarded by
+ * revisions, as all are. The instance with the lease is told of each commit, and reads what has changed.
+ */
+export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Relayer): RemoteLane {
+  let waiting = 0;
+  let countedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Counts in the background: a send does not wait for it. */
+  function countWaiting(): void {
+    if (deps.clock.elapsedMs() - countedAtMs < countForMs) return;
+    countedAtMs = deps.clock.elapsedMs();
+    deps.store.read.waitingCount(id, maxWaiting).then(
+      (count) => {
+        waiting = count;
+      },
+      // The send finds out whether the database works.
+      () => undefined,
+    );
+  }
+
+  return {
+    requireRoom() {
+      countWaiting();
+      requireRoomOf(relayer(), waiting);
+    },
+    accept: (transaction) => deps.feed.publish({ transaction, shown: null }),
+    // The instance with the lease finds it when this one has reached the database again.
+    noteUnanswered: () => undefined,
+    whyUnsigned() {
+      const obstacle = whyRelayerSignsNone(relayer());
+      return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
+    },
+    maxInFlight: () => (deps.directory.chainOf(relayer()).sequence === null ? null : maxInFlightOf(relayer().policies)),
+    async move(transactionId, decide) {
+      for (let conflicts = 0; ; conflicts += 1) {
+        const [current] = await deps.store.read.transactionsById([transactionId]);
+        if (current === undefined || isFinal(current.transaction.status)) return null;
+        const move = await decide(current);
+        if (move === null) return null;
+        try {
+          const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
+          if (after !== undefined) deps.feed.publish(viewOf(after));
+          return after ?? null;
+        } catch (error) {
+          if (!(error instanceof ConflictError) || conflicts >= maxConflicts) throw error;
+        }
+      }
+    },
+  };
+}

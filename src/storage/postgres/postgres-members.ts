@@ -1,0 +1,453 @@
+import pg from 'pg';
+import { createExclusively } from '../../core/exclusively.js';
+import { monotonicMs } from '../../core/ports/clock.js';
+import type { LeaseKind, Leases, Work } from '../../core/ports/leases.js';
+import type { Log } from '../../core/ports/log.js';
+import { allNews, type News } from '../../core/ports/news.js';
+import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store.js';
+import { pause } from '../../core/repeat.js';
+import { BoundChange, guarded, step } from '../bound-change.js';
+import type { Database } from '../database.js';
+import { postgres } from '../dialect.js';
+import type { InstanceState, RunningInstance } from '../running-instance.js';
+import { instanceStatements } from '../statements/instances.js';
+import { leaseStatements } from '../statements/leases.js';
+import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
+import { createNewsBag, readMessage } from './news-channel.js';
+import { type MemberRow, readMembers, runningFrom } from './postgres-instances.js';
+import { endHolder, nameConnection } from './postgres-lock.js';
+import { connect, connectionOptions, endConnection } from './postgres-writer.js';
+import { shareOf } from './share-out.js';
+
+const lookEveryMs = 250;
+/** Leases are read when a notification says that they have changed, and this often anyway. */
+const readLeasesEveryMs = 5_000;
+/** Changes that come closer to one another than this are told together. */
+const tellGapMs = 10;
+/** A look, or a notification, that is not answered for this long was lost with its connection. */
+const answerTimeoutMs = 3_000;
+
+/** The instances that share a database, and the work that this one does. */
+export interface Members extends Leases {
+  /** Records this instance. */
+  join(): Promise<void>;
+  /** The instances as they were seen last. */
+  list(): readonly RunningInstance[];
+  /** The number of leases that no instance holds, by kind, as they were read last. */
+  unheld(): ReadonlyMap<LeaseKind, number>;
+  /** Tells an instance to give up its leases, and to take none until it starts again. False: there is no such instance. */
+  drain(id: string): Promise<boolean>;
+  /** Takes note of a commit of this instance, which the others are told. Returns at once. */
+  noteCommitted(changes: readonly Change[]): void;
+  /** Calls `listener` when another instance may have changed something. */
+  onNews(listener: (news: News) => void): void;
+  /** Ends the connection, after `stop`. */
+  close(): Promise<void>;
+}
+
+/** The parts that make the members. */
+export interface MembersDeps {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly name: string | undefined;
+  readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
+  /** The record with which this instance joins: a new one each time. */
+  readonly join: Parameters<Database['own']>[0];
+  commit(changes: readonly Change[]): Promise<void>;
+  readonly log: Log;
+}
+
+const instances = instanceStatements(postgres.builder);
+const leases = leaseStatements(postgres.builder);
+
+/** A unit that this instance can work on. */
+interface Unit {
+  readonly work: Work;
+  /** The work has begun, or begins. */
+  begun: Promise<void> | null;
+  /** The work ends, and then its lease is given up. */
+  isGiven: boolean;
+}
+
+/**
+ * Creates the members of a database.
+ *
+ * An instance is a row. Whoever's row is gone can commit nothing more, because each of its batches begins with that row; so to take over the work of an instance that is
+ * gone is to delete its row and to free its leases, in one commit. An instance that gives up a lease ends the work first. No clock decides anything.
+ */
+export function createMembers(deps: MembersDeps): Members {
+  const { connectionString, schema, name, database, commit, log } = deps;
+  const ending = new AbortController();
+  const closing = new AbortController();
+  const units = new Map<LeaseKind, Map<string, Unit>>([
+    ['lane', new Map()],
+    ['notification', new Map()],
+    ['housekeeping', new Map()],
+  ]);
+  const listeners: ((news: News) => void)[] = [];
+  const watches = new Map<number, InstanceWatch>();
+  const bag = createNewsBag();
+  const exclusively = createExclusively();
+  /** The number of this instance. */
+  let me = 0;
+  let observer: pg.Client | null = null;
+  let seen: readonly MemberRow[] = [];
+  let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
+  let isOutdated = true;
+  let readAtMs = 0;
+  let logged = '';
+  let isTelling = false;
+  let isStarted = false;
+  let running: Promise<void> | undefined;
+  let endPause = (): void => undefined;
+  /** Those who wait for the end of the next round. */
+  let waiters: (() => void)[] = [];
+
+  const channel = `relayer_${schema}`;
+
+  database.onReturn(() => {
+    // What this instance could not tell, because it did not know whether its last commits were written.
+    bag.addAll();
+    tell();
+  });
+
+  function tellListeners(news: News): void {
+    for (const listener of listeners) listener(news);
+  }
+
+  /** Makes the next look come at once, which reads the leases. */
+  function lookAgain(): void {
+    isOutdated = true;
+    endPause();
+  }
+
+  async function connectObserver(): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...connectionOptions(connectionString),
+      connectionTimeoutMillis: answerTimeoutMs,
+      query_timeout: answerTimeoutMs,
+    });
+    // The next look reports a broken connection. Without a listener, its error would end the process.
+    client.on('error', () => undefined);
+    client.on('notification', ({ payload = '' }) => {
+      const { from, news, hasLeases } = readMessage(payload);
+      if (from === me) return;
+      if (hasLeases) lookAgain();
+      tellListeners(news);
+    });
+    try {
+      await connect(client);
+      if (name !== undefined) await nameConnection(client, name);
+      // What is told is not worth waiting for a disk: whoever connects later looks at everything.
+      await client.query(`set synchronous_commit = off`);
+      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+    } catch (error) {
+      await endQuietly(client);
+      throw error;
+    }
+    // Notifications may have been missed, here and by those that this instance could not tell.
+    bag.addAll();
+    bag.addLeases();
+    isOutdated = true;
+    tellListeners(allNews);
+    return client;
+  }
+
+  /** Tells the others what was gathered. One message at a time: what changes meanwhile comes with the next one. */
+  function tell(): void {
+    if (isTelling || observer === null || closing.signal.aborted) return;
+    const text = bag.take(me);
+    if (text === null) return;
+    isTelling = true;
+    const client = observer;
+    client
+      .query('select pg_notify($1, $2)', [channel, text])
+      // The next connection tells everything.
+      .catch(() => undefined)
+      .finally(() => {
+        setTimeout(() => {
+          isTelling = false;
+          tell();
+        }, tellGapMs).unref();
+      });
+  }
+
+  async function join(): Promise<void> {
+    me = (await database.own(deps.join)).number;
+  }
+
+  async function setState(number: number, state: InstanceState): Promise<void> {
+    await commit([new BoundChange('setInstanceState', [guarded(instances.setState, { number, state })])]);
+    bag.addLeases();
+    tell();
+  }
+
+  function lanesOf(number: number): number {
+    return [...(held.get('lane')?.values() ?? [])].filter((holder) => holder === number).length;
+  }
+
+  async function endAll(): Promise<void> {
+    await Promise.all([...units.values()].flatMap((all) => [...all.values()].map(endWork)));
+  }
+
+  /** Ends the work on all units of a kind, then gives up their leases. */
+  async function giveAll(kind: LeaseKind, own: ReadonlyMap<string, Unit>): Promise<void> {
+    await Promise.all([...own.values()].map(endWork));
+    const given = { kind, keys: JSON.stringify([...own.keys()]), holder: me };
+    await commit([new BoundChange('giveLeases', [step(leases.give, given)])]).catch((error: unknown) =>
+      log.warn({ kind, err: error }, 'the leases could not be given up; the other instances take them when this one is gone'),
+    );
+    bag.addLeases();
+    tell();
+  }
+
+  async function round(): Promise<void> {
+    if (database.isRemoved()) {
+      const state = seen.find(({ number }) => number === me)?.state ?? 'sharing';
+      await endAll();
+      await join();
+      await setState(me, state);
+      watches.clear();
+      isOutdated = true;
+    }
+    observer ??= await connectObserver();
+    await look(observer);
+    if (!isOutdated && monotonicMs() - readAtMs < readLeasesEveryMs) return;
+    isOutdated = false;
+    await readLeases();
+    await shareOut();
+    tell();
+  }
+
+  async function look(client: pg.Client): Promise<void> {
+    const members = await readMembers(client, schema);
+    if (statesOf(members) !== statesOf(seen)) isOutdated = true;
+    // What this instance did not tell it, because it did not know it yet.
+    if (members.some(({ number }) => !seen.some((known) => known.number === number))) bag.addAll();
+    seen = members;
+    for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
+    for (const member of members) {
+      if (member.number === me) continue;
+      const watch = watches.get(member.number) ?? createInstanceWatch();
+      watches.set(member.number, watch);
+      const verdict = watch.look(member.isConnected ? member : null);
+      if (verdict === 'remove') await removeGone(member);
+      if (verdict === 'end') await endSilent(client, member);
+    }
+  }
+
+  async function endSilent(client: pg.Client, { host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
+    if (backend_pid === null || backend_started === null) return;
+    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance is silent; ending its connection');
+    await endHolder(client, schema, { pid: backend_pid, started: backend_started });
+  }
+
+  async function removeGone({ number, host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
+    if (backend_pid === null || backend_started === null) return;
+    try {
+      await commit([
+        new BoundChange('removeInstance', [
+          guarded(instances.removeGone, { number, backend_pid, backend_started }),
+          step(leases.giveAll, { holder: number }),
+        ]),
+      ]);
+    } catch (error) {
+      // Another instance was faster, or it is back.
+      if (error instanceof ConflictError) return;
+      throw error;
+    }
+    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance is gone; taking over its work');
+    isOutdated = true;
+    bag.addLeases();
+  }
+
+  async function readLeases(): Promise<void> {
+    const rows = await database.query(leases.all, {});
+    const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
+    for (const { kind, key, holder } of rows) all.get(kind)?.set(key, holder);
+    held = all;
+    readAtMs = monotonicMs();
+  }
+
+  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks. */
+  async function shareOut(): Promise<void> {
+    const members = seen.filter(({ state }) => state === 'sharing').map(({ number }) => number);
+    let hasTaken = false;
+    for (const [kind, own] of units) {
+      const holders = held.get(kind) ?? new Map<string, number | null>();
+      const missing = [...own.keys()].filter((key) => !holders.has(key));
+      const mine = [...own].filter(([key]) => holders.get(key) === me);
+      // What is missing is about to be added.
+      const shares = { members, holders: new Map([...holders, ...missing.map((key) => [key, null] as const)]) };
+      // If no instance can take them, they stay.
+      const share = members.length === 0 ? mine.length : shareOf(me, shares);
+      const kept = mine.filter(([, { isGiven }]) => !isGiven);
+      // A server that lacks the last commits may have taken over.
+      for (const [key, unit] of own) if (unit.begun !== null && !unit.isGiven && holders.get(key) !== me) void give(kind, key, unit);
+      // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
+      for (const [key, unit] of kept.splice(share)) void give(kind, key, unit);
+      await Promise.all(kept.map(([key, unit]) => beginWork(kind, key, unit)));
+      const free = [...own.keys()].filter((key) => shares.holders.get(key) === null).slice(0, Math.max(0, share - mine.length));
+      if (missing.length > 0 || free.length > 0) {
+        await take(kind, missing, free);
+        hasTaken = true;
+      }
+    }
+    if (!hasTaken) return;
+    bag.addLeases();
+    await readLeases();
+    await beginHeld();
+    // Another instance may have been faster.
+    isOutdated = true;
+  }
+
+  async function beginHeld(): Promise<void> {
+    for (const [kind, own] of units)
+      await Promise.all([...own].filter(([key]) => held.get(kind)?.get(key) === me).map(([key, unit]) => beginWork(kind, key, unit)));
+  }
+
+  async function take(kind: LeaseKind, missing: readonly string[], free: readonly string[]): Promise<void> {
+    await commit([
+      new BoundChange('takeLeases', [
+        ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: JSON.stringify(missing) })]),
+        step(leases.take, { kind, keys: JSON.stringify(free), holder: me }),
+      ]),
+    ]);
+  }
+
+  /** Ends the work on a unit, then gives up its lease. */
+  async function give(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
+    unit.isGiven = true;
+    const holder = me;
+    await endWork(unit);
+    try {
+      await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
+    } catch (error) {
+      // The next look begins the work again, or gives the lease up.
+      log.warn({ kind, key, err: error }, 'a lease could not be given up; retrying');
+    }
+    unit.isGiven = false;
+    bag.addLeases();
+    tell();
+    lookAgain();
+  }
+
+  async function beginWork(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
+    if (unit.begun !== null || unit.isGiven) return;
+    unit.begun = unit.work.begin();
+    try {
+      await unit.begun;
+    } catch (error) {
+      log.warn({ kind, key, err: error }, 'the work of a lease could not begin; retrying');
+      await endWork(unit);
+      isOutdated = true;
+    }
+  }
+
+  async function endWork(unit: Unit): Promise<void> {
+    const { begun } = unit;
+    if (begun === null) return;
+    await begun.catch(() => undefined);
+    await unit.work.end();
+    unit.begun = null;
+  }
+
+  async function fail(error: unknown): Promise<void> {
+    const message = error instanceof Error ? error.message : String(error);
+    // The link reports a lost connection.
+    if (message !== logged && !(error instanceof StoreAwayError)) log.warn({ err: error }, 'the other instances cannot be seen; retrying');
+    logged = message;
+    for (const watch of watches.values()) watch.forget();
+    isOutdated = true;
+    if (observer !== null) await endQuietly(observer);
+    observer = null;
+  }
+
+  async function run(): Promise<void> {
+    while (!ending.signal.aborted) {
+      const waiting = waiters;
+      waiters = [];
+      try {
+        await exclusively(round);
+        logged = '';
+        for (const resolve of waiting) resolve();
+      } catch (error) {
+        waiters.unshift(...waiting);
+        await fail(error);
+      }
+      if (waiters.length > 0 && logged === '') continue;
+      const pausing = new AbortController();
+      endPause = () => pausing.abort();
+      await pause(lookEveryMs, AbortSignal.any([pausing.signal, ending.signal]));
+      endPause = () => undefined;
+    }
+    for (const resolve of waiters) resolve();
+  }
+
+  function nextRound(): Promise<void> {
+    lookAgain();
+    return new Promise((resolve) => {
+      if (ending.signal.aborted) resolve();
+      else waiters.push(resolve);
+    });
+  }
+
+  return {
+    join,
+    async start() {
+      isStarted = true;
+      await setState(me, 'sharing');
+      running = run();
+      await nextRound();
+    },
+    async add(kind, added) {
+      for (const [key, work] of added) units.get(kind)?.set(key, { work, begun: null, isGiven: false });
+      if (isStarted) await nextRound();
+    },
+    remove: (kind, key) =>
+      exclusively(async () => {
+        const unit = units.get(kind)?.get(key);
+        units.get(kind)?.delete(key);
+        if (unit !== undefined) await endWork(unit);
+        await commit([new BoundChange('removeLease', [step(leases.remove, { kind, key })])]);
+        bag.addLeases();
+        tell();
+      }),
+    async stop() {
+      ending.abort();
+      endPause();
+      await running;
+      // No instance counts on this one any more.
+      await setState(me, 'draining').catch(() => undefined);
+      await Promise.all([...units].map(([kind, own]) => giveAll(kind, own)));
+    },
+    list: () => seen.map((member) => runningFrom(member, lanesOf(member.number))),
+    unheld: () => new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((holder) => holder === null).length])),
+    async drain(id) {
+      const number = Number(id);
+      if (!seen.some((member) => member.number === number)) return false;
+      await setState(number, 'draining');
+      await nextRound();
+      return true;
+    },
+    noteCommitted(changes) {
+      // Nobody else listens.
+      if (seen.length < 2) return;
+      bag.addChanges(changes);
+      tell();
+    },
+    onNews: (listener) => void listeners.push(listener),
+    async close() {
+      closing.abort();
+      if (observer !== null) await endQuietly(observer);
+    },
+  };
+}
+
+function statesOf(members: readonly MemberRow[]): string {
+  return members.map(({ number, state }) => `${number} ${state}`).join();
+}
+
+async function endQuietly(client: pg.Client): Promise<void> {
+  await endConnection(client).catch(() => undefined);
+}

@@ -1,0 +1,66 @@
+import { type Kysely, type SqlBool, sql } from 'kysely';
+import type { LeaseKind } from '../../core/ports/leases.js';
+import type { LeaseTable, Schema } from '../schema.js';
+import { statement } from '../statement.js';
+
+/** Units of one kind; `keys` is a JSON list. */
+export interface Units {
+  readonly kind: LeaseKind;
+  readonly keys: string;
+}
+
+/** Statements on leases, for PostgreSQL only: many units change in one statement. */
+export function leaseStatements(db: Kysely<Schema>) {
+  const isAmong = (keys: string) => sql<SqlBool>`key in (select json_array_elements_text(${keys}::json))`;
+  return {
+    all: statement<object, LeaseTable>('leases_all', () => db.selectFrom('leases').select(['kind', 'key', 'holder'])),
+
+    /** Adds free leases for the units that have none. */
+    insertMissing: statement<Units, never>('leases_insert_missing', ({ kind, keys }) =>
+      db
+        .insertInto('leases')
+        .columns(['kind', 'key'])
+        .expression((eb) =>
+          eb
+            .selectFrom(sql<{ key: string }>`json_array_elements_text(${keys}::json)`.as('unit'))
+            .select([sql<LeaseKind>`${kind}::text`.as('kind'), sql<string>`unit`.as('key')]),
+        )
+        .onConflict((conflict) => conflict.columns(['kind', 'key']).doNothing()),
+    ),
+
+    /** Takes those of the leases that are free when the statement runs. */
+    take: statement<Units & { holder: number }, never>('leases_take', ({ kind, keys, holder }) =>
+      db.updateTable('leases').set({ holder }).where('kind', '=', kind).where('holder', 'is', null).where(isAmong(keys)),
+    ),
+
+    give: statement<Units & { holder: number }, never>('leases_give', ({ kind, keys, holder }) =>
+      db.updateTable('leases').set({ holder: null }).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+    ),
+
+    giveAll: statement<{ holder: number }, never>('leases_give_all', ({ holder }) =>
+      db.updateTable('leases').set({ holder: null }).where('holder', '=', holder),
+    ),
+
+    /** Removes all leases if no other instance shares the database: some may be of relayers that the configuration no longer has. */
+    removeIfAlone: statement<{ number: number }, never>('leases_remove_if_alone', ({ number }) =>
+      db
+        .deleteFrom('leases')
+        .where(({ not, exists }) =>
+          not(exists(db.selectFrom('instances').select('number').where('number', '>', sql.lit(1)).where('number', '<>', number))),
+        ),
+    ),
+
+    /** Frees the leases whose holders are gone. */
+    freeOrphans: statement<object, never>('leases_free_orphans', () =>
+      db
+        .updateTable('leases')
+        .set({ holder: null })
+        .where('holder', 'is not', null)
+        .where('holder', 'not in', db.selectFrom('instances').select('number')),
+    ),
+
+    remove: statement<{ kind: LeaseKind; key: string }, never>('leases_remove', ({ kind, key }) =>
+      db.deleteFrom('leases').where('kind', '=', kind).where('key', '=', key),
+    ),
+  };
+}
