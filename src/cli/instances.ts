@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
-import type { RunningInstance } from '../storage/running-instance.js';
+import type { RunningInstance } from '../core/ports/instances.js';
 import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 

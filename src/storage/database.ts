@@ -22,7 +22,7 @@ export interface Database {
   isRemoved(): boolean;
   /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */
   readonly lost: Promise<Error>;
-  /** True while the connection to PostgreSQL is lost; it is replaced in place. */
+  /** True while every write fails: the connection to PostgreSQL is lost, which is replaced in place, or this process was removed. */
   isAway(): boolean;
   /** Calls `listener` each time that PostgreSQL is back after its connection was lost. */
   onReturn(listener: () => void): void;

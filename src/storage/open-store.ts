@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
+import type { Instances } from '../core/ports/instances.js';
 import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
 import type { Log } from '../core/ports/log.js';
 import type { News } from '../core/ports/news.js';
@@ -11,19 +12,14 @@ import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database.js';
 import { addressFromUrl } from './database-url.js';
 import { postgres, sqlite } from './dialect.js';
-import type { RunningInstance } from './running-instance.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 import type { Member, OwnConnection, OwnRow } from './statements/instances.js';
 
 /** The instances that share the database of this one. */
-export interface Sharing {
-  /** As they were seen last. */
-  instances(): readonly RunningInstance[];
+export interface Sharing extends Instances {
   /** The number of leases that no instance holds, by kind. */
   unheld(): ReadonlyMap<LeaseKind, number>;
-  /** Tells an instance to give up its leases, and to take none until it starts again. False: there is no such instance. */
-  drain(id: string): Promise<boolean>;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
 }
@@ -39,7 +35,7 @@ export interface OpenedStore {
   readonly sharing: Sharing | null;
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
-  /** True while the connection to PostgreSQL is lost: every write fails until it is back. */
+  /** True while every write fails: the connection to PostgreSQL is lost, or another instance took over the work of this one, which joins again. */
   isAway(): boolean;
   /** Calls `listener` each time that PostgreSQL is back. Another server may have taken over, and may lack the last commits. */
   onReturn(listener: () => void): void;
@@ -158,7 +154,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const join = (connection: OwnConnection | null) => recordSharing(statements, connection, instance);
   const members = createMembers({ connectionString, schema, name, database, join, commit: store.commit, log });
   await closingOnFailure(database, () => members.join());
-  const { list: instances, unheld, drain, onNews, noteCommitted, close } = members;
+  const { noteCommitted, close } = members;
   const shared: Store = {
     ...store,
     async commit(changes) {
@@ -170,7 +166,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
       await store.close();
     },
   };
-  return { store: shared, leases: members, sharing: { instances, unheld, drain, onNews }, ...restOf(database, migrations) };
+  return { store: shared, leases: members, sharing: members, ...restOf(database, migrations) };
 }
 
 function restOf(

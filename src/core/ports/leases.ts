@@ -2,7 +2,10 @@
  * The kinds of work that several instances share. One instance at a time does the work on a unit: on the lane of an account, on the deliveries of a
  * notification, or on deleting what is old (one unit).
  */
-export type LeaseKind = 'lane' | 'notification' | 'housekeeping';
+export const leaseKinds = ['lane', 'notification', 'housekeeping'] as const;
+
+/** One of them. */
+export type LeaseKind = (typeof leaseKinds)[number];
 
 /** The work on one unit. */
 export interface Work {
@@ -23,32 +26,35 @@ export interface Leases {
   add(kind: LeaseKind, units: ReadonlyMap<string, Work>): Promise<void>;
   /** Removes a unit; resolves when its work has ended, if it ran here. */
   remove(kind: LeaseKind, key: string): Promise<void>;
+  /** The number of leases that this instance holds, by kind. */
+  held(): ReadonlyMap<LeaseKind, number>;
   /** Ends all work and gives up its leases. */
   stop(): Promise<void>;
 }
 
 /** Creates the leases of a process that shares its database with no other: it does all work. */
 export function createSoleLeases(): Leases {
-  const units = new Map<string, Work>();
-  const keyOf = (kind: LeaseKind, key: string) => `${kind} ${key}`;
+  const units = new Map<LeaseKind, Map<string, Work>>(leaseKinds.map((kind) => [kind, new Map()]));
+  const works = () => [...units.values()].flatMap((own) => [...own.values()]);
   let isStarted = false;
   return {
     async start() {
       isStarted = true;
-      await Promise.all([...units.values()].map((work) => work.begin()));
+      await Promise.all(works().map((work) => work.begin()));
     },
     async add(kind, added) {
-      for (const [key, work] of added) units.set(keyOf(kind, key), work);
+      for (const [key, work] of added) units.get(kind)?.set(key, work);
       if (isStarted) await Promise.all([...added.values()].map((work) => work.begin()));
     },
     async remove(kind, key) {
-      const work = units.get(keyOf(kind, key));
-      units.delete(keyOf(kind, key));
+      const work = units.get(kind)?.get(key);
+      units.get(kind)?.delete(key);
       await work?.end();
     },
+    held: () => new Map([...units].map(([kind, own]) => [kind, isStarted ? own.size : 0])),
     async stop() {
-      const ended = isStarted ? [...units.values()].map((work) => work.end()) : [];
-      units.clear();
+      const ended = isStarted ? works().map((work) => work.end()) : [];
+      for (const own of units.values()) own.clear();
       await Promise.all(ended);
     },
   };

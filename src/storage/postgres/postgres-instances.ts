@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
-import type { RunningInstance } from '../running-instance.js';
+import type { RunningInstance } from '../../core/ports/instances.js';
 import type { InstanceTable } from '../schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';

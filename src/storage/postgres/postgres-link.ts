@@ -47,7 +47,7 @@ export interface PostgresLink {
   isRemoved(): boolean;
   /** See `Database.lost`. */
   readonly lost: Promise<Error>;
-  /** True while there is no connection. */
+  /** See `Database.isAway`. */
   isAway(): boolean;
   /** Releases the database, so that others take over at once, and ends the connection. */
   end(): Promise<void>;
@@ -284,7 +284,7 @@ export function createPostgresLink(
     },
     isRemoved: () => isRemoved,
     lost,
-    isAway: () => session === null,
+    isAway: () => session === null || isRemoved,
     async end() {
       ending.abort();
       await returning;

@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { createExclusively } from '../../core/exclusively.js';
 import { monotonicMs } from '../../core/ports/clock.js';
-import type { LeaseKind, Leases, Work } from '../../core/ports/leases.js';
+import type { InstanceState, Instances } from '../../core/ports/instances.js';
+import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import type { Log } from '../../core/ports/log.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store.js';
 import { pause } from '../../core/repeat.js';
-import { BoundChange, guarded, step } from '../bound-change.js';
+import { BoundChange, guarded, type Step, step } from '../bound-change.js';
 import type { Database } from '../database.js';
 import { postgres } from '../dialect.js';
-import type { InstanceState, RunningInstance } from '../running-instance.js';
 import { instanceStatements } from '../statements/instances.js';
 import { leaseStatements } from '../statements/leases.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
@@ -28,15 +28,11 @@ const tellGapMs = 10;
 const answerTimeoutMs = 3_000;
 
 /** The instances that share a database, and the work that this one does. */
-export interface Members extends Leases {
+export interface Members extends Leases, Instances {
   /** Records this instance. */
   join(): Promise<void>;
-  /** The instances as they were seen last. */
-  list(): readonly RunningInstance[];
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
-  /** Tells an instance to give up its leases, and to take none until it starts again. False: there is no such instance. */
-  drain(id: string): Promise<boolean>;
   /** Takes note of a commit of this instance, which the others are told. Returns at once. */
   noteCommitted(changes: readonly Change[]): void;
   /** Calls `listener` when another instance may have changed something. */
@@ -79,11 +75,7 @@ export function createMembers(deps: MembersDeps): Members {
   const { connectionString, schema, name, database, commit, log } = deps;
   const ending = new AbortController();
   const closing = new AbortController();
-  const units = new Map<LeaseKind, Map<string, Unit>>([
-    ['lane', new Map()],
-    ['notification', new Map()],
-    ['housekeeping', new Map()],
-  ]);
+  const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
   const listeners: ((news: News) => void)[] = [];
   const watches = new Map<number, InstanceWatch>();
   const bag = createNewsBag();
@@ -98,6 +90,10 @@ export function createMembers(deps: MembersDeps): Members {
   let logged = '';
   let isTelling = false;
   let isStarted = false;
+  /** Since it joined. */
+  let hasStartedSharing = false;
+  /** Until the process ends, also when it joins again. */
+  let isDrained = false;
   let running: Promise<void> | undefined;
   let endPause = (): void => undefined;
   /** Those who wait for the end of the next round. */
@@ -177,13 +173,24 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function setState(number: number, state: InstanceState): Promise<void> {
-    await commit([new BoundChange('setInstanceState', [guarded(instances.setState, { number, state })])]);
+    await changeState(guarded(instances.setState, { number, state }));
+  }
+
+  async function startSharing(): Promise<void> {
+    if (isDrained) await setState(me, 'draining');
+    else await changeState(step(instances.startSharing, { number: me }));
+    hasStartedSharing = true;
+  }
+
+  async function changeState(change: Step): Promise<void> {
+    await commit([new BoundChange('setInstanceState', [change])]);
     bag.addLeases();
     tell();
   }
 
-  function lanesOf(number: number): number {
-    return [...(held.get('lane')?.values() ?? [])].filter((holder) => holder === number).length;
+  /** The number of leases of this holder, by kind, as they were read last; null: of no instance. */
+  function leasesOf(holder: number | null): ReadonlyMap<LeaseKind, number> {
+    return new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((one) => one === holder).length]));
   }
 
   async function endAll(): Promise<void> {
@@ -203,13 +210,13 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function round(): Promise<void> {
     if (database.isRemoved()) {
-      const state = seen.find(({ number }) => number === me)?.state ?? 'sharing';
       await endAll();
       await join();
-      await setState(me, state);
+      hasStartedSharing = false;
       watches.clear();
       isOutdated = true;
     }
+    if (!hasStartedSharing) await startSharing();
     observer ??= await connectObserver();
     await look(observer);
     if (!isOutdated && monotonicMs() - readAtMs < readLeasesEveryMs) return;
@@ -227,7 +234,10 @@ export function createMembers(deps: MembersDeps): Members {
     seen = members;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
     for (const member of members) {
-      if (member.number === me) continue;
+      if (member.number === me) {
+        isDrained = member.state === 'draining';
+        continue;
+      }
       const watch = watches.get(member.number) ?? createInstanceWatch();
       watches.set(member.number, watch);
       const verdict = watch.look(member.isConnected ? member : null);
@@ -396,7 +406,6 @@ export function createMembers(deps: MembersDeps): Members {
     join,
     async start() {
       isStarted = true;
-      await setState(me, 'sharing');
       running = run();
       await nextRound();
     },
@@ -421,12 +430,20 @@ export function createMembers(deps: MembersDeps): Members {
       await setState(me, 'draining').catch(() => undefined);
       await Promise.all([...units].map(([kind, own]) => giveAll(kind, own)));
     },
-    list: () => seen.map((member) => runningFrom(member, lanesOf(member.number))),
-    unheld: () => new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((holder) => holder === null).length])),
+    ownId: () => String(me),
+    instances: () => seen.map((member) => runningFrom(member, leasesOf(member.number).get('lane') ?? 0)),
+    held: () => leasesOf(me),
+    unheld: () => leasesOf(null),
     async drain(id) {
-      const number = Number(id);
-      if (!seen.some((member) => member.number === number)) return false;
-      await setState(number, 'draining');
+      const member = seen.find(({ number }) => String(number) === id);
+      if (member === undefined) return false;
+      try {
+        await setState(member.number, 'draining');
+      } catch (error) {
+        // It has just left.
+        if (error instanceof ConflictError) return false;
+        throw error;
+      }
       await nextRound();
       return true;
     },

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { InstanceState } from '../running-instance.js';
+import type { InstanceState } from '../../core/ports/instances.js';
 import type { InstanceTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
@@ -142,6 +142,11 @@ export function instanceStatements(db: Kysely<Schema>) {
     /** Removes an instance that leaves. */
     leave: statement<OwnRow, never>('instances_leave', ({ number, token }) =>
       db.deleteFrom('instances').where('number', '=', number).where('token', '=', token),
+    ),
+
+    /** Lets an instance take its share, unless it was drained while it started. */
+    startSharing: statement<{ number: number }, never>('instances_start_sharing', ({ number }) =>
+      db.updateTable('instances').set({ state: 'sharing' }).where('number', '=', number).where('state', '=', sql.lit('starting')),
     ),
 
     setState: statement<{ number: number; state: InstanceState }, never>('instances_set_state', ({ number, state }) =>

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, it, type TestContext } from 'node:test';
+import pg from 'pg';
+import { StoreAwayError } from '../../src/core/ports/store.js';
+import { type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+type Member = OpenedStore & { readonly sharing: Sharing };
+
+async function join(test: TestContext, databaseUrl: string): Promise<Member> {
+  const { sharing, ...opened } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHash: '' } });
+  assert.ok(sharing);
+  test.after(async () => {
+    await opened.leases.stop();
+    await opened.store.close();
+  });
+  return { ...opened, sharing };
+}
+
+function stateOf(seenBy: Member, { sharing }: Member): string | undefined {
+  return seenBy.sharing.instances().find(({ id }) => id === sharing.ownId())?.state;
+}
+
+/** Removes an instance as another one does, but without ending its connection. */
+async function remove(databaseUrl: string, { sharing }: Member): Promise<void> {
+  const admin = new pg.Client(databaseUrl);
+  await admin.connect();
+  await admin.query('delete from instances where number = $1', [Number(sharing.ownId())]);
+  await admin.end();
+}
+
+it('an instance that is drained while it starts takes no lease when it has started', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [first, starting] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await first.leases.start();
+  assert.equal(await waitFor('it to be seen', async () => stateOf(first, starting)), 'starting');
+  assert.equal(await first.sharing.drain(starting.sharing.ownId()), true);
+  await starting.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
+  await starting.leases.start();
+  assert.equal(stateOf(starting, starting), 'draining');
+  assert.equal(starting.leases.held().get('lane'), 0);
+});
+
+it('an instance that has just left is not found', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [first, leaving] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await first.leases.start();
+  await waitFor('it to be seen', async () => stateOf(first, leaving));
+  // The first one has not looked again yet.
+  const removing = remove(databaseUrl, leaving);
+  const known = first.sharing.instances().length;
+  await removing;
+  assert.equal(await first.sharing.drain(leaving.sharing.ownId()), false);
+  assert.equal(known, 2);
+});
+
+it('an instance that another one removed has no store until it joins again', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const removed = await join(test, databaseUrl);
+  assert.equal(removed.isAway(), false);
+  await remove(databaseUrl, removed);
+  await assert.rejects(removed.store.checkWorking(), StoreAwayError);
+  assert.equal(removed.isAway(), true);
+  await removed.leases.start();
+  await waitFor('it to join again', async () => (removed.isAway() ? undefined : true));
+  await removed.store.checkWorking();
+});
