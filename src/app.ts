@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { createReadiness } from './api/contract/readiness.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from './api/http/certificate-files.js';
@@ -22,6 +23,7 @@ import { createCleaners } from './core/cleaners.js';
 import { createDefinitionWriter } from './core/definition-writer.js';
 import { createExclusively, type Exclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
+import { createSoleInstance } from './core/instances.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
 import { createTestLimit } from './core/notification/test-limit.js';
@@ -127,6 +129,7 @@ export async function startApp(
       instance: { version: packageVersion(), configHash: '' },
     });
     const { leases } = opened;
+    const sharing = opened.sharing ?? createSoleInstance({ version: packageVersion(), host: hostname(), pid: process.pid, leases, clock });
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(
       wakeOnEvents(opened.store, () => delivery.wake()),
@@ -254,6 +257,7 @@ export async function startApp(
         limitTests: createTestLimit(clock),
         keys,
         nodeUrls,
+        sharing,
       },
       ageClock,
       databaseSecret,

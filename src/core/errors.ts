@@ -110,6 +110,8 @@ export const reasonRules = {
   API_KEY_NOT_FOUND: { retry: 'never', metadata: ['api_key_id'], resource: 'relayer.v1.ApiKey' },
   ID_EXISTS: { retry: 'never', metadata: ['id'] },
   IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },
+  INSTANCE_NOT_FOUND: { retry: 'never', metadata: ['instance_id'], resource: 'relayer.v1.Instance' },
+  INSTANCE_ALONE: { retry: 'never', metadata: ['instance_id'] },
   IDEMPOTENCY_KEY_INVALID: { retry: 'never' },
   IDEMPOTENCY_KEY_RUNNING: { retry: 'after_delay' },
   IDEMPOTENCY_KEY_REUSED: { retry: 'never' },

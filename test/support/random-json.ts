@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, type JsonValue as PlainJson, ScalarType } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -8,7 +9,16 @@ import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import type { Random } from './seeded-random.js';
 
-const services = [ApiKeyService, NetworkService, NotificationService, RelayerService, SignerService, SigningService, TransactionService];
+const services = [
+  ApiKeyService,
+  InstanceService,
+  NetworkService,
+  NotificationService,
+  RelayerService,
+  SignerService,
+  SigningService,
+  TransactionService,
+];
 
 /** The requests of all services. */
 export const requestMessages: readonly DescMessage[] = services.flatMap(({ methods }) => methods.map(({ input }) => input));

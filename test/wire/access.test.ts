@@ -8,6 +8,7 @@ import { ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -33,6 +34,7 @@ const services: readonly DescService[] = [
   SignerService,
   NetworkService,
   ApiKeyService,
+  InstanceService,
 ];
 
 /** The scopes of the contract, written again here to detect a wrong option in the definitions. */
@@ -76,6 +78,8 @@ const scopeOf: Readonly<Record<string, string>> = {
   'ApiKeyService.CreateApiKey': 'admin',
   'ApiKeyService.ListApiKeys': 'admin',
   'ApiKeyService.DeleteApiKey': 'admin',
+  'InstanceService.ListInstances': 'admin',
+  'InstanceService.DrainInstance': 'admin',
 };
 
 const plans = compileMethodPlans(services);

@@ -9,6 +9,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { errorFromJson } from '@connectrpc/connect/protocol-connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -42,7 +43,16 @@ function errorOf({ text }: RestAnswer): RpcAnswer & { ok: false } {
 }
 
 it('Connect GET: exactly the unary methods that change nothing declare NO_SIDE_EFFECTS', () => {
-  const services = [TransactionService, SigningService, NotificationService, RelayerService, SignerService, NetworkService, ApiKeyService];
+  const services = [
+    TransactionService,
+    SigningService,
+    NotificationService,
+    RelayerService,
+    SignerService,
+    NetworkService,
+    ApiKeyService,
+    InstanceService,
+  ];
   for (const { method, writes } of compileMethodPlans(services)) {
     if (method.methodKind !== 'unary') continue;
     const isDeclared = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { DescMethodUnary, JsonValue, Message } from '@bufbuild/protobuf';
 import { toJson } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService, type UpdateNotificationResponse } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -70,6 +71,7 @@ describe('messages of the RPC contract', () => {
   it('exactly the methods that send, replace or create take an idempotency key, as the header and as a field', () => {
     const services = [
       ApiKeyService,
+      InstanceService,
       NetworkService,
       NotificationService,
       RelayerService,

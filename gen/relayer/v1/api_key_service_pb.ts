@@ -330,7 +330,7 @@ export enum ApiKeyScope {
   NOTIFICATIONS = 4,
 
   /**
-   * Create, update and delete relayers; manage signers, networks and API keys. A key with a list of relayers cannot have it.
+   * Create, update and delete relayers; manage signers, networks, API keys and instances. A key with a list of relayers cannot have it.
    *
    * @generated from enum value: API_KEY_SCOPE_ADMIN = 5;
    */

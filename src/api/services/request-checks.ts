@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
@@ -35,6 +36,7 @@ const lists: readonly DescMethod[] = [
   SignerService.method.listSigners,
   NetworkService.method.listNetworks,
   ApiKeyService.method.listApiKeys,
+  InstanceService.method.listInstances,
 ];
 
 /** Creates the checks of the methods whose services check more than the definitions say. */

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
@@ -9,6 +10,7 @@ import { TransactionService } from '../../../gen/relayer/v1/transaction_service_
 import type { Keccak256 } from '../../core/signer/sign-data.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
+import { createInstanceService, type InstanceServiceDeps } from './instances/instance-service.js';
 import { createNetworkService } from './networks/network-service.js';
 import { createNotificationService } from './notifications/notification-service.js';
 import { createRelayerService } from './relayers/relayer-service.js';
@@ -26,6 +28,7 @@ export const contractServices: readonly DescService[] = [
   SignerService,
   NetworkService,
   ApiKeyService,
+  InstanceService,
 ];
 
 /** A service and its implementation. */
@@ -41,7 +44,10 @@ export function requestCheckOf(served: readonly ServedService[], method: DescMet
   return served.find(({ service }) => service.typeName === method.parent.typeName)?.checks.get(method);
 }
 
-export type ServicesDeps = RequestCheckDeps & SignerServiceDeps & ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
+export type ServicesDeps = RequestCheckDeps &
+  SignerServiceDeps &
+  ApiKeyServiceDeps &
+  InstanceServiceDeps & { readonly keccak256: Keccak256 };
 
 /** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
@@ -54,5 +60,6 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: SignerService, implementation: createSignerService(deps) },
     { service: NetworkService, implementation: createNetworkService(deps) },
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
+    { service: InstanceService, implementation: createInstanceService(deps) },
   ].map((served) => ({ ...served, checks }));
 }

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
@@ -70,6 +71,7 @@ before(async () => {
     { service: SignerService, implementation: {} },
     { service: NetworkService, implementation: {} },
     { service: ApiKeyService, implementation: {} },
+    { service: InstanceService, implementation: {} },
   ]);
 });
 after(() => rig.stop());

@@ -584,7 +584,7 @@ export enum Scope {
   NOTIFICATIONS = 6,
 
   /**
-   * Create, update and delete relayers; manage signers, networks and API keys.
+   * Create, update and delete relayers; manage signers, networks, API keys and instances.
    *
    * @generated from enum value: SCOPE_ADMIN = 7;
    */

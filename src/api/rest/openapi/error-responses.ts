@@ -246,6 +246,8 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   API_KEY_NOT_FOUND: ['not_found'],
   ID_EXISTS: ['already_exists'],
   IN_USE: ['precondition'],
+  INSTANCE_NOT_FOUND: ['not_found'],
+  INSTANCE_ALONE: ['precondition'],
   IDEMPOTENCY_KEY_INVALID: ['invalid'],
   IDEMPOTENCY_KEY_RUNNING: ['aborted'],
   IDEMPOTENCY_KEY_REUSED: ['unprocessable'],

@@ -146,6 +146,18 @@ export const changedNetwork = {
   required_confirmations: 6,
 };
 
+export const instance = {
+  id: '1804289383',
+  version: '1.4.0',
+  host: 'relayer-0',
+  pid: 7,
+  state: 'sharing',
+  lanes: 3,
+  joined_at: createdAt,
+  last_seen_at: '2026-01-15T09:31:02.000Z',
+  is_self: true,
+};
+
 export const key = {
   id: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d31',
   name: 'backend',

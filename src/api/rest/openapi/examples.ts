@@ -262,6 +262,8 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'ApiKeyService.ListApiKeys': { answer: page(records.key) },
   'ApiKeyService.DeleteApiKey': { answer: done(null) },
+  'InstanceService.ListInstances': { answer: page(records.instance) },
+  'InstanceService.DrainInstance': { answer: done({ ...records.instance, state: 'draining', is_self: false }) },
 };
 
 function done(data: unknown): unknown {
