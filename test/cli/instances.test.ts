@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { it } from 'node:test';
+import { openStore } from '../../src/storage/open-store.js';
+import { startPostgres } from '../support/postgres.js';
 import { runCli } from '../support/run-cli.js';
+import { silentLog } from '../support/stored-samples.js';
 
 it('relayer instances: says that a SQLite database has one instance at a time', async () => {
   const { exitCode, stdout, stderr } = await runCli(['instances'], { DATABASE_URL: 'sqlite:/nowhere/relayer.db' });
@@ -12,4 +16,39 @@ it('relayer instances: reports a server that cannot be reached', async () => {
   const { exitCode, stderr } = await runCli(['instances'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' });
   assert.equal(exitCode, 1);
   assert.match(stderr, /cannot connect to PostgreSQL at 127\.0\.0\.1:9/);
+});
+
+it('relayer instances: lists every instance on a line, oldest first, and lists none if none uses the database', async (test) => {
+  const postgres = await startPostgres();
+  test.after(() => postgres.stop());
+  const DATABASE_URL = await postgres.newDatabase();
+  const open = async (version: string) => {
+    const { sharing, ...opened } = await openStore(DATABASE_URL, { log: silentLog, instance: { version, configHash: '' } });
+    assert.ok(sharing);
+    await opened.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
+    return { ...opened, sharing };
+  };
+  const [first, second] = [await open('1.0.0'), await open('1.1.0')];
+  const beginMs = Date.now();
+  await first.leases.start();
+  const { exitCode, stdout, stderr } = await runCli(['instances'], { DATABASE_URL });
+  assert.equal(exitCode, 0, stderr);
+  const lines = stdout.split('\n').map((line) => line.split('\t'));
+  assert.deepEqual(
+    lines.map((fields) => fields.slice(0, 6)),
+    [
+      [first.sharing.ownId(), 'sharing', '1', '1.0.0', hostname(), String(process.pid)],
+      [second.sharing.ownId(), 'starting', '0', '1.1.0', hostname(), String(process.pid)],
+      [''],
+    ],
+  );
+  for (const [since, seen] of lines.slice(0, 2).map((fields) => fields.slice(6))) {
+    assert.ok(Date.parse(since ?? '') <= beginMs, since);
+    assert.match(seen ?? '', /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
+  }
+  for (const { leases, store } of [second, first]) {
+    await leases.stop();
+    await store.close();
+  }
+  assert.deepEqual(await runCli(['instances'], { DATABASE_URL }), { exitCode: 0, stdout: '', stderr: '' });
 });
