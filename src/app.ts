@@ -49,7 +49,7 @@ import { compileApi, openApi, publishedServices } from './open-api.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { accountOf, closeSigners, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
-import { engineFigures, measureReadiness } from './shown-state.js';
+import { engineFigures, instanceFigures, measureReadiness } from './shown-state.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
@@ -195,6 +195,7 @@ export async function startApp(
     await engine.start();
     metrics.show({
       ...engineFigures(engine, directory),
+      instances: instanceFigures(sharing, opened),
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });

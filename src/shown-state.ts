@@ -1,9 +1,12 @@
 import type { Readiness } from './api/contract/readiness.js';
 import type { Directory } from './core/ports/directory.js';
+import type { Instances } from './core/ports/instances.js';
+import type { Leases } from './core/ports/leases.js';
 import type { Store } from './core/ports/store.js';
 import { isActive } from './core/relayer/relayer.js';
 import type { createEngine } from './engine/engine.js';
 import type { FigureSources } from './observability/metrics/gauges.js';
+import type { OpenedStore } from './storage/open-store.js';
 
 /* The state of the running service as operators see it. */
 
@@ -28,7 +31,22 @@ export function engineFigures(engine: Engine, directory: Pick<Directory, 'relaye
   };
 }
 
-/** Measures whether the service is ready: the store works. Networks are shown, but unreachable ones do not make it unready. */
+/** Returns the source of the gauges of instances and leases. */
+export function instanceFigures(
+  instances: Pick<Instances, 'instances'>,
+  { leases, sharing }: Pick<OpenedStore, 'sharing'> & { readonly leases: Pick<Leases, 'held'> },
+): FigureSources['instances'] {
+  return () => ({
+    states: instances.instances().map(({ state }) => state),
+    heldLeases: leases.held(),
+    unheldLeases: sharing?.unheld() ?? new Map(),
+  });
+}
+
+/**
+ * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An instance that drains
+ * is ready, because it still answers every call. Networks are shown, but unreachable ones do not make it unready.
+ */
 export async function measureReadiness(engine: Engine, store: Pick<Store, 'checkWorking'>): Promise<Readiness> {
   const isWorking = await store.checkWorking().then(
     () => true,

@@ -142,6 +142,13 @@ describe('metrics after traffic', () => {
     assert.ok(sumOf(scraped, 'relayer_node_requests_total', { network: 'local', host: new URL(anvil.url).host, result: 'answered' }) > 5);
     assert.ok(sumOf(scraped, 'relayer_commits_total', { result: 'written' }) > 5);
     assert.equal(sumOf(scraped, 'relayer_active', { relayer: 'r1' }), 1);
+    assert.deepEqual(
+      ['starting', 'sharing', 'draining'].map((state) => sumOf(scraped, 'relayer_instances', { state })),
+      [0, 1, 0],
+    );
+    assert.equal(sumOf(scraped, 'relayer_leases_held', { kind: 'lane' }), 1);
+    assert.equal(sumOf(scraped, 'relayer_leases_held', { kind: 'housekeeping' }), 1);
+    assert.equal(sumOf(scraped, 'relayer_leases_unheld', {}), 0);
   });
 
   it('metrics: no label holds an ID, a path or text from a caller', () => {

@@ -5,6 +5,37 @@ import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
 const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
 
+const noInstances = { states: [], heldLeases: new Map(), unheldLeases: new Map() };
+
+describe('metrics of instances', () => {
+  it('metrics: every state and every kind of lease has a value, also 0', async () => {
+    const metrics = createMetrics({ version: '1', clock: systemClock });
+    metrics.show({
+      relayers: () => [],
+      networks: () => [],
+      instances: () => ({
+        states: ['sharing', 'draining', 'sharing'],
+        heldLeases: new Map([['lane', 7] as const]),
+        unheldLeases: new Map([['notification', 2] as const]),
+      }),
+      webhookBacklog: async () => 0,
+      databaseLogBytes: () => 0,
+    });
+    const lines = (await metrics.text()).split('\n').filter((line) => /^relayer_(instances|leases)/.test(line));
+    assert.deepEqual(lines, [
+      'relayer_instances{state="starting"} 0',
+      'relayer_instances{state="sharing"} 2',
+      'relayer_instances{state="draining"} 1',
+      'relayer_leases_held{kind="lane"} 7',
+      'relayer_leases_held{kind="notification"} 0',
+      'relayer_leases_held{kind="housekeeping"} 0',
+      'relayer_leases_unheld{kind="lane"} 0',
+      'relayer_leases_unheld{kind="notification"} 2',
+      'relayer_leases_unheld{kind="housekeeping"} 0',
+    ]);
+  });
+});
+
 describe('metrics with a gauge that cannot be read', () => {
   for (const [how, webhookBacklog] of [
     ['fails', () => Promise.reject(new Error('no such table: events'))],
@@ -12,7 +43,13 @@ describe('metrics with a gauge that cannot be read', () => {
   ] as const) {
     it(`metrics: if one gauge ${how}, it has no value and all others have theirs`, async () => {
       const metrics = createMetrics({ version: '1', clock: systemClock });
-      metrics.show({ relayers: () => [], networks: () => [network], webhookBacklog, databaseLogBytes: () => 0 });
+      metrics.show({
+        relayers: () => [],
+        networks: () => [network],
+        instances: () => noInstances,
+        webhookBacklog,
+        databaseLogBytes: () => 0,
+      });
       const text = await metrics.text();
       assert.match(text, /^relayer_network_reachable\{network="local"\} 1$/m);
       assert.match(text, /^relayer_build_info/m);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store.js';
 import { type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -29,12 +30,20 @@ function stateOf(seenBy: Member, { sharing }: Member): string | undefined {
   return seenBy.sharing.instances().find(({ id }) => id === sharing.ownId())?.state;
 }
 
-/** Removes an instance as another one does, but without ending its connection. */
-async function remove(databaseUrl: string, { sharing }: Member): Promise<void> {
+function aLane(): ReadonlyMap<string, Work> {
+  return new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]);
+}
+
+async function asAdmin(databaseUrl: string, sql: string, values: readonly unknown[] = []): Promise<void> {
   const admin = new pg.Client(databaseUrl);
   await admin.connect();
-  await admin.query('delete from instances where number = $1', [Number(sharing.ownId())]);
+  await admin.query(sql, [...values]);
   await admin.end();
+}
+
+/** Removes an instance as another one does, but without ending its connection. */
+function remove(databaseUrl: string, { sharing }: Member): Promise<void> {
+  return asAdmin(databaseUrl, 'delete from instances where number = $1', [Number(sharing.ownId())]);
 }
 
 it('an instance that is drained while it starts takes no lease when it has started', async (test) => {
@@ -43,10 +52,26 @@ it('an instance that is drained while it starts takes no lease when it has start
   await first.leases.start();
   assert.equal(await waitFor('it to be seen', async () => stateOf(first, starting)), 'starting');
   assert.equal(await first.sharing.drain(starting.sharing.ownId()), true);
-  await starting.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
+  await starting.leases.add('lane', aLane());
   await starting.leases.start();
   assert.equal(stateOf(starting, starting), 'draining');
   assert.equal(starting.leases.held().get('lane'), 0);
+});
+
+it('an instance counts the leases that it holds, and those of its units that no instance holds', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [draining, sharing] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await asAdmin(databaseUrl, `insert into leases (kind, key) values ('lane', 'of a relayer that was removed from the file')`);
+  await draining.leases.start();
+  await draining.sharing.drain(draining.sharing.ownId());
+  for (const one of [draining, sharing]) await one.leases.add('lane', aLane());
+  assert.deepEqual([draining.leases.held().get('lane'), draining.sharing.unheld().get('lane')], [0, 1]);
+  await sharing.leases.start();
+  assert.deepEqual([sharing.leases.held().get('lane'), sharing.sharing.unheld().get('lane')], [1, 0]);
+  await waitFor('the other one to see it', async () => (draining.sharing.unheld().get('lane') === 0 ? true : undefined));
+  assert.equal(draining.leases.held().get('lane'), 0);
+  await sharing.leases.remove('lane', 'evm:1/0x1');
+  assert.equal(sharing.sharing.unheld().get('lane'), 0);
 });
 
 it('an instance that has just left is not found', async (test) => {

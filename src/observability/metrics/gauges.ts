@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type InstanceState, instanceStates } from '../../core/ports/instances.js';
+import { type LeaseKind, leaseKinds } from '../../core/ports/leases.js';
 import { openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { headText, labelsText, lineOf } from './series.js';
 
@@ -29,11 +31,21 @@ export interface NetworkFigures {
   readonly head: { readonly number: bigint; readonly timestampMs: number } | null;
 }
 
+/** The figures of the instances on the database, and of the work that they share. */
+export interface InstanceFigures {
+  readonly states: readonly InstanceState[];
+  /** The number of leases that this instance holds, by kind. */
+  readonly heldLeases: ReadonlyMap<LeaseKind, number>;
+  /** The number of leases that no instance holds, by kind. */
+  readonly unheldLeases: ReadonlyMap<LeaseKind, number>;
+}
+
 /** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
 export interface FigureSources {
   /** Each is measured when the walk comes to it. */
   relayers(): Iterable<RelayerFigures>;
   networks(): readonly NetworkFigures[];
+  instances(): InstanceFigures;
   webhookBacklog(): Promise<number>;
   /** The size of the database's write-ahead log. */
   databaseLogBytes(): number;
@@ -112,7 +124,7 @@ const networkGauges: readonly GaugeOf<NetworkFigures>[] = [
 
 /** Returns the gauges' text, with the values that they have now. */
 export async function gaugesText(
-  { relayers, networks, webhookBacklog, databaseLogBytes }: FigureSources,
+  { relayers, networks, instances, webhookBacklog, databaseLogBytes }: FigureSources,
   nowMs: () => number,
 ): Promise<string> {
   const backlog = await readInTime(webhookBacklog);
@@ -136,7 +148,28 @@ export async function gaugesText(
     headText('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", 'gauge') +
       lineOf('relayer_database_log_bytes', '', databaseLogBytes()),
   ];
-  return [...texts, ...networkTexts, ...own].join('\n');
+  return [...texts, ...networkTexts, ...instanceTexts(instances()), ...own].join('\n');
+}
+
+function instanceTexts({ states, heldLeases, unheldLeases }: InstanceFigures): readonly string[] {
+  const countOf = (state: InstanceState) => states.filter((one) => one === state).length;
+  return [
+    countsText('relayer_instances', 'Instances on the database by state, as this instance sees them', 'state', instanceStates, countOf),
+    countsText('relayer_leases_held', 'Leases that this instance holds', 'kind', leaseKinds, (kind) => heldLeases.get(kind) ?? 0),
+    countsText('relayer_leases_unheld', 'Leases that no instance holds', 'kind', leaseKinds, (kind) => unheldLeases.get(kind) ?? 0),
+  ];
+}
+
+/** The text of a gauge that has one value for each of these values of its label. */
+function countsText<T extends string>(
+  name: string,
+  help: string,
+  label: string,
+  values: readonly T[],
+  countOf: (value: T) => number,
+): string {
+  const lines = values.map((value) => lineOf(name, labelsText([label], [value]), countOf(value)));
+  return headText(name, help, 'gauge') + lines.join('');
 }
 
 /** Adds a value of each gauge to its text; the first gauge's is at `start`. */

@@ -188,8 +188,8 @@ export function createMembers(deps: MembersDeps): Members {
     tell();
   }
 
-  /** The number of leases of this holder, by kind, as they were read last; null: of no instance. */
-  function leasesOf(holder: number | null): ReadonlyMap<LeaseKind, number> {
+  /** The number of leases of this holder, by kind, as they were read last. */
+  function leasesOf(holder: number): ReadonlyMap<LeaseKind, number> {
     return new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((one) => one === holder).length]));
   }
 
@@ -433,7 +433,8 @@ export function createMembers(deps: MembersDeps): Members {
     ownId: () => String(me),
     instances: () => seen.map((member) => runningFrom(member, leasesOf(member.number).get('lane') ?? 0)),
     held: () => leasesOf(me),
-    unheld: () => leasesOf(null),
+    // Leases of units that no longer exist, such as a relayer that was removed from the file, have no holder and need none.
+    unheld: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !held.get(kind)?.get(key)).length])),
     async drain(id) {
       const member = seen.find(({ number }) => String(number) === id);
       if (member === undefined) return false;
