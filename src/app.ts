@@ -205,8 +205,8 @@ export async function startApp(
     // Deleting what is old.
     const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
     const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
-    onStop('work', () => ageClock.stop());
     const cleaners = createCleaners([
+      () => ageClock.startStoring(),
       () => startStoredResponseCleaner({ store, clock: ageClock, log }),
       () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
       ...(settings.transactionExpirationHours === null

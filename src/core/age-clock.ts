@@ -30,8 +30,14 @@ const storeIntervalMs = 60 * 1000;
 /** A larger difference is logged. Blocks and clocks differ by seconds. */
 const tolerableMs = 60 * 60 * 1000;
 
-/** Opens the age clock, which stores its time once a minute. */
-export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockDeps): Promise<AgeClock & Repeating> {
+/** An age clock whose time can be stored. */
+export interface StoredAgeClock extends AgeClock {
+  /** Stores its time now and once a minute, which one instance at a time does. */
+  startStoring(): Repeating;
+}
+
+/** Opens the age clock. */
+export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockDeps): Promise<StoredAgeClock> {
   // A new database has no old records.
   let confirmedMs = (await store.read.confirmedTimeMs()) ?? clock.nowMs();
   let confirmedAtMs = clock.elapsedMs();
@@ -79,8 +85,10 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
     );
   }
 
-  const storing = repeat(confirm, storeIntervalMs, {
-    onError: (error) => log.error({ err: error }, 'the current time could not be stored; retrying'),
-  });
-  return { nowMs, startOfLifeMs: () => Math.max(clock.nowMs(), evidenceMs()), stop: () => storing.stop() };
+  const onError = (error: unknown) => log.error({ err: error }, 'the current time could not be stored; retrying');
+  return {
+    nowMs,
+    startOfLifeMs: () => Math.max(clock.nowMs(), evidenceMs()),
+    startStoring: () => repeat(confirm, storeIntervalMs, { onError }),
+  };
 }

@@ -1,7 +1,7 @@
 import { type Clock, monotonicMs } from '../core/ports/clock.js';
 import { type Change, ConflictError, type Store, StoreAwayError } from '../core/ports/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
-import { BoundChange, guarded } from './bound-change.js';
+import { BoundChange, step } from './bound-change.js';
 import { createChanges } from './changes.js';
 import { createCommitQueue } from './commit-queue.js';
 import type { Database } from './database.js';
@@ -33,7 +33,6 @@ export function createStore(database: Database, statements: Statements, clock: C
     try {
       await queue.commit(boundChanges(changes));
     } catch (error) {
-      // A conflict shows that the database works.
       // A conflict shows that the database works. The check itself finds whether it is back after it was away.
       failedCommits = error instanceof ConflictError || error instanceof StoreAwayError ? 0 : failedCommits + 1;
       lastFailureMs = monotonicMs();
@@ -55,7 +54,7 @@ export function createStore(database: Database, statements: Statements, clock: C
     // Only a real write shows a full disk, a read-only file system or a lost lock; and it shows nothing of the tables that sends use.
     async checkWorking() {
       requireCommitsThatSucceed();
-      const touch = guarded(statements.instances.touch, { number: 1, checked_at_ms: clock.nowMs() });
+      const touch = step(statements.instances.touch, { number: database.ownNumber(), checked_at_ms: clock.nowMs() });
       await queue.commit([new BoundChange('checkWorking', [touch])]);
       await query(statements.transactions.byId, { id: '' });
     },

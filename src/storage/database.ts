@@ -18,6 +18,8 @@ export interface Database {
    * Call it again if the record was removed.
    */
   own(record: (connection: OwnConnection | null) => OwnRecord): Promise<OwnRow>;
+  /** The number of the record of this process. */
+  ownNumber(): number;
   /** True if another instance has removed the record of this one: writes fail until it is recorded again. */
   isRemoved(): boolean;
   /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */

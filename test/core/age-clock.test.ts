@@ -36,7 +36,8 @@ async function openClock(test: TestContext, { confirmedTimeMs, clockMs, headTime
     headTimesMs: () => headTimesMs,
     log: silentLog,
   });
-  test.after(() => clock.stop());
+  const storing = clock.startStoring();
+  test.after(() => storing.stop());
   return { clock, stored };
 }
 

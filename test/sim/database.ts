@@ -117,6 +117,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
             });
           }),
         own: async () => own,
+        ownNumber: () => 1,
         isRemoved: () => false,
         lost: ownership.lost,
         isAway: () => false,

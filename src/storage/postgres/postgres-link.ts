@@ -43,6 +43,8 @@ export interface PostgresLink {
   readDurable<T>(read: () => Promise<T>): Promise<T>;
   /** See `Database.own`. From then on a lost connection is replaced. */
   readonly own: Database['own'];
+  /** See `Database.ownNumber`. */
+  ownNumber(): number;
   /** True if another instance has removed the record of this one: writes fail with StoreAwayError until it has joined again. */
   isRemoved(): boolean;
   /** See `Database.lost`. */
@@ -282,6 +284,7 @@ export function createPostgresLink(
       isRemoved = false;
       return own;
     },
+    ownNumber: () => own?.number ?? 0,
     isRemoved: () => isRemoved,
     lost,
     isAway: () => session === null || isRemoved,

@@ -96,6 +96,7 @@ function openFile(file: string, lockFiles: readonly string[], release: () => voi
       ownership.requireRecord(own);
       return own;
     },
+    ownNumber: () => 1,
     isRemoved: () => false,
     lost: ownership.lost,
     isAway: () => false,
