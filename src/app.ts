@@ -20,8 +20,7 @@ import { startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { openAgeClock } from './core/age-clock.js';
 import { createCleaners } from './core/cleaners.js';
-import { createDefinitionWriter } from './core/definition-writer.js';
-import { createExclusively, type Exclusively } from './core/exclusively.js';
+import { createDefinitionWriter, readDefinitions, startFollowing } from './core/definition-writer.js';
 import { systemIds } from './core/ids.js';
 import { createSoleInstance } from './core/instances.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
@@ -34,7 +33,6 @@ import type { Telemetry } from './core/ports/telemetry.js';
 import { systemTimers } from './core/ports/timers.js';
 import type { Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
-import { repeat } from './core/repeat.js';
 import { createShutdown } from './core/shutdown.js';
 import { definitionFromPin } from './core/signer/hosted-key.js';
 import { createFeed } from './core/transaction/feed.js';
@@ -42,6 +40,7 @@ import { createJournal } from './core/transaction/journal.js';
 import { startTransactionCleaner } from './core/transaction/transaction-cleaner.js';
 import { keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
+import { showDefinitions } from './follow-definitions.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
@@ -62,8 +61,6 @@ const shutdownDeadlineMs = 9_000;
 const shutdownClosingMs = 400;
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
-/** The longest time until a change without an answer takes effect after the database is back. */
-const settleIntervalMs = 1_000;
 const anotherKey =
   'is not the encryption key of this database; set the key that it was last used with, and use relayer rotate-encryption-key to replace it';
 
@@ -152,7 +149,8 @@ export async function startApp(
       timeoutMs: webhookTimeoutMs,
     });
     // The configuration file, and the changes made through the API.
-    const inForce = await configInForce({ store, secretBox, clock }, config);
+    const stored = await readDefinitions(store.read);
+    const inForce = await configInForce({ store, secretBox, clock }, config, stored);
     for (const warning of inForce.warnings) log.warn({}, warning);
     await leases.add('notification', delivery.works);
     onStop('work', delivery.stop);
@@ -221,12 +219,10 @@ export async function startApp(
         .relayers()
         .filter((relayer) => relayer.notificationId === notificationId)
         .map(({ id }) => id);
-    const writer = createDefinitionWriter(store);
-    const oneAtATime = createExclusively();
-    const exclusively: Exclusively = (work) => oneAtATime(() => writer.settle().then(work));
-    // While it fails, the database is away, which the store logs.
-    const settling = repeat(() => exclusively(() => Promise.resolve()), settleIntervalMs, { onError: () => undefined });
-    onStop('work', () => settling.stop());
+    const { networks } = inForce;
+    const registry = createRelayerRegistry({ directory, chains, engine });
+    const shown = { config, secretBox, networks, signers, directory, registry, hostedKeys };
+    const writer = createDefinitionWriter({ store, version: stored.version, show: (definitions) => showDefinitions(shown, definitions) });
     const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
     const health = createHealthService({ services: publishedServices, readiness, shutdownSignal });
     const handle = openApi({
@@ -234,15 +230,15 @@ export async function startApp(
       services: {
         store,
         directory,
-        networks: inForce.networks,
+        networks,
         signers,
         fileSigners: idsOf(config.signers),
         fileRelayers: idsOf(config.relayers),
         localKeys,
         hostedKeys,
         accountOf,
-        registry: createRelayerRegistry({ directory, chains, engine }),
-        exclusively,
+        registry,
+        exclusively: writer.exclusively,
         writer,
         lanes: engine,
         recordEvent,
@@ -290,12 +286,16 @@ export async function startApp(
         : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
     onStop('work', async () => renewal?.stop());
 
-    // From here on this instance does its share of the work.
+    // From here on this instance does its share of the work, and follows what others change.
+    const following = startFollowing(writer, log);
+    onStop('work', () => following.stop());
     opened.sharing?.onNews(({ relayers, hasEvents, hasDefinitions }) => {
       engine.changedElsewhere(relayers);
       feed.changedElsewhere(relayers);
       if (hasEvents) delivery.wake();
-      if (hasDefinitions) keys.readAgain();
+      if (!hasDefinitions) return;
+      keys.readAgain();
+      following.look();
     });
     onStop('work', () => leases.stop());
     await leases.start();

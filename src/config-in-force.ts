@@ -2,6 +2,7 @@ import type { LoadedConfig } from './config/config-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import type { RelayerEntry } from './config/relayer-entries.js';
 import type { Settings } from './config/settings.js';
+import type { StoredDefinitions } from './core/definition-writer.js';
 import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
 import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { urlsOf } from './core/network/node-urls.js';
@@ -14,34 +15,44 @@ import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from './
 import { signerPurpose } from './core/signer/signers.js';
 
 /** A relayer to run, and where it comes from, for reports of problems. */
-type RelayerInForce = RelayerEntry & { readonly origin: string };
+export type RelayerInForce = RelayerEntry & { readonly origin: string };
 
-/** A key that the API created. */
+/** A key that the API created, with its secret as it is stored. */
 interface StoredKey {
   readonly id: string;
+  readonly sealed: string;
   /** 32 bytes; the reader overwrites them after use. */
   readonly privateKey: Buffer;
 }
 
-/** A hosted key that the API created. */
+/** A hosted key that the API created, with its secret as it is stored. */
 interface StoredHostedKey {
   readonly id: string;
+  readonly sealed: string;
   readonly hosted: HostedKey;
 }
 
-/** The configuration file together with the changes by API. */
-export interface ConfigInForce {
+/** The configuration file together with the definitions of the API. */
+export interface Combined {
   readonly networks: Networks;
   /** Signers of the file, with their paths in it. */
   readonly fileSigners: readonly { readonly entry: LoadedConfig['signers'][number]; readonly origin: string }[];
-  /** Oldest first. */
-  readonly storedKeys: readonly (StoredKey | StoredHostedKey)[];
+  /** The definitions of the signers that the API created, oldest first. */
+  readonly storedSigners: readonly Definition[];
   /** The public keys of the hosted signers that were opened before. */
   readonly pinnedKeys: readonly PinnedKey[];
   /** The file's in its order, then those of the API, oldest first. */
   readonly relayers: readonly RelayerInForce[];
   /** Sentences about parts of the file that have no effect. */
   readonly warnings: readonly string[];
+  /** References to something that the file no longer has. */
+  readonly problems: readonly Problem[];
+}
+
+/** The configuration file together with the changes by API, at a start. */
+export interface ConfigInForce extends Omit<Combined, 'storedSigners' | 'problems'> {
+  /** Oldest first. */
+  readonly storedKeys: readonly (StoredKey | StoredHostedKey)[];
 }
 
 interface Deps {
@@ -51,16 +62,14 @@ interface Deps {
 }
 
 /**
- * Combines the configuration file with the stored changes at a start, and updates the stored notifications to match the file. An entry that the API
- * never changed follows the file; one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file. Throws
- * ConfigError if a stored relayer refers to something that the file no longer has.
+ * Combines the configuration file with the definitions of the API. An entry that the API never changed follows the file; one that the API created or changed is
+ * kept; one that it deleted stays deleted until it is removed from the file.
  */
-export async function configInForce({ store, clock, ...deps }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
-  const secretBox = throwingConfigError(deps.secretBox);
+export function combine(secretBox: Pick<SecretBox, 'open'>, config: LoadedConfig, stored: StoredDefinitions): Combined {
   const warnings: string[] = [];
   const problems: Problem[] = [];
   const networks = createNetworks(config.networks);
-  for (const definition of await store.read.definitions('network')) {
+  for (const definition of stored.network) {
     const network = networks.find(definition.id);
     if (network === undefined) {
       warnings.push(
@@ -72,24 +81,22 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     }
   }
 
-  const signers = split(await store.read.definitions('signer'));
+  const signers = split(stored.signer);
   const fileSigners = config.signers.flatMap((entry, index) =>
     isHidden('signer', entry.id, signers, warnings) ? [] : [{ entry, origin: `signers[${index}]` }],
   );
-  const storedKeys = [...signers.kept.values()].map((definition) => openedKey(secretBox, definition));
-  const pinnedKeys = (await store.read.definitions('pinned_key')).map(pinFrom);
   const signerIds = new Set([...fileSigners.map(({ entry }) => entry.id), ...signers.kept.keys()]);
 
-  const definitions = split(await store.read.definitions('relayer'));
-  const stored = new Map([...definitions.kept.values()].map((definition) => [definition.id, relayerFrom(definition)]));
+  const definitions = split(stored.relayer);
+  const fromApi = new Map([...definitions.kept.values()].map((definition) => [definition.id, relayerFrom(definition)]));
   const fromFile = config.relayers.flatMap((entry, index): readonly (RelayerInForce | null)[] => {
     if (!isHidden('relayer', entry.id, definitions, warnings))
       return [{ ...entry, ...currentNetwork(entry), origin: `relayers[${index}]` }];
-    const kept = stored.get(entry.id);
-    stored.delete(entry.id);
+    const kept = fromApi.get(entry.id);
+    fromApi.delete(entry.id);
     return kept === undefined ? [] : [kept];
   });
-  const relayers = [...fromFile, ...stored.values()].filter((relayer) => relayer !== null);
+  const relayers = [...fromFile, ...fromApi.values()].filter((relayer) => relayer !== null);
   for (const { origin, signerId } of relayers) {
     if (!signerIds.has(signerId))
       problems.push({
@@ -97,20 +104,15 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
         problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
       });
   }
-  const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
-  const followed = await followFile({ store, secretBox, clock }, config.notifications, used);
-  for (const { origin, notificationId } of relayers) {
-    if (notificationId !== null && followed.missing.includes(notificationId))
-      problems.push({
-        path: `${origin}.notification_id`,
-        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
-      });
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-
-  await forgetDeleted(store, 'signer', signers.deleted, config.signers);
-  await forgetDeleted(store, 'relayer', definitions.deleted, config.relayers);
-  return { networks, fileSigners, storedKeys, pinnedKeys, relayers, warnings: [...followed.warnings, ...warnings] };
+  return {
+    networks,
+    fileSigners,
+    storedSigners: [...signers.kept.values()],
+    pinnedKeys: stored.pinned_key.map(pinFrom),
+    relayers,
+    warnings,
+    problems,
+  };
 
   function relayerFrom(definition: Definition): RelayerInForce | null {
     const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);
@@ -128,6 +130,35 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   function currentNetwork({ network }: RelayerEntry): Pick<RelayerEntry, 'network'> {
     return { network: networks.find(networkIdOf(network)) ?? network };
   }
+}
+
+/**
+ * Combines the configuration file with the definitions of the API at a start, and updates the stored notifications to match the file. Throws ConfigError if a
+ * stored relayer refers to something that the file no longer has.
+ */
+export async function configInForce(
+  { store, clock, ...deps }: Deps,
+  config: LoadedConfig,
+  stored: StoredDefinitions,
+): Promise<ConfigInForce> {
+  const secretBox = throwingConfigError(deps.secretBox);
+  const { storedSigners, warnings, ...combined } = combine(secretBox, config, stored);
+  const storedKeys = storedSigners.map((definition) => storedKeyFrom(secretBox, definition));
+  const problems = [...combined.problems];
+  const used = combined.relayers.flatMap(({ notificationId }) => notificationId ?? []);
+  const followed = await followFile({ store, secretBox, clock }, config.notifications, used);
+  for (const { origin, notificationId } of combined.relayers) {
+    if (notificationId !== null && followed.missing.includes(notificationId))
+      problems.push({
+        path: `${origin}.notification_id`,
+        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
+      });
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  await forgetDeleted(store, stored.signer, config.signers);
+  await forgetDeleted(store, stored.relayer, config.relayers);
+  return { ...combined, storedKeys, warnings: [...followed.warnings, ...warnings] };
 }
 
 /** Returns the rules for the RPC URLs that the API sets. */
@@ -183,20 +214,20 @@ function keptSentence(kind: Definition['kind'], id: string): string {
   return `${kind} ${id} was changed by the API and is kept; ${what}`;
 }
 
-function openedKey(secretBox: Pick<SecretBox, 'open'>, { id, content, sealed }: Definition): StoredKey | StoredHostedKey {
+/** Opens the secret of a signer that the API created. */
+export function storedKeyFrom(secretBox: Pick<SecretBox, 'open'>, { id, content, sealed }: Definition): StoredKey | StoredHostedKey {
   if (sealed === null || content === null) throw new Error(`the stored signer ${id} has no key`);
   const secret = secretBox.open(sealed, signerPurpose(id));
   const isLocal = 'type' in content && content.type === 'local';
-  return isLocal ? { id, privateKey: Buffer.from(secret, 'hex') } : { id, hosted: hostedKeyFromStored(content, secret) };
+  return isLocal ? { id, sealed, privateKey: Buffer.from(secret, 'hex') } : { id, sealed, hosted: hostedKeyFromStored(content, secret) };
 }
 
 /** Forgets deleted entries that were removed from the file: one that is added again is new. */
 async function forgetDeleted(
   { change, commit }: Deps['store'],
-  kind: Definition['kind'],
-  deleted: ReadonlySet<string>,
+  definitions: readonly Definition[],
   entries: readonly { readonly id: string }[],
 ): Promise<void> {
-  const gone = [...deleted].filter((id) => !entries.some((entry) => entry.id === id));
-  if (gone.length > 0) await commit(gone.map((id) => change.deleteDefinition({ kind, id })));
+  const gone = definitions.filter(({ id, content }) => content === null && !entries.some((entry) => entry.id === id));
+  if (gone.length > 0) await commit(gone.map((definition) => change.deleteDefinition(definition)));
 }

@@ -75,14 +75,18 @@ export async function openAccounts(
 ): Promise<OpenedAccounts> {
   const problems: Problem[] = [];
   const pins: PinnedKey[] = [];
-  const fromFile = config.fileSigners.map(({ entry, origin }) =>
-    'hosted' in entry ? openHosted(entry, origin) : inTurn(() => openFileSigner(entry, `${origin}.config`, problems)),
-  );
-  const stored = config.storedKeys.map((entry) =>
-    'hosted' in entry ? openHosted(entry, `the stored signer ${entry.id}`) : openStoredKey(entry),
-  );
-  const opened = await Promise.all([...fromFile, ...stored]);
-  const signers = createSigners(opened.filter((signer) => signer !== null));
+  const opened = await Promise.all([
+    ...config.fileSigners.map(async ({ entry, origin }) => ({
+      sealed: null,
+      signer: 'hosted' in entry ? await openHosted(entry, origin) : await inTurn(() => openFileSigner(entry, `${origin}.config`, problems)),
+    })),
+    ...config.storedKeys.map(async (entry) => ({
+      sealed: entry.sealed,
+      signer: 'hosted' in entry ? await openHosted(entry, `the stored signer ${entry.id}`) : openStoredKey(entry),
+    })),
+  ]);
+  const signers = createSigners();
+  for (const { signer, sealed } of opened) if (signer !== null) signers.add(signer, sealed);
 
   const accounts = await Promise.all(
     config.relayers.map(async ({ origin, ...entry }) => {
@@ -121,7 +125,8 @@ export async function accountOf(type: NetworkType, signer: Signer): Promise<stri
   return addressFromPublicKey(signer.publicKey);
 }
 
-function openStoredKey({ id, privateKey }: { readonly id: string; readonly privateKey: Buffer }): HeldSigner {
+/** Makes the signer of a stored key, and overwrites the key. */
+export function openStoredKey({ id, privateKey }: { readonly id: string; readonly privateKey: Buffer }): HeldSigner {
   const signer = localKeys.open(id, privateKey);
   privateKey.fill(0);
   return signer;

@@ -74,7 +74,8 @@ async function testOf(entry: Entry, hostedKeys: HostedKeys): Promise<{ readonly 
   ]);
   const signer = 'hosted' in entry ? (await hostedKeys.open(entry.id, entry.hosted, null)).signer : await openLocal(entry);
   try {
-    const signers = createSigners([signer]);
+    const signers = createSigners();
+    signers.add(signer, null);
     const { evmAddress, publicKey, milliseconds } = await testSigner({ signers, keccak256, elapsedMs: monotonicMs }, entry.id);
     const ed25519 = publicKey === null ? null : Buffer.from(publicKey).toString('hex');
     return { shown: [[evmAddress, ed25519].filter((one) => one !== null).join(' '), `${milliseconds} ms`] };

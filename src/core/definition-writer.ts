@@ -1,69 +1,148 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type Change, type Definition, type Store, StoreAwayError } from './ports/store.js';
+import { createExclusively, type Exclusively } from './exclusively.js';
+import type { Log } from './ports/log.js';
+import { type Change, ConflictError, type Definition, type Store, StoreAwayError } from './ports/store.js';
+import { repeat } from './repeat.js';
+
+/** The longest time until a change of another instance takes effect if its notification was lost. */
+const followEveryMs = 1_000;
 
 /** A definition to store, or the key of one to delete. */
 export type DefinitionWrite = Definition | Pick<Definition, 'kind' | 'id'>;
 
-/** What happens in memory. */
-export interface Effect {
-  /** Called when the definitions are stored. */
-  apply(): void | Promise<void>;
-  /** Called if a commit without an answer turns out not to be stored. Absent: nothing is to be undone. */
-  undo?(): void | Promise<void>;
+/** All definitions of one version, by kind, each in the order in which they were first written. */
+export interface StoredDefinitions extends Readonly<Record<Definition['kind'], readonly Definition[]>> {
+  readonly version: number;
 }
 
-/** Commits definitions with their effect on what the service holds in memory. Call it for one commit at a time. */
+/** Changes definitions together with what the service holds of them in memory. */
 export interface DefinitionWriter {
   /**
-   * Commits the definitions with the other changes, then applies the effect. If the database is unavailable, it throws StoreAwayError, and the definitions may
-   * be stored: `settle` then applies or undoes the effect.
+   * Runs work that checks and changes definitions, one at a time. The memory shows all stored definitions then. If another instance is faster to commit, the
+   * work runs again. Throws what the work throws, StoreAwayError, and the error because of which a stored definition cannot be used here.
    */
-  commit(writes: readonly DefinitionWrite[], others: readonly Change[], effect: Effect): Promise<void>;
-  /** Finds out which commits without an answer are stored. Call it before each later commit, and at intervals. Throws StoreAwayError. */
-  settle(): Promise<void>;
+  readonly exclusively: Exclusively;
+  /**
+   * Commits definitions with other changes, then calls `apply` to change the memory. Call it in `exclusively`, as the last step of the work. It may fail although the
+   * definitions are stored, as other commits can: the memory follows what is stored then, before the next work and within a second.
+   */
+  commit(writes: readonly DefinitionWrite[], others: readonly Change[], apply: () => void | Promise<void>): Promise<void>;
+  /** Makes the memory show what is stored now. Throws as `exclusively` does. */
+  follow(): Promise<void>;
 }
 
-/** The store of the writer. */
-export type DefinitionStore = Pick<Store, 'commit'> & {
-  readonly read: Pick<Store['read'], 'definitions'>;
-  readonly change: Pick<Store['change'], 'putDefinition' | 'deleteDefinition'>;
-};
+/** The reads of definitions. */
+export type DefinitionReads = Pick<Store['read'], 'definitions' | 'definitionsVersion'>;
 
-/** As it is stored. */
-function contentOf(definition: Definition | undefined): unknown {
-  return definition === undefined ? null : JSON.parse(JSON.stringify([definition.content, definition.sealed]));
+/** The parts that make the writer. */
+export interface DefinitionWriterDeps {
+  readonly store: Pick<Store, 'commit'> & {
+    readonly read: DefinitionReads;
+    readonly change: Pick<Store['change'], 'putDefinition' | 'deleteDefinition' | 'moveDefinitions'>;
+  };
+  /** Changes what the memory holds to these definitions. What it already holds stays as it is. If it throws, it is called again. */
+  readonly show: (definitions: StoredDefinitions) => Promise<void>;
+  /** The version of the definitions that the memory shows. */
+  readonly version: number;
+}
+
+/** Reads all definitions. */
+export async function readDefinitions(read: DefinitionReads): Promise<StoredDefinitions> {
+  for (;;) {
+    const version = await read.definitionsVersion();
+    const [relayer, signer, network, pinned_key] = await Promise.all([
+      read.definitions('relayer'),
+      read.definitions('signer'),
+      read.definitions('network'),
+      read.definitions('pinned_key'),
+    ]);
+    // Each read sees what is committed when it runs.
+    if ((await read.definitionsVersion()) === version) return { version, relayer, signer, network, pinned_key };
+  }
+}
+
+/** True if another instance changed definitions between the reads of this one and its commit. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof ConflictError && error.change === 'moveDefinitions';
 }
 
 /** Creates the writer. */
-export function createDefinitionWriter(store: DefinitionStore): DefinitionWriter {
-  let unanswered: { readonly writes: readonly DefinitionWrite[]; readonly effect: Effect } | null = null;
+export function createDefinitionWriter({ store, show, version }: DefinitionWriterDeps): DefinitionWriter {
+  const oneAtATime = createExclusively();
+  /** The version that the memory shows; null: unknown, because a commit or a change of the memory failed. */
+  let shown: number | null = version;
 
-  async function isStored(write: DefinitionWrite): Promise<boolean> {
-    const stored = (await store.read.definitions(write.kind)).find(({ id }) => id === write.id);
-    return 'content' in write ? isDeepStrictEqual(contentOf(stored), contentOf(write)) : stored === undefined;
+  async function catchUp(): Promise<void> {
+    // A commit that succeeds shows that nothing sent earlier can be written later.
+    if (shown === null) await store.commit([]);
+    while ((await store.read.definitionsVersion()) !== shown) {
+      shown = null;
+      const definitions = await readDefinitions(store.read);
+      await show(definitions);
+      shown = definitions.version;
+    }
   }
 
-  return {
-    async commit(writes, others, effect) {
-      const changes = writes.map((one) => ('content' in one ? store.change.putDefinition(one) : store.change.deleteDefinition(one)));
-      try {
-        await store.commit([...changes, ...others]);
-      } catch (error) {
-        if (error instanceof StoreAwayError) unanswered = { writes, effect };
-        else await effect.undo?.();
-        throw error;
+  const exclusively: Exclusively = (work) =>
+    oneAtATime(async () => {
+      // A conflict means that another instance has changed something, so in every round one of them succeeds.
+      for (;;) {
+        await catchUp();
+        try {
+          return await work();
+        } catch (error) {
+          if (!isOvertaken(error)) throw error;
+        }
       }
-      await effect.apply();
+    });
+
+  return {
+    exclusively,
+    async commit(writes, others, apply) {
+      if (shown === null) throw new Error('a commit of definitions must be the last step of its work');
+      const changes = writes.map((one) => ('content' in one ? store.change.putDefinition(one) : store.change.deleteDefinition(one)));
+      const from = shown;
+      shown = null;
+      await store.commit([store.change.moveDefinitions(from), ...changes, ...others]);
+      await apply();
+      shown = from + 1;
     },
-    async settle() {
-      if (unanswered === null) return;
-      // A commit that succeeds shows that nothing sent earlier can be written later.
-      await store.commit([]);
-      const { writes, effect } = unanswered;
-      const stored = await Promise.all(writes.map(isStored));
-      unanswered = null;
-      if (stored.every(Boolean)) await effect.apply();
-      else await effect.undo?.();
+    follow: () => oneAtATime(catchUp),
+  };
+}
+
+/** The looks at the stored definitions. */
+export interface Following {
+  /** Looks now. Returns at once. */
+  look(): void;
+  /** Looks no more; resolves when the look in progress has ended. */
+  stop(): Promise<void>;
+}
+
+/** Follows the stored definitions from now on. Logs a definition that cannot be used once; it is tried again. */
+export function startFollowing(writer: Pick<DefinitionWriter, 'follow'>, log: Pick<Log, 'error'>): Following {
+  let logged = '';
+  let isStopped = false;
+
+  async function follow(): Promise<void> {
+    await writer.follow();
+    logged = '';
+  }
+
+  function onError(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    // The store logs that the database is away.
+    if (message !== logged && !(error instanceof StoreAwayError)) log.error({ err: error }, 'stored definitions cannot be used; retrying');
+    logged = message;
+  }
+
+  const repeating = repeat(follow, followEveryMs, { onError, runsAtOnce: false });
+  return {
+    look() {
+      if (!isStopped) void follow().catch(onError);
+    },
+    async stop() {
+      isStopped = true;
+      await repeating.stop();
     },
   };
 }

@@ -112,6 +112,8 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.apiKeys.insert, apiKeyMapping.toRow(key))]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.apiKeys.delete, { id })]),
+    moveDefinitions: (from) =>
+      new BoundChange('moveDefinitions', [guarded(statements.databaseIds.moveDefinitions, { number: 1, definitions_version: from })]),
     putDefinition: (definition) =>
       new BoundChange('putDefinition', [step(statements.definitions.put, definitionMapping.toRow(definition))]),
     deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(statements.definitions.delete, { kind, id })]),

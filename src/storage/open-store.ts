@@ -87,7 +87,6 @@ function recordSharing({ instances, databaseIds, leases }: Statements, connectio
     // A command that used the database alone and has lost its connection must not return.
     step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
     step(instances.join, rowOf(own, connection, facts)),
-    step(leases.removeIfAlone, { number: own.number }),
     step(leases.freeOrphans, {}),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
   ];

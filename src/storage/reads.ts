@@ -214,6 +214,7 @@ export function createReads(statements: Statements, query: Query): Reads {
       if (row === undefined) throw new Error('the database has no id');
       return row.id;
     },
+    definitionsVersion: async () => (await query(databaseIds.definitionsVersion, { number: 1 }))[0]?.definitions_version ?? 0,
     confirmedTimeMs: async () => (await query(instances.confirmedTime, { number: 1 }))[0]?.confirmed_time_ms ?? null,
     openLanes: () => query(transactions.openLanes, {}),
     nextNonce: async ({ chain, account }) => {

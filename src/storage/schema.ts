@@ -64,10 +64,14 @@ export interface ChangePositionTable {
   removed_through: number;
 }
 
-/** One row, number 1: a random id of the database. Restoring a backup changes it, because positions then start again from the backup's. */
+/**
+ * One row, number 1: a random id of the database, and how often the API has changed definitions. Restoring a backup changes the id, because positions then
+ * start again from the backup's.
+ */
 export interface DatabaseIdTable {
   number: number;
   id: string;
+  definitions_version: number;
 }
 
 /** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */

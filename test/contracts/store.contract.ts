@@ -227,6 +227,20 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
+    test('counts the changes of definitions, and refuses one that was decided from an earlier version', async () => {
+      const { change, read } = store;
+      const from = await read.definitionsVersion();
+      await store.commit([change.moveDefinitions(from)]);
+      assert.equal(await read.definitionsVersion(), from + 1);
+      const late = change.putDefinition({ kind: 'relayer', id: 'late', content: {}, sealed: null });
+      assert.equal(await conflictIn(store.commit([change.moveDefinitions(from), late])), 'moveDefinitions');
+      assert.equal(
+        (await read.definitions('relayer')).find(({ id }) => id === 'late'),
+        undefined,
+      );
+      assert.equal(await read.definitionsVersion(), from + 1);
+    });
+
     test('reads stored responses byte for byte until they expire, and replaces an expired one of the same key', async () => {
       const { change, read } = store;
       const bytes = new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte));

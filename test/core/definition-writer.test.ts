@@ -1,52 +1,89 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { createDefinitionWriter } from '../../src/core/definition-writer.js';
+import { it, type TestContext } from 'node:test';
+import { createDefinitionWriter, type StoredDefinitions, startFollowing } from '../../src/core/definition-writer.js';
 import { type Definition, type Store, StoreAwayError } from '../../src/core/ports/store.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
 
 const definition: Definition = { kind: 'network', id: 'evm:n', content: { a: 1 }, sealed: 'sealed' };
 
-/** A store whose next commit gets no answer, whether it is written or not. */
-async function writerOn(isWritten: boolean) {
-  const { store: opened } = await openStore(`sqlite:${await temporaryFolder()}/relayer.db`, { log: silentLog });
-  let isAnswered = false;
-  const store: Store = {
-    ...opened,
-    async commit(changes) {
-      if (isAnswered || isWritten) await opened.commit(changes);
-      if (isAnswered) return;
-      isAnswered = true;
-      throw new StoreAwayError('no answer');
-    },
-  };
+async function openedStore(test: TestContext): Promise<Store> {
+  const { store } = await openStore(`sqlite:${await temporaryFolder()}/relayer.db`, { log: silentLog });
+  test.after(() => store.close());
+  return store;
+}
+
+/** A writer, and what it did to the memory in order. `fails`: showing throws. */
+function writerOn(store: Store) {
   const calls: string[] = [];
-  const effect = { apply: () => void calls.push('apply'), undo: () => void calls.push('undo') };
-  const writer = createDefinitionWriter(store);
-  return { store: opened, writer, calls, effect };
+  const failing = { fails: false };
+  const show = async ({ network }: StoredDefinitions): Promise<void> => {
+    if (failing.fails) throw new Error('it cannot be opened');
+    calls.push(`shows ${network.map(({ id }) => id).join()}`);
+  };
+  const writer = createDefinitionWriter({ store, version: 0, show });
+  const put = (one = definition) => writer.exclusively(() => writer.commit([one], [], () => void calls.push(`applies ${one.id}`)));
+  return { writer, calls, put, failing };
 }
 
-for (const [isWritten, expected] of [
-  [true, 'apply'],
-  [false, 'undo'],
-] as const) {
-  it(`definition writer: a commit without an answer that is ${isWritten ? '' : 'not '}written calls only ${expected}, once, when it is settled`, async () => {
-    const { store, writer, calls, effect } = await writerOn(isWritten);
-    await assert.rejects(writer.commit([definition], [], effect), StoreAwayError);
+for (const isWritten of [true, false]) {
+  it(`definition writer: after a commit without an answer that is ${isWritten ? '' : 'not '}written, the memory shows what is stored`, async (test) => {
+    const opened = await openedStore(test);
+    let isAnswered = false;
+    const { writer, calls, put } = writerOn({
+      ...opened,
+      async commit(changes) {
+        if (isAnswered || isWritten) await opened.commit(changes);
+        if (isAnswered) return;
+        isAnswered = true;
+        throw new StoreAwayError('no answer');
+      },
+    });
+    await assert.rejects(put(), StoreAwayError);
     assert.deepEqual(calls, []);
-    await writer.settle();
-    await writer.settle();
-    assert.deepEqual(calls, [expected]);
-    await store.close();
-  });
-
-  it(`definition writer: a deletion without an answer that is ${isWritten ? '' : 'not '}written calls only ${expected}`, async () => {
-    const { store, writer, calls, effect } = await writerOn(isWritten);
-    await store.commit([store.change.putDefinition(definition)]);
-    await assert.rejects(writer.commit([{ kind: 'network', id: 'evm:n' }], [], effect), StoreAwayError);
-    await writer.settle();
-    assert.deepEqual(calls, [expected]);
-    await store.close();
+    await writer.follow();
+    await writer.follow();
+    assert.deepEqual(calls, [isWritten ? 'shows evm:n' : 'shows ']);
   });
 }
+
+it('definition writer: what it wrote itself is no change to follow', async (test) => {
+  const { writer, calls, put } = writerOn(await openedStore(test));
+  await put();
+  await writer.follow();
+  assert.deepEqual(calls, ['applies evm:n']);
+});
+
+it('definition writer: work that another writer overtakes sees its change and runs again', async (test) => {
+  const store = await openedStore(test);
+  const [one, other] = [writerOn(store), writerOn(store)];
+  let rounds = 0;
+  await one.writer.exclusively(async () => {
+    rounds += 1;
+    if (rounds === 1) await other.put({ ...definition, id: 'evm:other' });
+    await one.writer.commit([definition], [], () => void one.calls.push('applies evm:n'));
+  });
+  assert.equal(rounds, 2);
+  assert.deepEqual(one.calls, ['shows evm:other', 'applies evm:n']);
+  await other.writer.follow();
+  assert.deepEqual(other.calls, ['applies evm:other', 'shows evm:other,evm:n']);
+});
+
+it('definition writer: while a stored definition cannot be shown, no work runs, and following tries again', async (test) => {
+  const store = await openedStore(test);
+  const [one, other] = [writerOn(store), writerOn(store)];
+  await other.put();
+  one.failing.fails = true;
+  await assert.rejects(one.put({ ...definition, id: 'evm:late' }), /it cannot be opened/);
+  const errors: string[] = [];
+  const following = startFollowing(one.writer, { error: (_fields, message) => void errors.push(message) });
+  test.after(() => following.stop());
+  following.look();
+  following.look();
+  await waitFor('the error', () => errors[0]);
+  one.failing.fails = false;
+  await waitFor('the definition', () => one.calls[0]);
+  assert.deepEqual([errors, one.calls], [['stored definitions cannot be used; retrying'], ['shows evm:n']]);
+});

@@ -4,6 +4,7 @@ import type { NotificationEntry } from '../../config/notification-entries.js';
 import { ConfigError } from '../../config/problem.js';
 import type { RelayerEntry } from '../../config/relayer-entries.js';
 import { configInForce } from '../../config-in-force.js';
+import { readDefinitions } from '../../core/definition-writer.js';
 import { networkIdOf } from '../../core/network/networks.js';
 import { newNotification } from '../../core/notification/notifications.js';
 import type { Clock } from '../../core/ports/clock.js';
@@ -118,7 +119,7 @@ async function judgeAccounts(
     },
     commit: async () => undefined,
   };
-  const inForce = await configInForce({ store: preview, secretBox, clock }, config);
+  const inForce = await configInForce({ store: preview, secretBox, clock }, config, await readDefinitions(preview.read));
   const { signers: opened, accounts, problems } = await openAccounts(inForce, hostedKeys);
   await closeSigners(opened);
   const addressThere = new Map(

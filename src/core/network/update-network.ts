@@ -32,13 +32,11 @@ export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: read
     checkNodeUrls('rpc_urls', rpcUrls, nodeUrls);
     const network: Network = { ...before, rpcUrls };
     const key = { kind: 'network', id } as const;
-    await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], [], {
-      async apply() {
-        networks.put(network);
-        for (const relayer of directory.relayers()) {
-          if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
-        }
-      },
+    await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], [], async () => {
+      networks.put(network);
+      for (const relayer of directory.relayers()) {
+        if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
+      }
     });
     return network;
   });

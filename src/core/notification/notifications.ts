@@ -1,4 +1,5 @@
 import type { SaveResponse } from '../access/idempotency.js';
+import type { DefinitionWriter } from '../definition-writer.js';
 import { entryIdFromText, inUse, isEntryId } from '../entry-id.js';
 import { DomainError } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
@@ -24,6 +25,7 @@ export interface NotificationDeps {
   readonly relayersUsing: (notificationId: string) => readonly string[];
   /** Prevents a relayer from starting to use a notification during its deletion. */
   readonly exclusively: Exclusively;
+  readonly writer: Pick<DefinitionWriter, 'commit'>;
 }
 
 /** A notification as requested. */
@@ -57,7 +59,7 @@ export function checkNotificationParts(
  * Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`.
  */
 export async function createNotification(
-  deps: Omit<NotificationDeps, 'relayersUsing' | 'exclusively'>,
+  deps: Omit<NotificationDeps, 'relayersUsing' | 'exclusively' | 'writer'>,
   wanted: NewNotification,
   saveResponse: SaveResponse<NotificationWritten> = () => [],
 ): Promise<NotificationWritten> {
@@ -153,20 +155,23 @@ export async function updateNotification(
 /**
  * Deletes a notification with its pending events and their delivery attempts. Throws `NOTIFICATION_NOT_FOUND`, `NOTIFICATION_IN_USE`.
  */
-export function deleteNotification(deps: Pick<NotificationDeps, 'store' | 'relayersUsing' | 'exclusively'>, id: string): Promise<void> {
-  const { store, relayersUsing, exclusively } = deps;
-  return exclusively(async () => {
-    for (;;) {
-      const stored = await getNotification(deps, id);
-      const users = relayersUsing(id);
-      if (users.length > 0) throw inUse('Notification', users, 'set another notification_id for them first', 'NOTIFICATION_IN_USE');
-      try {
-        await store.commit([store.change.deleteNotification(stored)]);
-        return;
-      } catch (error) {
-        // It was updated or deleted meanwhile: look again.
-        if (!(error instanceof ConflictError)) throw error;
-      }
+export async function deleteNotification(
+  deps: Pick<NotificationDeps, 'store' | 'relayersUsing' | 'exclusively' | 'writer'>,
+  id: string,
+): Promise<void> {
+  const { store, relayersUsing, exclusively, writer } = deps;
+  for (;;) {
+    try {
+      return await exclusively(async () => {
+        const stored = await getNotification(deps, id);
+        const users = relayersUsing(id);
+        if (users.length > 0) throw inUse('Notification', users, 'set another notification_id for them first', 'NOTIFICATION_IN_USE');
+        // The writer keeps a relayer of another instance from using it meanwhile.
+        await writer.commit([], [store.change.deleteNotification(stored)], () => undefined);
+      });
+    } catch (error) {
+      // It was updated or deleted meanwhile: look again.
+      if (!(error instanceof ConflictError)) throw error;
     }
-  });
+  }
 }

@@ -175,6 +175,8 @@ export interface Changes {
   insertApiKey(key: ApiKey): Change;
   /** Fails if it is gone. */
   deleteApiKey(id: string): Change;
+  /** Counts a change of the definitions, in the commit that makes it; fails unless `from` is the version before it. */
+  moveDefinitions(from: number): Change;
   /** Writes a definition in place of one of the same kind and id, keeping its place in the list; never fails. */
   putDefinition(definition: Definition): Change;
   /** Never fails. */
@@ -246,6 +248,8 @@ export interface Reads {
   databaseSecret(): Promise<string | undefined>;
   /** All API keys, newest first. */
   apiKeys(): Promise<readonly ApiKey[]>;
+  /** How often the API has changed definitions. */
+  definitionsVersion(): Promise<number>;
   /** In the order in which they were first written. */
   definitions(kind: Definition['kind']): Promise<readonly Definition[]>;
   /** The entries that the configuration file wrote. */

@@ -65,9 +65,7 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
     const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
-    await writer.commit([definitionFromRelayer(secretBox, relayer)], saveResponse(relayer), {
-      apply: () => registry.start(relayer, signer),
-    });
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], saveResponse(relayer), () => registry.start(relayer, signer));
     return relayer;
   });
 }
@@ -177,7 +175,7 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     if (Object.keys(change).length === 0) return before;
     await checkRelayerChange(deps, change);
     const relayer = { ...before, ...change };
-    await writer.commit([definitionFromRelayer(secretBox, relayer)], [], { apply: () => registry.change(relayer) });
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], [], () => registry.change(relayer));
     // The service may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
   });
@@ -204,18 +202,17 @@ export function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
   return exclusively(async () => {
     const before = requireRelayer(directory, id);
     setPaused(directory, before, true);
-    const resume = () => setPaused(directory, directory.relayer(id) ?? before, before.paused);
     try {
       await settleSends(store);
       await checkUnused(store, id);
     } catch (error) {
-      resume();
+      setPaused(directory, directory.relayer(id) ?? before, before.paused);
       throw error;
     }
     const key = { kind: 'relayer', id } as const;
     const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
-    // If the commit gets no answer, the relayer stays paused until it is known: a send could be stored for a relayer that is deleted.
-    await writer.commit([write], [], { apply: () => registry.stop(before), undo: resume });
+    // If the commit fails, the relayer stays paused until it is known what is stored: a send could be stored for a relayer that is deleted.
+    await writer.commit([write], [], () => registry.stop(before));
   });
 }
 

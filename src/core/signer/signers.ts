@@ -40,17 +40,21 @@ export interface Signers {
   find(id: string): HeldSigner | undefined;
   /** Oldest first; those of the configuration file before those created by the API. */
   all(): readonly HeldSigner[];
-  add(signer: HeldSigner): void;
+  /** Adds a signer. `sealed`: the secret of the definition that it was opened from; null: it comes from the configuration file. */
+  add(signer: HeldSigner, sealed: string | null): void;
+  /** True if the signer was added with this secret, which no two definitions share. */
+  isFrom(id: string, sealed: string | null): boolean;
   remove(id: string): void;
 }
 
-/** Creates the collection. */
-export function createSigners(signers: readonly HeldSigner[]): Signers {
-  const byId = new Map(signers.map((signer) => [signer.id, signer]));
+/** Creates an empty collection. */
+export function createSigners(): Signers {
+  const byId = new Map<string, { readonly signer: HeldSigner; readonly sealed: string | null }>();
   return {
-    find: (id) => byId.get(id),
-    all: () => [...byId.values()],
-    add: (signer) => void byId.set(signer.id, signer),
+    find: (id) => byId.get(id)?.signer,
+    all: () => [...byId.values()].map(({ signer }) => signer),
+    add: (signer, sealed) => void byId.set(signer.id, { signer, sealed }),
+    isFrom: (id, sealed) => byId.get(id)?.sealed === sealed,
     remove: (id) => void byId.delete(id),
   };
 }
@@ -143,18 +147,14 @@ export async function createSigner(
   const isTaken = () => signers.find(id) !== undefined;
   // Before a provider is called, too.
   if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
-  const { signer, definitions } = 'hosted' in key ? await openHosted(deps, id, key.hosted) : await openLocal(deps, id, key);
-  const close = async () => signer.close?.();
-  let isBegun = false;
+  const { signer, definition, pin } = 'hosted' in key ? await openHosted(deps, id, key.hosted) : await openLocal(deps, id, key);
   return exclusively(async () => {
     if (isTaken()) throw taken(`Signer with ID ${id} already exists`, id);
-    const saved = saveResponse(signer);
-    isBegun = true;
-    await writer.commit(definitions, saved, { apply: () => signers.add(signer), undo: close });
+    await writer.commit([definition, ...pin], saveResponse(signer), () => signers.add(signer, definition.sealed));
     return signer;
   }).catch(async (error: unknown) => {
-    // From the commit on, the writer knows whether the signer is used.
-    if (!isBegun) await close();
+    // If it is stored after all, it is opened again.
+    await signer.close?.();
     throw error;
   });
 }
@@ -162,7 +162,9 @@ export async function createSigner(
 /** A signer to add, and what stores it. */
 interface Opened {
   readonly signer: HeldSigner;
-  readonly definitions: readonly Definition[];
+  readonly definition: Definition;
+  /** None for a key that the service itself holds. */
+  readonly pin: readonly Definition[];
 }
 
 async function openLocal(
@@ -175,7 +177,7 @@ async function openLocal(
   const signer = localKeys.open(id, privateKey);
   const definition = definitionFromKey(secretBox, id, privateKey);
   privateKey.fill(0);
-  return { signer, definitions: [definition] };
+  return { signer, definition, pin: [] };
 }
 
 async function openHosted({ hostedKeys, secretBox, nodeUrls }: SignerDeps, id: string, key: HostedKey): Promise<Opened> {
@@ -183,7 +185,7 @@ async function openHosted({ hostedKeys, secretBox, nodeUrls }: SignerDeps, id: s
   const { signer, pin } = await hostedKeys.open(id, key, null);
   const { content, secret } = storedFormOf(key);
   const sealed = secretBox.seal(secret, signerPurpose(id));
-  return { signer, definitions: [{ kind: 'signer', id, content, sealed }, definitionFromPin(pin)] };
+  return { signer, definition: { kind: 'signer', id, content, sealed }, pin: [definitionFromPin(pin)] };
 }
 
 /** Returns the definition that stores a key of 32 bytes. */
@@ -227,11 +229,9 @@ export function deleteSigner(deps: SignerDeps, id: string): Promise<void> {
     if (users.length > 0) throw inUse('Signer', users, 'delete them first');
     const key = { kind: 'signer', id } as const;
     const write = fileSigners.has(id) ? { ...key, content: null, sealed: null } : key;
-    await writer.commit([write, { kind: 'pinned_key', id }], [], {
-      async apply() {
-        signers.remove(id);
-        await signer.close?.();
-      },
+    await writer.commit([write, { kind: 'pinned_key', id }], [], async () => {
+      signers.remove(id);
+      await signer.close?.();
     });
   });
 }

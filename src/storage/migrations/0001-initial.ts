@@ -144,6 +144,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .createTable('database_ids')
     .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
     .addColumn('id', 'text', (column) => column.notNull())
+    .addColumn('definitions_version', 'bigint', (column) => column.notNull())
     .execute();
 }
 

@@ -35,7 +35,7 @@ export interface NewsBag {
 }
 
 const eventChanges: ReadonlySet<string> = new Set(['insertEvent', 'redeliverEvent']);
-const definitionChanges: ReadonlySet<string> = new Set(['putDefinition', 'deleteDefinition', 'insertApiKey', 'deleteApiKey']);
+const definitionChanges: ReadonlySet<string> = new Set(['moveDefinitions', 'insertApiKey', 'deleteApiKey']);
 
 /** Creates an empty bag. */
 export function createNewsBag(): NewsBag {

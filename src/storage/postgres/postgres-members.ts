@@ -188,6 +188,15 @@ export function createMembers(deps: MembersDeps): Members {
     tell();
   }
 
+  /**
+   * Deletes the free leases of units that were removed while no instance ran, or by one that ended at once. An instance that knows such a unit adds its lease
+   * again.
+   */
+  async function dropUnknown(): Promise<void> {
+    const drops = [...units].map(([kind, own]) => step(leases.dropOthers, { kind, keys: JSON.stringify([...own.keys()]) }));
+    await commit([new BoundChange('dropLeases', drops)]);
+  }
+
   /** The number of leases of this holder, by kind, as they were read last. */
   function leasesOf(holder: number): ReadonlyMap<LeaseKind, number> {
     return new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((one) => one === holder).length]));
@@ -406,6 +415,7 @@ export function createMembers(deps: MembersDeps): Members {
     join,
     async start() {
       isStarted = true;
+      await dropUnknown();
       running = run();
       await nextRound();
     },
@@ -418,7 +428,7 @@ export function createMembers(deps: MembersDeps): Members {
         const unit = units.get(kind)?.get(key);
         units.get(kind)?.delete(key);
         if (unit !== undefined) await endWork(unit);
-        await commit([new BoundChange('removeLease', [step(leases.remove, { kind, key })])]);
+        await commit([new BoundChange('removeLease', [step(leases.remove, { kind, key, holder: me })])]);
         bag.addLeases();
         tell();
       }),

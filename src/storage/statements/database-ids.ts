@@ -1,24 +1,41 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { DatabaseIdTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
-/** Statements on the row with the id of the database. */
+type DatabaseId = Pick<DatabaseIdTable, 'number' | 'id'>;
+type Version = Pick<DatabaseIdTable, 'number' | 'definitions_version'>;
+
+/** Statements on the row with the id of the database and the version of its definitions. */
 export function databaseIdStatements(db: Kysely<Schema>) {
   return {
-    /** Keeps the id that is stored. */
-    insertIfMissing: statement<DatabaseIdTable, never>('database_ids_insert_if_missing', (values) =>
+    /** Keeps the row that is stored. */
+    insertIfMissing: statement<DatabaseId, never>('database_ids_insert_if_missing', (values) =>
       db
         .insertInto('database_ids')
-        .values(pick(values, ['number', 'id']))
+        .values({ ...pick(values, ['number', 'id']), definitions_version: sql.lit(0) })
         .onConflict((conflict) => conflict.column('number').doNothing()),
     ),
 
-    replace: statement<DatabaseIdTable, never>('database_ids_replace', (values) =>
+    replace: statement<DatabaseId, never>('database_ids_replace', (values) =>
       db.updateTable('database_ids').set({ id: values.id }).where('number', '=', values.number),
     ),
 
     id: statement<Pick<DatabaseIdTable, 'number'>, Pick<DatabaseIdTable, 'id'>>('database_ids_id', (values) =>
       db.selectFrom('database_ids').select('id').where('number', '=', values.number),
+    ),
+
+    /** Affects the row unless the definitions were changed since they had this version. */
+    moveDefinitions: statement<Version, never>('database_ids_move_definitions', (values) =>
+      db
+        .updateTable('database_ids')
+        .set((eb) => ({ definitions_version: eb('definitions_version', '+', sql.lit(1)) }))
+        .where('number', '=', values.number)
+        .where('definitions_version', '=', values.definitions_version),
+    ),
+
+    definitionsVersion: statement<Pick<Version, 'number'>, Pick<Version, 'definitions_version'>>(
+      'database_ids_definitions_version',
+      (values) => db.selectFrom('database_ids').select('definitions_version').where('number', '=', values.number),
     ),
   };
 }

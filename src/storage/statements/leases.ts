@@ -41,15 +41,6 @@ export function leaseStatements(db: Kysely<Schema>) {
       db.updateTable('leases').set({ holder: null }).where('holder', '=', holder),
     ),
 
-    /** Removes all leases if no other instance shares the database: some may be of relayers that the configuration no longer has. */
-    removeIfAlone: statement<{ number: number }, never>('leases_remove_if_alone', ({ number }) =>
-      db
-        .deleteFrom('leases')
-        .where(({ not, exists }) =>
-          not(exists(db.selectFrom('instances').select('number').where('number', '>', sql.lit(1)).where('number', '<>', number))),
-        ),
-    ),
-
     /** Frees the leases whose holders are gone. */
     freeOrphans: statement<object, never>('leases_free_orphans', () =>
       db
@@ -59,8 +50,22 @@ export function leaseStatements(db: Kysely<Schema>) {
         .where('holder', 'not in', db.selectFrom('instances').select('number')),
     ),
 
-    remove: statement<{ kind: LeaseKind; key: string }, never>('leases_remove', ({ kind, key }) =>
-      db.deleteFrom('leases').where('kind', '=', kind).where('key', '=', key),
+    /** Deletes a lease, unless another instance has it: that one still works on the unit, or already works on a new one with the same key. */
+    remove: statement<{ kind: LeaseKind; key: string; holder: number }, never>('leases_remove', ({ kind, key, holder }) =>
+      db
+        .deleteFrom('leases')
+        .where('kind', '=', kind)
+        .where('key', '=', key)
+        .where((eb) => eb.or([eb('holder', 'is', null), eb('holder', '=', holder)])),
+    ),
+
+    /** Deletes the free leases of the units that are not among these. */
+    dropOthers: statement<Units, never>('leases_drop_others', ({ kind, keys }) =>
+      db
+        .deleteFrom('leases')
+        .where('kind', '=', kind)
+        .where('holder', 'is', null)
+        .where((eb) => eb.not(isAmong(keys))),
     ),
   };
 }

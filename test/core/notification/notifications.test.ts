@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors.js';
-import { createExclusively } from '../../../src/core/exclusively.js';
 import { systemIds } from '../../../src/core/ids.js';
 import {
   createNotification,
@@ -15,6 +14,7 @@ import {
 import { systemClock } from '../../../src/core/ports/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
+import { definitionWriterOf } from '../../support/definition-writer-of.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -25,6 +25,7 @@ async function openDeps(test: TestContext, users: readonly string[] = []) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silent });
   test.after(() => store.close());
   const secretBox = createSecretBox(randomBytes(32).toString('base64'));
+  const writer = definitionWriterOf(store);
   return {
     store,
     clock: systemClock,
@@ -32,7 +33,8 @@ async function openDeps(test: TestContext, users: readonly string[] = []) {
     secretBox,
     allowPrivateTargets: false,
     relayersUsing: () => users,
-    exclusively: createExclusively(),
+    exclusively: writer.exclusively,
+    writer,
   };
 }
 

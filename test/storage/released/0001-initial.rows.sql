@@ -23,5 +23,7 @@ insert into api_keys (id, name, scopes, relayer_ids, digest, created_at_ms) valu
 insert into definitions (kind, id, content, sealed) values ('relayer', 'main', '{"name":"main","cap":{"$int":"9007199254740993"}}', 'v1.abc');
 insert into database_secret values (1, 'v1.abc');
 insert into file_entries values ('notification', 'hook', 1);
-insert into instances values (1, 'host-1', 1, 'token-1', 1763600000000, 1763600000000, 1763600000000, 'batch-1');
-insert into database_ids values (1, 'database-1');
+insert into instances (number, host, pid, token, since_ms, checked_at_ms, confirmed_time_ms, batch)
+  values (1, 'host-1', 1, 'token-1', 1763600000000, 1763600000000, 1763600000000, 'batch-1');
+insert into leases values ('lane', 'evm:31337/0xA', null);
+insert into database_ids values (1, 'database-1', 3);

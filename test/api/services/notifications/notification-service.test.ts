@@ -7,12 +7,12 @@ import { DeliveryStatus, EventType, NotificationService, NotificationType } from
 import { type Call, callKey, noStoredResponse } from '../../../../src/api/contract/call.js';
 import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
 import { DomainError } from '../../../../src/core/errors.js';
-import { createExclusively } from '../../../../src/core/exclusively.js';
 import { systemIds } from '../../../../src/core/ids.js';
 import { createTestLimit } from '../../../../src/core/notification/test-limit.js';
 import { systemClock } from '../../../../src/core/ports/clock.js';
 import { openStore } from '../../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../../src/storage/secret-box.js';
+import { definitionWriterOf } from '../../../support/definition-writer-of.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -22,13 +22,15 @@ const key = 'a signing key of more than 32 characters';
 async function startClient(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silent });
   test.after(() => store.close());
+  const writer = definitionWriterOf(store);
   const service = createNotificationService({
     store,
     clock: systemClock,
     ids: systemIds,
     secretBox: createSecretBox(randomBytes(32).toString('base64')),
     allowPrivateTargets: false,
-    exclusively: createExclusively(),
+    exclusively: writer.exclusively,
+    writer,
     relayersUsing: (id) => (id === 'used' ? ['r1'] : []),
     limitTests: createTestLimit(systemClock),
   });
