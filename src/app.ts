@@ -261,7 +261,11 @@ export async function startApp(
       health,
       pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
-      rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
+      rateLimit: createRateLimit(
+        { perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst },
+        clock,
+        () => opened.sharing?.count() ?? 1,
+      ),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       shutdownSignal,
       log,

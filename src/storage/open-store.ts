@@ -18,6 +18,8 @@ import type { Member, OwnConnection, OwnRow } from './statements/instances.js';
 
 /** The instances that share the database of this one. */
 export interface Sharing extends Instances {
+  /** The number of instances, at once. */
+  count(): number;
   /** The number of leases that no instance holds, by kind. */
   unheld(): ReadonlyMap<LeaseKind, number>;
   /** Calls `listener` when another instance may have changed something. */

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { type RestClient, type RestResult, restClient } from '../support/rest-client.js';
-import { createServiceHome, type RunningService, type ServiceHome } from '../support/service.js';
+import { apiKey, createServiceHome, type RunningService, type ServiceHome } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -25,7 +25,8 @@ describe('definitions that one of two instances changes', () => {
     postgres = await startPostgres();
     databaseUrl = await postgres.newDatabase();
     const notifications = [{ id: 'of-file', type: 'webhook', url: 'http://127.0.0.1:9/' }];
-    home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', notifications, env: { DATABASE_URL: databaseUrl } });
+    const env = { DATABASE_URL: databaseUrl, RATE_LIMIT_REQUESTS_PER_SECOND: '600', RATE_LIMIT_BURST_SIZE: '1800' };
+    home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', notifications, env });
     // Both find an empty database.
     services = await Promise.all([startServiceHere(home), startServiceHere(home)]);
   });
@@ -73,7 +74,7 @@ describe('definitions that one of two instances changes', () => {
   }
 
   for (const isCut of [false, true]) {
-    it(`relayers and signers: the other instance creates, changes and deletes what it ${isCut ? 'could not be told of' : 'is told of'}`, async () => {
+    it(`relayers and signers: the other instance creates, changes and deletes them, ${isCut ? 'without' : 'with'} the notification of the change`, async () => {
       const prepare = isCut ? cutNews : async () => undefined;
       await must(makeSigner(one));
       await prepare();
@@ -190,5 +191,20 @@ describe('definitions that one of two instances changes', () => {
       await must(other('DELETE', '/relayers/user'));
       await must(one('DELETE', '/signers/used'));
     }
+  });
+
+  it('rate limits: each instance allows its part, which changes when instances come and go', async () => {
+    const untilBurst = async (burst: number) => {
+      for (const service of services)
+        await waitFor(`a burst of ${burst}`, async () => {
+          const { headers } = await fetch(`${service.baseUrl}/api/v1/relayers`, { headers: { authorization: `Bearer ${apiKey}` } });
+          return headers.get('ratelimit-policy') === `"default";q=${burst};w=3` ? true : undefined;
+        });
+    };
+    await untilBurst(900);
+    const third = await startServiceHere(home);
+    await untilBurst(600);
+    await third.stop();
+    await untilBurst(900);
   });
 });

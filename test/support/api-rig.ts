@@ -109,7 +109,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     interceptors,
     pages: [healthPage, createReadyPage(readiness, { clock: systemClock, system: createSystemState(systemClock) })],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
-    rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock),
+    rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock, () => 1),
     cors: createCors(new Set(options.origins ?? [])),
     newRequestId,
     shutdownSignal: shutdown.signal,

@@ -141,7 +141,7 @@ const refusalLimits = { perSecond: 5, burst: 50 };
 
 /** Creates the writer of audit lines about keys that are refused. The first line after the limit says how many lines were left out. */
 export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
-  const lines = createTokenBuckets(refusalLimits, clock);
+  const lines = createTokenBuckets(() => refusalLimits, clock);
   let suppressed = 0;
   return ({ method, failure, ...who }) => {
     if (!lines.take('refusals').allowed) {

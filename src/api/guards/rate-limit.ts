@@ -8,16 +8,19 @@ import type { Header } from '../http/header.js';
 export type RateLimit = (principal: Principal, headers: Header[]) => void;
 
 /**
- * Creates the limit: one token bucket per key. Null if `perSecond` is 0, which means no limit.
+ * Creates the limit: one token bucket per key. Null if `perSecond` is 0, which means no limit. `instances` returns the number of instances that share the
+ * database: each allows its part of the limits, and at least 1, because it does not know what the others allow.
  *
  * The headers follow draft-ietf-httpapi-ratelimit-headers-10: `t` is the time until the bucket is full, and at most `w`.
  */
-export function createRateLimit(limits: TokenBucketLimits, clock: Clock): RateLimit | null {
-  const { perSecond, burst } = limits;
-  if (perSecond === 0) return null;
-  const buckets = createTokenBuckets(limits, clock);
-  const policy: Header = ['ratelimit-policy', `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`];
+export function createRateLimit(limits: TokenBucketLimits, clock: Clock, instances: () => number): RateLimit | null {
+  if (limits.perSecond === 0) return null;
+  const partOf = (limit: number): number => Math.max(1, Math.floor(limit / Math.max(1, instances())));
+  const limitsNow = (): TokenBucketLimits => ({ perSecond: partOf(limits.perSecond), burst: partOf(limits.burst) });
+  const buckets = createTokenBuckets(limitsNow, clock);
   return ({ keyId }, headers) => {
+    const { perSecond, burst } = limitsNow();
+    const policy: Header = ['ratelimit-policy', `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`];
     const { allowed, remaining, nextAfterMs, fullAfterMs } = buckets.take(keyId);
     headers.push(policy, ['ratelimit', `"default";r=${remaining};t=${secondsOf(fullAfterMs)}`]);
     if (allowed) return;

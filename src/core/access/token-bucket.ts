@@ -37,36 +37,39 @@ interface Bucket {
 const oneToken = 1000;
 
 /**
- * Creates one bucket per key, full at first and refilled evenly.
+ * Creates one bucket per key, full at first and refilled evenly. `limitsNow` returns the limits that apply now: a bucket above its new burst loses the rest, and one
+ * below fills up to it.
  *
  * Full buckets are dropped, since a new one is the same. So memory holds only keys that asked within twice the time that an empty bucket
  * takes to fill.
  */
-export function createTokenBuckets({ perSecond, burst }: TokenBucketLimits, clock: Clock): TokenBuckets {
-  const full = burst * oneToken;
-  const fillMs = Math.ceil(full / perSecond);
+export function createTokenBuckets(limitsNow: () => TokenBucketLimits, clock: Clock): TokenBuckets {
   const buckets = new Map<string, Bucket>();
   let sweptAtMs = clock.nowMs();
 
   /** A clock that is set back adds nothing and removes nothing. */
-  function levelAt({ level, atMs }: Bucket, nowMs: number): number {
-    return Math.min(full, level + Math.max(0, nowMs - atMs) * perSecond);
+  function levelAt({ level, atMs }: Bucket, nowMs: number, { perSecond, burst }: TokenBucketLimits): number {
+    return Math.min(burst * oneToken, level + Math.max(0, nowMs - atMs) * perSecond);
   }
 
-  function dropFullBuckets(nowMs: number): void {
-    if (Math.abs(nowMs - sweptAtMs) < fillMs) return;
+  function dropFullBuckets(nowMs: number, limits: TokenBucketLimits): void {
+    const full = limits.burst * oneToken;
+    if (Math.abs(nowMs - sweptAtMs) < Math.ceil(full / limits.perSecond)) return;
     sweptAtMs = nowMs;
     for (const [keyId, bucket] of buckets) {
-      if (levelAt(bucket, nowMs) === full) buckets.delete(keyId);
+      if (levelAt(bucket, nowMs, limits) === full) buckets.delete(keyId);
     }
   }
 
   return {
     take(keyId) {
       const nowMs = clock.nowMs();
-      dropFullBuckets(nowMs);
+      const limits = limitsNow();
+      const { perSecond } = limits;
+      const full = limits.burst * oneToken;
+      dropFullBuckets(nowMs, limits);
       const known = buckets.get(keyId);
-      const before = known === undefined ? full : levelAt(known, nowMs);
+      const before = known === undefined ? full : levelAt(known, nowMs, limits);
       const allowed = before >= oneToken;
       const level = allowed ? before - oneToken : before;
       buckets.set(keyId, { level, atMs: nowMs });

@@ -10,8 +10,8 @@ const ofAll = { perSecond: 10, burst: 100 };
 
 /** Creates the limit of test deliveries, per notification and for all: without it, tests would fill the outbox and delay other deliveries. */
 export function createTestLimit(clock: Clock): TestLimit {
-  const each = createTokenBuckets(ofEach, clock);
-  const all = createTokenBuckets(ofAll, clock);
+  const each = createTokenBuckets(() => ofEach, clock);
+  const all = createTokenBuckets(() => ofAll, clock);
 
   return (notificationId) => {
     const own = each.take(notificationId);

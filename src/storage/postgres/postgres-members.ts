@@ -31,6 +31,8 @@ const answerTimeoutMs = 3_000;
 export interface Members extends Leases, Instances {
   /** Records this instance. */
   join(): Promise<void>;
+  /** The number of instances. Costs nothing, unlike the list. */
+  count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
   /** Takes note of a commit of this instance, which the others are told. Returns at once. */
@@ -442,6 +444,7 @@ export function createMembers(deps: MembersDeps): Members {
     },
     ownId: () => String(me),
     instances: () => seen.map((member) => runningFrom(member, leasesOf(member.number).get('lane') ?? 0)),
+    count: () => seen.length,
     held: () => leasesOf(me),
     // Leases of units that no longer exist, such as a relayer that was removed from the file, have no holder and need none.
     unheld: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !held.get(kind)?.get(key)).length])),

@@ -6,7 +6,7 @@ import { createTokenBuckets, type TokenBuckets } from '../../../src/core/access/
 /** Buckets, and a clock that the test moves. */
 function bucketsAt(perSecond: number, burst: number): { buckets: TokenBuckets; clock: { nowMs: number } } {
   const clock = { nowMs: 1_763_600_000_000 };
-  return { clock, buckets: createTokenBuckets({ perSecond, burst }, { nowMs: () => clock.nowMs }) };
+  return { clock, buckets: createTokenBuckets(() => ({ perSecond, burst }), { nowMs: () => clock.nowMs }) };
 }
 
 const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 5000 }), burst: fc.integer({ min: 1, max: 200 }) });
@@ -99,6 +99,18 @@ describe('token buckets', () => {
       clock.nowMs += 2000;
       assert.ok(buckets.size <= 200, `${buckets.size} buckets`);
     }
+  });
+
+  it('token buckets: lower limits empty a bucket to its new burst, and higher ones fill it further', () => {
+    const clock = { nowMs: 1_763_600_000_000 };
+    let limits = { perSecond: 10, burst: 20 };
+    const buckets = createTokenBuckets(() => limits, { nowMs: () => clock.nowMs });
+    assert.deepEqual(pick(buckets.take('key')), [true, 19]);
+    limits = { perSecond: 5, burst: 10 };
+    assert.deepEqual(pick(buckets.take('key')), [true, 9]);
+    limits = { perSecond: 10, burst: 20 };
+    clock.nowMs += 500;
+    assert.deepEqual(pick(buckets.take('key')), [true, 13]);
   });
 
   it('token buckets: a clock that is set back changes nothing', () => {
