@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createReadiness } from './api/contract/readiness.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
@@ -123,7 +124,7 @@ export async function startApp(
     const opened = await parts.openStore(settings.databaseUrl, {
       log,
       meter: metrics.meter,
-      instance: { version: packageVersion(), configHash: '' },
+      instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
     });
     const { leases } = opened;
     const sharing = opened.sharing ?? createSoleInstance({ version: packageVersion(), host: hostname(), pid: process.pid, leases, clock });
@@ -319,4 +320,9 @@ function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string>
 
 function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {
   return tlsCertFile === null || tlsKeyFile === null ? null : { certFile: tlsCertFile, keyFile: tlsKeyFile };
+}
+
+/** Hashes the digests again with the encryption key, so that the database does not show whether a guess of a file's content is right. */
+function keyedHashes(digests: ReadonlyMap<string, string>, key: string): ReadonlyMap<string, string> {
+  return new Map([...digests].map(([name, digest]) => [name, createHmac('sha256', key).update(digest).digest('hex')]));
 }

@@ -109,5 +109,6 @@ function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], recei
       policies,
     })),
     notices: [],
+    digests: new Map(),
   };
 }

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Reading } from '../codec/reading.js';
 import type { Network } from '../core/relayer/network.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
@@ -29,8 +29,12 @@ export interface LoadedConfig {
   readonly notifications: readonly NotificationEntry[];
   /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];
+  /** The SHA-256 of each file that was read, in hex, by its name: the configuration file's own, and those of networks as the file names them. */
+  readonly digests: ReadonlyMap<string, string>;
 }
 
+/** The folder of networks, beside the configuration file. */
+const defaultFolder = 'networks';
 const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins'];
 
 /**
@@ -42,14 +46,16 @@ const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins']
  */
 export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: ConfigSource): Promise<LoadedConfig> {
   const problems = new Problems();
-  const document = await readDocument(join(dir, fileName));
+  const digests = new Map<string, string>();
+  const { document, digest } = await readDocument(join(dir, fileName));
+  digests.set(fileName, digest);
   const unknown = new Reading(undefined, []);
   for (const name of document.keys()) if (!sections.includes(name)) unknown.refuseUnknown('', name, sections, 'section');
   for (const { field, description } of unknown.problems) problems.add(field, description);
   const entriesOf = (name: string): readonly FileEntry[] => fileEntries(document.get(name), name, problems);
 
   if (entriesOf('plugins').length > 0) problems.add('plugins', 'plugins are not supported; leave them out');
-  const networks = networkEntries(await networkSources(document.get('networks'), dir, problems), env, problems);
+  const networks = networkEntries(await networkSources(document.get('networks'), dir, digests, problems), env, problems);
   const signers = await signerEntries(entriesOf('signers'), env, curvesOfKeystore, problems);
   const notifications = notificationEntries(entriesOf('notifications'), env, problems);
   const references = { networks, signers: signers.declared, notificationIds: notifications.declared };
@@ -63,12 +69,13 @@ export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: Confi
     signers: signers.signers,
     notifications: notifications.notifications,
     notices: problems.notices,
+    digests,
   };
 }
 
-async function readDocument(file: string): Promise<JsonObject> {
+async function readDocument(file: string): Promise<{ readonly document: JsonObject; readonly digest: string }> {
   const read = await readJsonFile(file);
-  if ('value' in read && read.value instanceof Map) return read.value;
+  if ('value' in read && read.value instanceof Map) return { document: read.value, digest: read.digest };
   throw new ConfigError([{ path: file, problem: 'problem' in read ? read.problem : 'must be a JSON object' }]);
 }
 
@@ -78,10 +85,15 @@ async function readDocument(file: string): Promise<JsonObject> {
  * `value` is what the file has under `networks`; absent, null and "" mean the folder `networks` next to the file, if it exists. A path is
  * relative to the working folder. Files are read in the order of their names.
  */
-async function networkSources(value: JsonValue | undefined, configDir: string, problems: Problems): Promise<readonly FileEntry[]> {
+async function networkSources(
+  value: JsonValue | undefined,
+  configDir: string,
+  digests: Map<string, string>,
+  problems: Problems,
+): Promise<readonly FileEntry[]> {
   if (value !== undefined && value !== null && typeof value !== 'string') return fileEntries(value, 'networks', problems);
   const isGiven = typeof value === 'string' && value !== '';
-  const place = isGiven ? value : join(configDir, 'networks');
+  const place = isGiven ? value : join(configDir, defaultFolder);
   let files: readonly string[];
   try {
     files = (await stat(place)).isDirectory() ? await filesOf(place) : [place];
@@ -92,7 +104,9 @@ async function networkSources(value: JsonValue | undefined, configDir: string, p
     return [];
   }
   if (files.length === 0 && isGiven) problems.add('networks', `the folder ${place} has no *.json files`);
-  const entries = await Promise.all(files.map((file) => entriesOfFile(file, problems)));
+  // The folder of the configuration may have another path on another machine.
+  const nameOf = (file: string) => (isGiven ? file : join(defaultFolder, basename(file)));
+  const entries = await Promise.all(files.map((file) => entriesOfFile(file, (digest) => digests.set(nameOf(file), digest), problems)));
   return entries.flat();
 }
 
@@ -102,8 +116,9 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   return chosen.map((name) => join(folder, name));
 }
 
-async function entriesOfFile(file: string, problems: Problems): Promise<readonly FileEntry[]> {
+async function entriesOfFile(file: string, useDigest: (digest: string) => void, problems: Problems): Promise<readonly FileEntry[]> {
   const read = await readJsonFile(file);
+  if ('digest' in read) useDigest(read.digest);
   const networks = 'value' in read && read.value instanceof Map ? read.value.get('networks') : undefined;
   if (networks !== undefined) return fileEntries(networks, `${file} networks`, problems);
   problems.add(file, 'problem' in read ? read.problem : 'must be an object with an array "networks"');

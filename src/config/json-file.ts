@@ -1,11 +1,20 @@
+import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { JsonError, jsonFromBytes } from '../json/json-reader.js';
 import type { JsonValue } from '../json/json-value.js';
 
+/** The content of a JSON file. */
+interface JsonFile {
+  readonly value: JsonValue;
+  /** The SHA-256 of its bytes, in hex. */
+  readonly digest: string;
+}
+
 /** Reads a JSON file, or returns why it cannot be used, as a text that follows the file's name. */
-export async function readJsonFile(file: string): Promise<{ readonly value: JsonValue } | { readonly problem: string }> {
+export async function readJsonFile(file: string): Promise<JsonFile | { readonly problem: string }> {
   try {
-    return { value: jsonFromBytes(await readRegularFile(file), { allowByteOrderMark: true }) };
+    const bytes = await readRegularFile(file);
+    return { value: jsonFromBytes(bytes, { allowByteOrderMark: true }), digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
     return { problem: error instanceof JsonError ? error.message : fileProblem(error) };
   }

@@ -49,8 +49,8 @@ export interface OpenedStore {
 export interface InstanceFacts {
   /** The version of the program. */
   readonly version: string;
-  /** A keyed hash of the configuration, which all instances must share. */
-  readonly configHash: string;
+  /** A keyed hash of each configuration file, by its name. All instances must have the same. */
+  readonly configHashes: ReadonlyMap<string, string>;
 }
 
 /** How to open a database. */
@@ -75,7 +75,7 @@ function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: Instanc
     since_ms: nowMs,
     checked_at_ms: nowMs,
     version: instance?.version ?? null,
-    config_hash: instance?.configHash ?? null,
+    config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.configHashes)),
     backend_pid: connection?.backend_pid ?? null,
     backend_started: connection?.backend_started ?? null,
     state: instance === undefined ? null : 'starting',
@@ -153,7 +153,8 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const store = createStore(database, statements, systemClock, meter);
   const { schema } = locked;
   const join = (connection: OwnConnection | null) => recordSharing(statements, connection, instance);
-  const members = createMembers({ connectionString, schema, name, database, join, commit: store.commit, log });
+  const { configHashes } = instance;
+  const members = createMembers({ connectionString, schema, name, database, join, configHashes, commit: store.commit, log });
   await closingOnFailure(database, () => members.join());
   const { noteCommitted, close } = members;
   const shared: Store = {

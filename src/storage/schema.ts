@@ -216,9 +216,9 @@ export interface InstanceTable {
   confirmed_time_ms: number | null;
   /** Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was written. */
   batch: string | null;
-  /** Of an instance that shares the database: its version, and a keyed hash of its configuration, which all must have. */
+  /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file, which all must have. */
   version: string | null;
-  config_hash: string | null;
+  config_hashes: string | null;
   /** The server's process for its connection, and when that started, which together identify the connection. */
   backend_pid: number | null;
   backend_started: string | null;

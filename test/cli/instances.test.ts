@@ -23,7 +23,7 @@ it('relayer instances: lists every instance on a line, oldest first, and lists n
   test.after(() => postgres.stop());
   const DATABASE_URL = await postgres.newDatabase();
   const open = async (version: string) => {
-    const { sharing, ...opened } = await openStore(DATABASE_URL, { log: silentLog, instance: { version, configHash: '' } });
+    const { sharing, ...opened } = await openStore(DATABASE_URL, { log: silentLog, instance: { version, configHashes: new Map() } });
     assert.ok(sharing);
     await opened.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
     return { ...opened, sharing };

@@ -197,6 +197,18 @@ test('networks: come from a folder, by default next to the file, or from one fil
   assert.deepEqual(await names(file, 1), ['anvil']);
 });
 
+test('networks: each file that is read has a digest under its name, which does not depend on the folder of the configuration', async () => {
+  const network = { networks: [sampleNetwork()] };
+  const digestsOf = async (files: Readonly<Record<string, unknown>>) => (await load(await temporaryFolder(files))).digests;
+  const config = sampleConfig({ networks: undefined });
+  const first = await digestsOf({ 'config.json': config, 'networks/local.json': network });
+  assert.deepEqual([...first.keys()].sort(), ['config.json', 'networks/local.json']);
+  assert.deepEqual(await digestsOf({ 'config.json': config, 'networks/local.json': network }), first);
+  const changed = await digestsOf({ 'config.json': config, 'networks/local.json': { ...network, more: 1 } });
+  assert.equal(changed.get('config.json'), first.get('config.json'));
+  assert.notEqual(changed.get('networks/local.json'), first.get('networks/local.json'));
+});
+
 test('networks: a problem in a folder names the file', async () => {
   const dir = await temporaryFolder({
     'config.json': sampleConfig({ networks: undefined }),

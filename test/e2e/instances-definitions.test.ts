@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { verifyMessage } from 'ethers';
 import pg from 'pg';
@@ -7,6 +9,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { type RestClient, type RestResult, restClient } from '../support/rest-client.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** The key that is all ones, and its address. */
@@ -206,5 +209,20 @@ describe('definitions that one of two instances changes', () => {
     await untilBurst(600);
     await third.stop();
     await untilBurst(900);
+  });
+
+  it('configuration: an instance with other files refuses to start, and names them', async () => {
+    const dir = await temporaryFolder({});
+    await cp(home.dir, dir, { recursive: true });
+    const file = join(dir, 'config.json');
+    const written = await readFile(file, 'utf8');
+    const start = () => startServiceHere({ ...home, env: { ...home.env, CONFIG_DIR: dir } });
+    await writeFile(file, `${written} `);
+    await assert.rejects(start(), {
+      message:
+        /^instance \d+ \(process \d+ on host .+\) uses the same database with other configuration files; these differ: config\.json; give all instances/,
+    });
+    await writeFile(file, written);
+    await (await start()).stop();
   });
 });

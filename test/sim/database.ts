@@ -53,7 +53,7 @@ const noFacts = {
   since_ms: 0,
   checked_at_ms: 0,
   version: null,
-  config_hash: null,
+  config_hashes: null,
   backend_pid: null,
   backend_started: null,
   state: null,

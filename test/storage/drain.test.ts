@@ -17,7 +17,7 @@ after(() => server.stop());
 type Member = OpenedStore & { readonly sharing: Sharing };
 
 async function join(test: TestContext, databaseUrl: string): Promise<Member> {
-  const { sharing, ...opened } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHash: '' } });
+  const { sharing, ...opened } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHashes: new Map() } });
   assert.ok(sharing);
   test.after(async () => {
     await opened.leases.stop();

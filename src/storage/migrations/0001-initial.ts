@@ -128,7 +128,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('confirmed_time_ms', 'bigint')
     .addColumn('batch', 'text')
     .addColumn('version', 'text')
-    .addColumn('config_hash', 'text')
+    .addColumn('config_hashes', 'text')
     .addColumn('backend_pid', 'integer')
     .addColumn('backend_started', 'text')
     .addColumn('state', 'text')

@@ -16,7 +16,7 @@ export function connectionNameOf(version: string): string {
 /** An instance that shares the database, and its connection as the server sees it. */
 export type MemberRow = Pick<
   InstanceTable,
-  'number' | 'host' | 'pid' | 'since_ms' | 'version' | 'config_hash' | 'backend_pid' | 'backend_started' | 'state'
+  'number' | 'host' | 'pid' | 'since_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'
 > & {
   /** The connection with which it commits holds the instance lock. */
   readonly isConnected: boolean;
@@ -35,7 +35,7 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
        select pid, ${started} as started, state_change, coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as busy
        from pg_stat_activity where pid in (select pid from held)
      )
-     select number, host, instances.pid, since_ms, version, config_hash, backend_pid, backend_started, state,
+     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, state,
        connections.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt", coalesce(busy, false) as "isBusy"
      from instances left join connections on connections.pid = backend_pid and connections.started = backend_started
      where number > 1 order by number`,

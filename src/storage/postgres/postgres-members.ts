@@ -29,7 +29,7 @@ const answerTimeoutMs = 3_000;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Instances {
-  /** Records this instance. */
+  /** Records this instance. Throws an error for the operator if another one has other configuration files. */
   join(): Promise<void>;
   /** The number of instances. Costs nothing, unlike the list. */
   count(): number;
@@ -51,6 +51,8 @@ export interface MembersDeps {
   readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
   /** The record with which this instance joins: a new one each time. */
   readonly join: Parameters<Database['own']>[0];
+  /** See `InstanceFacts`. */
+  readonly configHashes: ReadonlyMap<string, string>;
   commit(changes: readonly Change[]): Promise<void>;
   readonly log: Log;
 }
@@ -172,6 +174,19 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function join(): Promise<void> {
     me = (await database.own(deps.join)).number;
+  }
+
+  /** Of two instances that begin at the same time, at least the later one sees the other. */
+  async function joinFirst(): Promise<void> {
+    await join();
+    observer = await connectObserver();
+    try {
+      seen = await readMembers(observer, schema);
+      for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
+    } catch (error) {
+      await endQuietly(observer);
+      throw error;
+    }
   }
 
   async function setState(number: number, state: InstanceState): Promise<void> {
@@ -414,7 +429,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   return {
-    join,
+    join: joinFirst,
     async start() {
       isStarted = true;
       await dropUnknown();
@@ -473,6 +488,16 @@ export function createMembers(deps: MembersDeps): Members {
       if (observer !== null) await endQuietly(observer);
     },
   };
+}
+
+/** Throws if an instance has other configuration files: callers would get other answers from it, and its lanes other policies. */
+function requireSameFiles(own: ReadonlyMap<string, string>, { config_hashes, number, pid, host }: MemberRow): void {
+  const others = new Map(Object.entries<string>(JSON.parse(config_hashes ?? '{}')));
+  const differing = [...new Set([...own.keys(), ...others.keys()])].filter((name) => own.get(name) !== others.get(name));
+  if (differing.length === 0) return;
+  throw new Error(
+    `instance ${number} (process ${pid} on host ${host}) uses the same database with other configuration files; these differ: ${differing.join(', ')}; give all instances the same files and the same STORAGE_ENCRYPTION_KEY, or stop all of them before you change the configuration`,
+  );
 }
 
 function statesOf(members: readonly MemberRow[]): string {

@@ -15,7 +15,7 @@ export interface Instance {
 
 /** An instance that shares the database. */
 export type Member = Instance &
-  Pick<InstanceTable, 'number' | 'checked_at_ms' | 'version' | 'config_hash' | 'backend_pid' | 'backend_started' | 'state'>;
+  Pick<InstanceTable, 'number' | 'checked_at_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'>;
 
 /** The server's process for a connection. */
 export interface OwnConnection {
@@ -37,7 +37,7 @@ const ownColumns = [
   'since_ms',
   'checked_at_ms',
   'version',
-  'config_hash',
+  'config_hashes',
   'backend_pid',
   'backend_started',
   'state',
