@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Change, Store } from '../ports/store.js';
+import { type Change, ConflictError, type Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 
@@ -83,6 +83,13 @@ export async function followFile(
   for (const id of new Set(used)) {
     if (!(willBe.get(id) ?? (await read.notification(id)) !== undefined)) missing.push(id);
   }
-  if (missing.length === 0 && changes.length > 0) await store.commit(changes);
-  return { warnings, missing };
+  if (missing.length > 0 || changes.length === 0) return { warnings, missing };
+  try {
+    await store.commit(changes);
+    return { warnings, missing };
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    // Another instance wrote one of the notifications meanwhile, such as one that starts at the same time.
+    return followFile(deps, wanted, used);
+  }
 }

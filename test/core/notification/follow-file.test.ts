@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { followFile } from '../../../src/core/notification/follow-file.js';
 import { systemClock } from '../../../src/core/ports/clock.js';
+import type { Store } from '../../../src/core/ports/store.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { silentLog } from '../../support/stored-samples.js';
@@ -32,4 +33,23 @@ it('configuration file: a replaced key keeps signing, a removed one does not, an
 
   assert.deepEqual(await follow(null), asSaid);
   assert.deepEqual([(await stored()).sealedSigningKey, (await stored()).retiredKeys], [null, []]);
+});
+
+it('configuration file: of two instances that start at the same time, the later one finds what the other wrote', async (test) => {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  test.after(() => store.close());
+  const secretBox = createSecretBox(randomBytes(32).toString('base64'));
+  const wanted = [{ id: 'hook', url, signingKey: 'one' }];
+  const follow = (on: Store) => followFile({ store: on, secretBox, clock: systemClock }, wanted, ['hook']);
+  let commits = 0;
+  const overtaken: Store = {
+    ...store,
+    async commit(changes) {
+      commits += 1;
+      if (commits === 1) await follow(store);
+      return store.commit(changes);
+    },
+  };
+  assert.deepEqual(await follow(overtaken), asSaid);
+  assert.deepEqual([commits, (await store.read.notification('hook'))?.revision], [1, 1]);
 });
