@@ -137,6 +137,7 @@ describe('dependencies point one way', () => {
     assert.deepEqual(files.filter((file) => roomOf(file) === 'root' && !file.startsWith(`cli${sep}`)).sort(), [
       'app.ts',
       'config-in-force.ts',
+      'follow-definitions.ts',
       'main.ts',
       'open-api.ts',
       'open-chains.ts',

@@ -69,6 +69,8 @@ interface Account {
   relayer(): Relayer;
   /** What callers use while another instance runs the lane; null: nobody has called meanwhile. */
   remote: RemoteLane | null;
+  /** Why the lane has disabled the relayer, here or at another instance; null: it has not. */
+  disabledReason: string | null;
   /** The lane, while this instance has its lease. Callers may use it before it is loaded. */
   running: { readonly lane: Lane; isLoaded: boolean } | null;
 }
@@ -111,8 +113,8 @@ export function createEngine(deps: EngineDeps): Engine {
       if (before !== undefined) await leave(before);
       // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
       const account = addAccount(relayer);
-      await leases.add('lane', new Map([[key, workOf(relayer, account)]]));
       watch(account);
+      await leases.add('lane', new Map([[key, workOf(relayer, account)]]));
     },
     async close(relayer) {
       const key = laneKey(laneOf(relayer));
@@ -162,6 +164,7 @@ export function createEngine(deps: EngineDeps): Engine {
       },
       relayer: () => directory.relayer(relayer.id) ?? relayer,
       remote: null,
+      disabledReason: null,
       running: null,
     };
     accounts.set(laneKey(laneOf(relayer)), account);
@@ -173,7 +176,8 @@ export function createEngine(deps: EngineDeps): Engine {
     return {
       async begin() {
         const { chain } = account;
-        const lane = createLane({ id: laneOf(relayer), deps: laneWork, chain, log, relayer: account.relayer });
+        const work = { ...laneWork, directory: shownElsewhere(relayer, account) };
+        const lane = createLane({ id: laneOf(relayer), deps: work, chain, log, relayer: account.relayer });
         const running = { lane, isLoaded: false };
         account.running = running;
         await inTurn(() => lane.load());
@@ -183,6 +187,24 @@ export function createEngine(deps: EngineDeps): Engine {
         if (head != null) lane.tick(head);
       },
       end: () => endLane(account),
+      noted(reason) {
+        // If the watcher of the chain has disabled the relayer since, all instances find that.
+        const isOwn = directory.relayer(relayer.id)?.disabledReason === account.disabledReason;
+        account.disabledReason = reason;
+        if (isOwn || reason !== null) directory.setDisabled(relayer.id, reason);
+      },
+    };
+  }
+
+  /** The directory for a lane, which shows at the other instances too why it disables the relayer: only the one that runs it can find out. */
+  function shownElsewhere(relayer: Relayer, account: Account): Directory {
+    return {
+      ...directory,
+      setDisabled(relayerId, reason) {
+        account.disabledReason = reason;
+        directory.setDisabled(relayerId, reason);
+        leases.note('lane', laneKey(laneOf(relayer)), reason);
+      },
     };
   }
 

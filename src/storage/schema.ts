@@ -232,6 +232,8 @@ export interface LeaseTable {
   key: string;
   /** The number of the instance that does the work; null: none does. */
   holder: number | null;
+  /** What the holder has to say to the other instances, such as why the relayer is disabled; null: nothing. */
+  note: string | null;
 }
 
 /** One row, number 1: the sealed secret of the database. */

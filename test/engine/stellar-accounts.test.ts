@@ -92,6 +92,8 @@ describe('an account that disappears', { concurrency: 4 }, () => {
       return rig.directory.relayer(rig.relayer.id)?.disabledReason === null || undefined;
     });
     assert.deepEqual(rig.toldStates.slice(-1), ['relayer_enabled']);
+    assert.deepEqual([rig.notes.length, rig.notes.at(-1)], [2, null]);
+    assert.match(rig.notes[0] ?? '', isGone);
   });
 
   it('costs a few calls for each ledger, however many transactions wait', async (test) => {

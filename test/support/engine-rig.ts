@@ -8,6 +8,7 @@ import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
+import type { Leases } from '../../src/core/ports/leases.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Ed25519Signer, Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
@@ -53,6 +54,8 @@ export interface EngineRig {
   readonly told: ReadonlyMap<string, readonly string[]>;
   /** The events of the relayer itself, in order. */
   readonly toldStates: readonly string[];
+  /** What the lane shows the other instances, in order. */
+  readonly notes: readonly (string | null)[];
   view(id: string): Promise<TransactionView>;
   attempts(id: string): Promise<readonly Attempt[]>;
   /** Resolves when the transaction has this status. */
@@ -114,7 +117,9 @@ async function startEngine({
     return [];
   };
   const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
-  const engine = createEngine({ ...shared, leases: await soleLeases(), timers: systemTimers, recordRelayerState, log: silentLog });
+  const notes: (string | null)[] = [];
+  const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
+  const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {
@@ -144,6 +149,7 @@ async function startEngine({
     clock,
     told,
     toldStates,
+    notes,
     view,
     attempts: (id) => store.read.attemptsOf(id),
     until: (id, status) => until(id, status),

@@ -13,6 +13,8 @@ export interface Work {
   begin(): Promise<void>;
   /** Ends it; resolves when nothing of it runs any more. Another instance may begin it then. */
   end(): Promise<void>;
+  /** Called while the work does not run here, each time that its note changes: the one that the instance with the lease has left; null: there is none. */
+  noted?(note: string | null): void;
 }
 
 /**
@@ -24,6 +26,8 @@ export interface Leases {
   start(): Promise<void>;
   /** Adds units. Resolves as `start` does; before `start` at once. */
   add(kind: LeaseKind, units: ReadonlyMap<string, Work>): Promise<void>;
+  /** Leaves a note on a unit whose work runs here, for the other instances; null: removes it. Ends with the work. Returns at once. */
+  note(kind: LeaseKind, key: string, note: string | null): void;
   /** Removes a unit; resolves when its work has ended, if it ran here. */
   remove(kind: LeaseKind, key: string): Promise<void>;
   /** The number of leases that this instance holds, by kind. */
@@ -46,6 +50,7 @@ export function createSoleLeases(): Leases {
       for (const [key, work] of added) units.get(kind)?.set(key, work);
       if (isStarted) await Promise.all([...added.values()].map((work) => work.begin()));
     },
+    note: () => undefined,
     async remove(kind, key) {
       const work = units.get(kind)?.get(key);
       units.get(kind)?.delete(key);

@@ -138,6 +138,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('kind', 'text', (column) => column.notNull())
     .addColumn('key', 'text', (column) => column.notNull())
     .addColumn('holder', 'integer')
+    .addColumn('note', 'text')
     .addPrimaryKeyConstraint('leases_key', ['kind', 'key'])
     .execute();
   await db.schema

@@ -67,6 +67,10 @@ interface Unit {
   begun: Promise<void> | null;
   /** The work ends, and then its lease is given up. */
   isGiven: boolean;
+  /** The note of the work that runs here. */
+  note: string | null;
+  /** The note that the work was called with last, or left itself. */
+  noted: string | null;
 }
 
 /**
@@ -89,6 +93,8 @@ export function createMembers(deps: MembersDeps): Members {
   let observer: pg.Client | null = null;
   let seen: readonly MemberRow[] = [];
   let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
+  /** The notes of the leases, by kind and key. */
+  let notes: ReadonlyMap<LeaseKind, ReadonlyMap<string, string>> = new Map();
   let isOutdated = true;
   let readAtMs = 0;
   let logged = '';
@@ -249,6 +255,7 @@ export function createMembers(deps: MembersDeps): Members {
     isOutdated = false;
     await readLeases();
     await shareOut();
+    await exchangeNotes();
     tell();
   }
 
@@ -300,8 +307,13 @@ export function createMembers(deps: MembersDeps): Members {
   async function readLeases(): Promise<void> {
     const rows = await database.query(leases.all, {});
     const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
-    for (const { kind, key, holder } of rows) all.get(kind)?.set(key, holder);
+    const noted = new Map<LeaseKind, Map<string, string>>([...units.keys()].map((kind) => [kind, new Map()]));
+    for (const { kind, key, holder, note } of rows) {
+      all.get(kind)?.set(key, holder);
+      if (note !== null) noted.get(kind)?.set(key, note);
+    }
     held = all;
+    notes = noted;
     readAtMs = monotonicMs();
   }
 
@@ -337,6 +349,28 @@ export function createMembers(deps: MembersDeps): Members {
     isOutdated = true;
   }
 
+  /** Stores the notes of the work that runs here, and passes on those of the other instances. */
+  async function exchangeNotes(): Promise<void> {
+    for (const [kind, own] of units)
+      for (const [key, unit] of own) {
+        const stored = notes.get(kind)?.get(key) ?? null;
+        if (unit.begun === null) showNote(unit, stored);
+        else if (stored !== unit.note && held.get(kind)?.get(key) === me) await storeNote(kind, key, unit.note);
+      }
+  }
+
+  async function storeNote(kind: LeaseKind, key: string, note: string | null): Promise<void> {
+    await commit([new BoundChange('noteLease', [step(leases.setNote, { kind, key, holder: me, note })])]);
+    bag.addLeases();
+    isOutdated = true;
+  }
+
+  function showNote(unit: Unit, note: string | null): void {
+    if (unit.noted === note) return;
+    unit.noted = note;
+    unit.work.noted?.(note);
+  }
+
   async function beginHeld(): Promise<void> {
     for (const [kind, own] of units)
       await Promise.all([...own].filter(([key]) => held.get(kind)?.get(key) === me).map(([key, unit]) => beginWork(kind, key, unit)));
@@ -370,6 +404,7 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function beginWork(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
     if (unit.begun !== null || unit.isGiven) return;
+    showNote(unit, null);
     unit.begun = unit.work.begin();
     try {
       await unit.begun;
@@ -386,6 +421,7 @@ export function createMembers(deps: MembersDeps): Members {
     await begun.catch(() => undefined);
     await unit.work.end();
     unit.begun = null;
+    unit.note = null;
   }
 
   async function fail(error: unknown): Promise<void> {
@@ -437,8 +473,15 @@ export function createMembers(deps: MembersDeps): Members {
       await nextRound();
     },
     async add(kind, added) {
-      for (const [key, work] of added) units.get(kind)?.set(key, { work, begun: null, isGiven: false });
+      for (const [key, work] of added) units.get(kind)?.set(key, { work, begun: null, isGiven: false, note: null, noted: null });
       if (isStarted) await nextRound();
+    },
+    note(kind, key, note) {
+      const unit = units.get(kind)?.get(key);
+      if (unit === undefined) return;
+      unit.note = note;
+      unit.noted = note;
+      lookAgain();
     },
     remove: (kind, key) =>
       exclusively(async () => {

@@ -12,8 +12,10 @@ export interface Units {
 /** Statements on leases, for PostgreSQL only: many units change in one statement. */
 export function leaseStatements(db: Kysely<Schema>) {
   const isAmong = (keys: string) => sql<SqlBool>`key in (select json_array_elements_text(${keys}::json))`;
+  // A note ends with the work that it is about.
+  const free = { holder: null, note: null };
   return {
-    all: statement<object, LeaseTable>('leases_all', () => db.selectFrom('leases').select(['kind', 'key', 'holder'])),
+    all: statement<object, LeaseTable>('leases_all', () => db.selectFrom('leases').select(['kind', 'key', 'holder', 'note'])),
 
     /** Adds free leases for the units that have none. */
     insertMissing: statement<Units, never>('leases_insert_missing', ({ kind, keys }) =>
@@ -34,18 +36,24 @@ export function leaseStatements(db: Kysely<Schema>) {
     ),
 
     give: statement<Units & { holder: number }, never>('leases_give', ({ kind, keys, holder }) =>
-      db.updateTable('leases').set({ holder: null }).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+      db.updateTable('leases').set(free).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+    ),
+
+    setNote: statement<{ kind: LeaseKind; key: string; holder: number; note: string | null }, never>(
+      'leases_set_note',
+      ({ kind, key, holder, note }) =>
+        db.updateTable('leases').set({ note }).where('kind', '=', kind).where('key', '=', key).where('holder', '=', holder),
     ),
 
     giveAll: statement<{ holder: number }, never>('leases_give_all', ({ holder }) =>
-      db.updateTable('leases').set({ holder: null }).where('holder', '=', holder),
+      db.updateTable('leases').set(free).where('holder', '=', holder),
     ),
 
     /** Frees the leases whose holders are gone. */
     freeOrphans: statement<object, never>('leases_free_orphans', () =>
       db
         .updateTable('leases')
-        .set({ holder: null })
+        .set(free)
         .where('holder', 'is not', null)
         .where('holder', 'not in', db.selectFrom('instances').select('number')),
     ),

@@ -25,5 +25,5 @@ insert into database_secret values (1, 'v1.abc');
 insert into file_entries values ('notification', 'hook', 1);
 insert into instances (number, host, pid, token, since_ms, checked_at_ms, confirmed_time_ms, batch)
   values (1, 'host-1', 1, 'token-1', 1763600000000, 1763600000000, 1763600000000, 'batch-1');
-insert into leases values ('lane', 'evm:31337/0xA', null);
+insert into leases values ('lane', 'evm:31337/0xA', null, null);
 insert into database_ids values (1, 'database-1', 3);

@@ -10,7 +10,7 @@ create unique index "attempts_unsequenced_by_hash" on "attempts" ("chain", "hash
 create table "lanes" ("chain" text not null, "account" text not null, "next_nonce" text not null, constraint "lanes_key" primary key ("chain", "account"));
 create table "chains" ("chain" text not null primary key, "genesis_hash" text not null);
 create table "instances" ("number" integer not null primary key, "host" text not null, "pid" integer not null, "token" text not null, "since_ms" bigint not null, "checked_at_ms" bigint not null, "confirmed_time_ms" bigint, "batch" text, "version" text, "config_hashes" text, "backend_pid" integer, "backend_started" text, "state" text);
-create table "leases" ("kind" text not null, "key" text not null, "holder" integer, constraint "leases_key" primary key ("kind", "key"));
+create table "leases" ("kind" text not null, "key" text not null, "holder" integer, "note" text, constraint "leases_key" primary key ("kind", "key"));
 create table "database_ids" ("number" integer not null primary key, "id" text not null, "definitions_version" bigint not null);
 create table "notifications" ("seq" integer primary key autoincrement, "id" text not null unique, "type" text not null, "url" text not null, "sealed_signing_key" text, "retired_keys" text not null, "gone_at_ms" bigint, "created_at_ms" bigint not null, "revision" bigint not null);
 create table "events" ("seq" integer primary key autoincrement, "id" text not null unique, "notification_id" text not null, "event" text not null, "order_key" text not null, "body" text not null, "status" text not null, "attempts" integer not null, "next_attempt_at_ms" bigint not null, "created_at_ms" bigint not null, "trace_parent" text, "waits_behind" integer not null);
