@@ -156,8 +156,7 @@ export async function configInForce(
   }
   if (problems.length > 0) throw new ConfigError(problems);
 
-  await forgetDeleted(store, stored.signer, config.signers);
-  await forgetDeleted(store, stored.relayer, config.relayers);
+  await forgetDeleted(store, [...goneFrom(config.signers, stored.signer), ...goneFrom(config.relayers, stored.relayer)]);
   return { ...combined, storedKeys, warnings: [...followed.warnings, ...warnings] };
 }
 
@@ -222,12 +221,14 @@ export function storedKeyFrom(secretBox: Pick<SecretBox, 'open'>, { id, content,
   return isLocal ? { id, sealed, privateKey: Buffer.from(secret, 'hex') } : { id, sealed, hosted: hostedKeyFromStored(content, secret) };
 }
 
-/** Forgets deleted entries that were removed from the file: one that is added again is new. */
-async function forgetDeleted(
-  { change, commit }: Deps['store'],
-  definitions: readonly Definition[],
-  entries: readonly { readonly id: string }[],
-): Promise<void> {
-  const gone = definitions.filter(({ id, content }) => content === null && !entries.some((entry) => entry.id === id));
-  if (gone.length > 0) await commit(gone.map((definition) => change.deleteDefinition(definition)));
+/** The deleted entries that were removed from the file. */
+function goneFrom(entries: readonly { readonly id: string }[], definitions: readonly Definition[]): readonly Definition[] {
+  return definitions.filter(({ id, content }) => content === null && !entries.some((entry) => entry.id === id));
+}
+
+/** Forgets deleted entries: one that is added to the file again is new. */
+async function forgetDeleted({ change, commit }: Deps['store'], gone: readonly Definition[]): Promise<void> {
+  if (gone.length === 0) return;
+  const reopened = gone.flatMap(({ kind, id }) => (kind === 'relayer' ? [change.reopenRelayer(id)] : []));
+  await commit([...gone.map((definition) => change.deleteDefinition(definition)), ...reopened]);
 }

@@ -112,6 +112,10 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.apiKeys.insert, apiKeyMapping.toRow(key))]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.apiKeys.delete, { id })]),
+    closeRelayer: (id) =>
+      // Taking a position locks the row against sends of other instances.
+      new BoundChange('closeRelayer', { countedFor: id, stepsAt: () => [guarded(changePositions.close, { relayer_id: id })] }),
+    reopenRelayer: (id) => new BoundChange('reopenRelayer', [step(changePositions.reopen, { relayer_id: id })]),
     moveDefinitions: (from) =>
       new BoundChange('moveDefinitions', [guarded(statements.databaseIds.moveDefinitions, { number: 1, definitions_version: from })]),
     putDefinition: (definition) =>

@@ -62,6 +62,8 @@ export interface ChangePositionTable {
   relayer_id: string;
   position: number;
   removed_through: number;
+  /** 1: the relayer is deleted, and no transaction can be inserted. */
+  is_closed: Flag;
 }
 
 /**

@@ -227,6 +227,24 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
+    test('closes only a relayer without open transactions, and refuses its transactions until it is opened again', async () => {
+      const { change, read } = store;
+      const open = aTransaction({ id: 'closing-1', relayerId: 'closing' });
+      await store.commit([change.insertTransaction(open)]);
+      assert.equal(await conflictIn(store.commit([change.closeRelayer('closing')])), 'closeRelayer');
+      await store.commit([change.updateTransaction({ ...open, status: 'canceled', revision: open.revision + 1 })]);
+      await store.commit([change.closeRelayer('closing')]);
+      const late = aTransaction({ id: 'closing-2', relayerId: 'closing' });
+      assert.equal(await conflictIn(store.commit([change.insertTransaction(late)])), 'insertTransaction');
+      await store.commit([change.insertTransaction(aTransaction({ id: 'other-1', relayerId: 'other-relayer' }))]);
+      await store.commit([change.reopenRelayer('closing'), change.insertTransaction(late)]);
+      const page = await read.transactionsOf('closing', [], { offset: 0, limit: 10 });
+      assert.deepEqual(
+        page.items.map(({ transaction }) => transaction.id),
+        ['closing-2', 'closing-1'],
+      );
+    });
+
     test('counts the changes of definitions, and refuses one that was decided from an earlier version', async () => {
       const { change, read } = store;
       const from = await read.definitionsVersion();

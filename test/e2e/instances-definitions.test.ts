@@ -196,6 +196,31 @@ describe('definitions that one of two instances changes', () => {
     }
   });
 
+  it('at the same time: a relayer is deleted only if no send that the other instance gets is accepted', async () => {
+    await must(makeSigner(one, 'sender'));
+    for (let round = 0; round < 8; round += 1) {
+      const id = `fleeting-${round}`;
+      await must(makeRelayer(one, { id, signer_id: 'sender' }));
+      await until('the relayer', () => other('GET', `/relayers/${id}`), isFound);
+      const send = () => other('POST', `/relayers/${id}/transactions`, { to: madeAddress, value: 1 });
+      const early = Array.from({ length: round % 4 }, send);
+      const deleting = one('DELETE', `/relayers/${id}`);
+      const sends = await Promise.all([...early, ...Array.from({ length: 4 }, send)]);
+      const deleted = await deleting;
+      const accepted = sends.filter(({ status }) => status === 200).length;
+      for (const { status, reason } of sends) if (status !== 200) assert.equal(reason, 'RELAYER_NOT_FOUND');
+      if (deleted.status === 200) assert.equal(accepted, 0, 'what was accepted would never be sent');
+      else assert.equal(deleted.reason, 'RELAYER_IN_USE', JSON.stringify(deleted));
+      if (deleted.status === 200) continue;
+      await must(other('DELETE', `/relayers/${id}/transactions/pending`));
+      await until(
+        'its deletion',
+        () => one('DELETE', `/relayers/${id}`),
+        ({ status }) => status === 200,
+      );
+    }
+  });
+
   it('rate limits: each instance allows its part, which changes when instances come and go', async () => {
     const untilBurst = async (burst: number) => {
       for (const service of services)

@@ -65,6 +65,7 @@ export async function planImport({ of, openTransactions }: ForeignRecords, deps:
     ),
     changes: [
       ...definitionsOf(signers, relayers, secretBox).map((definition) => change.putDefinition(definition)),
+      ...moving(relayers).map(({ id }) => change.reopenRelayer(id)),
       ...moving(notifications).map((entry) => change.insertNotification(newNotification({ secretBox, clock }, entry))),
       ...moving(apiKeys).map(({ apiKey }) => change.insertApiKey(apiKey)),
     ],

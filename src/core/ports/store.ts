@@ -120,7 +120,7 @@ export interface TransactionUpdate {
 
 /** Builders of changes. They are pure; nothing happens before `commit`. */
 export interface Changes {
-  /** Fails if the id is taken. */
+  /** Fails if the id is taken, or if the relayer is closed. */
   insertTransaction(transaction: Transaction): Change;
   /** Writes `next`; fails unless the stored revision is the one before it, see `TransactionUpdate`. A final status never changes. */
   updateTransaction(next: Transaction, update?: TransactionUpdate): Change;
@@ -175,6 +175,10 @@ export interface Changes {
   insertApiKey(key: ApiKey): Change;
   /** Fails if it is gone. */
   deleteApiKey(id: string): Change;
+  /** Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its transactions is open. */
+  closeRelayer(id: string): Change;
+  /** Allows transactions of a relayer with the id of a deleted one; never fails. */
+  reopenRelayer(id: string): Change;
   /** Counts a change of the definitions, in the commit that makes it; fails unless `from` is the version before it. */
   moveDefinitions(from: number): Change;
   /** Writes a definition in place of one of the same kind and id, keeping its place in the list; never fails. */

@@ -1,4 +1,5 @@
 import { DomainError } from '../errors.js';
+import { shownName } from '../safe-text.js';
 import type { LaneId } from '../transaction/transaction.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 
@@ -101,6 +102,13 @@ export function requireActive({ id, paused, disabledReason }: Pick<Relayer, 'id'
   if (disabledReason === null) return;
   throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${id} is disabled: ${disabledReason}`, {
     metadata: { relayer_id: id, disabled_reason: disabledReason },
+  });
+}
+
+/** Returns the error for a relayer that does not exist. */
+export function relayerNotFound(id: string): DomainError {
+  return new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`, {
+    metadata: { relayer_id: shownName(id) },
   });
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definition-writer.js';
 import { entryIdFromText, taken } from '../entry-id.js';
@@ -10,14 +9,13 @@ import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
-import type { Store } from '../ports/store.js';
+import { ConflictError, type Store } from '../ports/store.js';
 import { readAll } from '../read-all.js';
-import { shownName } from '../safe-text.js';
 import { keyFor, type Signers } from '../signer/signers.js';
 import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
-import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
+import { laneOf, type Relayer, type RelayerPolicies, relayerNotFound } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
 import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
@@ -65,7 +63,8 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
     const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
-    await writer.commit([definitionFromRelayer(secretBox, relayer)], saveResponse(relayer), () => registry.start(relayer, signer));
+    const others = [store.change.reopenRelayer(relayer.id), ...saveResponse(relayer)];
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], others, () => registry.start(relayer, signer));
     return relayer;
   });
 }
@@ -197,34 +196,22 @@ export async function checkRelayerChange(
  * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE` while
  * one of its transactions is open.
  */
-export function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
+export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
   const { store, directory, registry, fileRelayers, exclusively, writer } = deps;
-  return exclusively(async () => {
-    const before = requireRelayer(directory, id);
-    setPaused(directory, before, true);
+  for (;;) {
     try {
-      await settleSends(store);
-      await checkUnused(store, id);
+      return await exclusively(async () => {
+        const before = requireRelayer(directory, id);
+        await checkUnused(store, id);
+        const key = { kind: 'relayer', id } as const;
+        const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
+        await writer.commit([write], [store.change.closeRelayer(id)], () => registry.stop(directory.relayer(id) ?? before));
+      });
     } catch (error) {
-      setPaused(directory, directory.relayer(id) ?? before, before.paused);
-      throw error;
+      // A send was accepted meanwhile: look again.
+      if (!(error instanceof ConflictError)) throw error;
     }
-    const key = { kind: 'relayer', id } as const;
-    const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
-    // If the commit fails, the relayer stays paused until it is known what is stored: a send could be stored for a relayer that is deleted.
-    await writer.commit([write], [], () => registry.stop(before));
-  });
-}
-
-/** A paused relayer accepts no new transactions. */
-function setPaused(directory: RelayerDeps['directory'], relayer: Relayer, paused: boolean): void {
-  directory.put({ relayer: { ...relayer, paused }, chain: directory.chainOf(relayer), signer: directory.signerOf(relayer) });
-}
-
-/** Resolves when every send accepted before the pause is stored: a send commits in the same turn in which it is accepted. */
-async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
-  await setImmediate();
-  await store.commit([]);
+  }
 }
 
 async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {
@@ -248,8 +235,6 @@ function requireNotification(exists: boolean): void {
 /** Returns the relayer with this id. Throws `RELAYER_NOT_FOUND`. */
 function requireRelayer(directory: Pick<Directory, 'relayer'>, id: string): Relayer {
   const relayer = directory.relayer(id);
-  if (relayer !== undefined) return relayer;
-  throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`, {
-    metadata: { relayer_id: shownName(id) },
-  });
+  if (relayer === undefined) throw relayerNotFound(id);
+  return relayer;
 }

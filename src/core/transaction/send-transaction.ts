@@ -5,9 +5,9 @@ import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import { type Store, StoreAwayError } from '../ports/store.js';
+import { ConflictError, type Store, StoreAwayError } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
-import { laneOf, type Relayer } from '../relayer/relayer.js';
+import { laneOf, type Relayer, relayerNotFound } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import type { Transaction, TransactionView } from './transaction.js';
@@ -48,6 +48,8 @@ export async function sendTransaction(
   await deps.store.commit(changes).catch((error: unknown) => {
     // It may still be stored, and a repeated call gets its stored response.
     if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(transaction);
+    // Another instance has deleted it, which this one is about to find out.
+    if (error instanceof ConflictError && error.change === 'insertTransaction') throw relayerNotFound(relayer.id);
     throw error;
   });
   step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });

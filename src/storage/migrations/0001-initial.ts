@@ -67,6 +67,7 @@ async function createTransactions(db: Kysely<unknown>, dialect: Dialect): Promis
     .addColumn('relayer_id', 'text', (column) => column.primaryKey().notNull())
     .addColumn('position', 'bigint', (column) => column.notNull())
     .addColumn('removed_through', 'bigint', (column) => column.notNull())
+    .addColumn('is_closed', 'integer', (column) => column.notNull())
     .execute();
   await db.schema
     .createTable('transaction_totals')

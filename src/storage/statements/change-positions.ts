@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { openStatuses } from '../../core/transaction/transaction.js';
 import type { ChangePositionTable, Schema } from '../schema.js';
 import { statement } from '../statement.js';
 
@@ -22,12 +23,42 @@ export function changePositionStatements(db: Kysely<Schema>) {
     take: statement<TakePositions, never>('change_positions_take', (values) =>
       db
         .insertInto('change_positions')
-        .values({ relayer_id: values.relayer_id, position: values.count, removed_through: sql.lit(0) })
+        .values({ relayer_id: values.relayer_id, position: values.count, removed_through: sql.lit(0), is_closed: sql.lit(0) })
         .onConflict((conflict) =>
           conflict
             .column('relayer_id')
             .doUpdateSet((eb) => ({ position: eb('change_positions.position', '+', eb.ref('excluded.position')) })),
         ),
+    ),
+
+    /** Keeps transactions from being inserted; affects no row if one is open. The batch has the row locked: an insert ended before, or waits. */
+    close: statement<{ relayer_id: string }, never>('change_positions_close', (values) =>
+      db
+        .updateTable('change_positions')
+        .set({ is_closed: sql.lit(1) })
+        .where('relayer_id', '=', values.relayer_id)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              db
+                .selectFrom('transactions')
+                .select('transactions.id')
+                .where('transactions.relayer_id', '=', values.relayer_id)
+                .where(
+                  'transactions.status',
+                  'in',
+                  openStatuses.map((status) => sql.lit(status)),
+                ),
+            ),
+          ),
+        ),
+    ),
+
+    reopen: statement<{ relayer_id: string }, never>('change_positions_reopen', (values) =>
+      db
+        .updateTable('change_positions')
+        .set({ is_closed: sql.lit(0) })
+        .where('relayer_id', '=', values.relayer_id),
     ),
 
     /** Remembers the position of a transaction that is about to be deleted. */

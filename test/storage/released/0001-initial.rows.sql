@@ -6,7 +6,7 @@ insert into transactions (ordinal, id, relayer_id, chain, account, status, statu
   values (2, 'failed', 'relayer-1', 'evm:31337', '0xA', 'failed', 'execution reverted', 'content',
     '{"network":"evm","to":null,"valueWei":{"$int":"5"},"data":"0x00","gasLimit":null,"pricing":{"kind":"speed","speed":"fast"}}',
     1763600000000, 1763600000002, 1763600000002, 3, 2);
-insert into change_positions values ('relayer-1', 2, 0);
+insert into change_positions values ('relayer-1', 2, 0, 0);
 insert into transaction_totals values ('relayer-1', 'failed', 1);
 insert into attempts (transaction_id, version, chain, account, nonce, purpose, hash, raw, fields, created_at_ms)
   values ('sent', 1, 'evm:31337', '0xA', '7', 'content', '0x01', '0x02', '{"network":"evm","gasLimit":{"$int":"21000"},"publishingFeeWei":{"$int":"0"}}', 1763600000001);

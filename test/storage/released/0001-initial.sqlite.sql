@@ -3,7 +3,7 @@ create unique index "transactions_by_ordinal" on "transactions" ("relayer_id", "
 create index "transactions_by_status" on "transactions" ("relayer_id", "status", "seq");
 create index "transactions_by_position" on "transactions" ("relayer_id", "position");
 create index "transactions_open" on "transactions" ("chain", "account", "seq") where ended_at_ms is null;
-create table "change_positions" ("relayer_id" text not null primary key, "position" bigint not null, "removed_through" bigint not null);
+create table "change_positions" ("relayer_id" text not null primary key, "position" bigint not null, "removed_through" bigint not null, "is_closed" integer not null);
 create table "transaction_totals" ("relayer_id" text not null, "status" text not null, "total" bigint not null, constraint "transaction_totals_key" primary key ("relayer_id", "status"));
 create table "attempts" ("seq" integer primary key autoincrement, "transaction_id" text not null references "transactions" ("id"), "version" integer not null, "chain" text not null, "account" text not null, "nonce" text not null, "purpose" text not null, "hash" text not null, "raw" text not null, "fields" text not null, "created_at_ms" bigint not null, constraint "attempts_of_transaction" unique ("transaction_id", "version"), constraint "attempts_of_slot" unique ("chain", "account", "nonce", "version"));
 create unique index "attempts_unsequenced_by_hash" on "attempts" ("chain", "hash") where nonce = transaction_id;
