@@ -62,6 +62,8 @@ const shutdownDeadlineMs = 9_000;
 const shutdownClosingMs = 400;
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
+/** How often an instance looks for what others changed whose notifications were lost. */
+const lookElsewhereEveryMs = 2_000;
 const anotherKey =
   'is not the encryption key of this database; set the key that it was last used with, and use relayer rotate-encryption-key to replace it';
 
@@ -302,6 +304,15 @@ export async function startApp(
       keys.readAgain();
       following.look();
     });
+    if (opened.sharing !== null) {
+      // A notification is lost with the instance or the connection that sends it, or if what it says could not be read. Watches and keys look again by themselves.
+      const lookElsewhere = async () => {
+        engine.changedElsewhere('all');
+        delivery.wake();
+      };
+      const looking = repeat(lookElsewhere, lookElsewhereEveryMs, { onError: () => undefined, runsAtOnce: false });
+      onStop('work', () => looking.stop());
+    }
     onStop('work', () => leases.stop());
     await leases.start();
     const address = await server.listen();

@@ -48,7 +48,7 @@ export interface Engine extends Lanes {
   open(relayer: Relayer): Promise<void>;
   /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
-  /** Other instances have changed transactions of these relayers; `all`: it is unknown of which. Returns at once. */
+  /** Other instances have changed transactions of these relayers; `all`: it is unknown of which, or whether. Call that again and again. Returns at once. */
   changedElsewhere(relayers: ReadonlySet<string> | 'all'): void;
   /** The database is back after it was lost, and may be another server: the lanes compare their state with it. Returns at once. */
   storeReturned(): void;
@@ -143,11 +143,11 @@ export function createEngine(deps: EngineDeps): Engine {
   const laneWork = { ...deps, lanes: engine };
   const inTurn = limitParallel(loadedAtOnce);
 
-  /** Wakes the lanes whose transactions have changed since they looked last: most have not. */
+  /** Wakes the lanes whose transactions have changed since they looked last: most have not. If the database does not answer, the next look does. */
   async function lookAtAll(): Promise<void> {
     const positions = await deps.store.read.lastPositions().catch(() => null);
-    for (const { relayerId, running } of accounts.values())
-      running?.lane.changedElsewhere(positions === null ? undefined : (positions.get(relayerId) ?? 0));
+    if (positions === null) return;
+    for (const { relayerId, running } of accounts.values()) running?.lane.changedElsewhere(positions.get(relayerId) ?? 0);
   }
 
   function addAccount(relayer: Relayer): Account {

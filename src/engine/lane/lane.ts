@@ -3,7 +3,7 @@ import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
-import { type Content, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
+import { type Content, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
@@ -246,8 +246,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const whyUnsignedNow = (content: Content) => whyUnsigned(lane, chain.isUnsequenced(content));
 
   function put(open: OpenTransaction): void {
+    const { transaction } = open;
     transactions.put(open);
     deps.feed.publish(viewOf(open));
+    // The obstacle has changed while the transaction was stored, or another instance stored it, which does not know the obstacle.
+    if (!isSigned(transaction) && transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
@@ -287,8 +290,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
       endRest();
       preparing.wake();
-      // The obstacle has changed while the transaction was stored.
-      if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
     noteUnanswered() {
       endRest();
