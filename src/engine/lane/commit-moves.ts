@@ -1,5 +1,5 @@
 import type { Move } from '../../core/ports/lanes.js';
-import { type Change, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
+import { type Change, ConflictError, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { noOrigin } from '../../core/transaction/journal.js';
@@ -67,6 +67,23 @@ export async function commitPlanned(
     deps.journal.moved(before.transaction, move, after);
   }
   return results;
+}
+
+/** After this many conflicts of one revision something other than a race is wrong. */
+const maxConflicts = 3;
+
+/**
+ * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although nobody has changed the
+ * transaction. As long as others change it, the move is decided again: each time, one of them has succeeded.
+ */
+export function createConflictLimit(): (error: unknown, before: Pick<Transaction, 'revision'>) => void {
+  let lastRevision: number | null = null;
+  let conflicts = 0;
+  return (error, { revision }) => {
+    conflicts = revision === lastRevision ? conflicts + 1 : 1;
+    lastRevision = revision;
+    if (!(error instanceof ConflictError) || conflicts > maxConflicts) throw error;
+  };
 }
 
 /**

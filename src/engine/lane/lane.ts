@@ -1,7 +1,7 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
-import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { type Content, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
@@ -9,7 +9,7 @@ import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
 import { createChore, logFailure } from './chore.js';
-import { commitMoves } from './commit-moves.js';
+import { commitMoves, createConflictLimit } from './commit-moves.js';
 import { createExpirer } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
 import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
@@ -24,7 +24,7 @@ import { prepare } from './prepare.js';
 import { createRebroadcaster } from './rebroadcast.js';
 import { createSlotReleaser } from './release-slot.js';
 import { createRest } from './rest.js';
-import { maxConflicts, requireRoomOf } from './room.js';
+import { requireRoomOf } from './room.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 import { hostedBatch } from './sign-drafts.js';
@@ -208,7 +208,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
 
   function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
-      for (let conflicts = 0; ; conflicts += 1) {
+      const requireRace = createConflictLimit();
+      for (;;) {
         // The commit of its last change may have lost its answer, so only the store knows its state, and whether it is open.
         if ((transactions.tracked(transactionId)?.transaction.revision ?? 0) < leastRevision) await reload([transactionId]);
         const current = await read(transactionId);
@@ -219,7 +220,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
           const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
           return after ?? null;
         } catch (error) {
-          if (!(error instanceof ConflictError) || conflicts >= maxConflicts) throw error;
+          requireRace(error, current.transaction);
           await reload([transactionId]);
         }
       }

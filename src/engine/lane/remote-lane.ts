@@ -1,13 +1,14 @@
 import type { Decide } from '../../core/ports/lanes.js';
-import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
-import { commitPlanned } from './commit-moves.js';
+import { commitPlanned, createConflictLimit } from './commit-moves.js';
 import { whyRelayerSignsNone } from './explain-waiting.js';
 import type { LaneWork } from './lane-context.js';
-import { maxConflicts, maxWaiting, requireRoomOf } from './room.js';
+import { createOneAtATime } from './one-at-a-time.js';
+import { maxWaiting, requireRoomOf } from './room.js';
 
 /** How old the number of waiting transactions may be that limits sends. */
 const countForMs = 1_000;
@@ -27,6 +28,7 @@ export interface RemoteLane {
  * revisions, as all are. The instance with the lease is told of each commit, and reads what has changed.
  */
 export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Relayer): RemoteLane {
+  const oneAtATime = createOneAtATime();
   let waiting = 0;
   let countedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -56,20 +58,23 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
       return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
     },
     maxInFlight: () => (deps.directory.chainOf(relayer()).sequence === null ? null : maxInFlightOf(relayer().policies)),
-    async move(transactionId, decide) {
-      for (let conflicts = 0; ; conflicts += 1) {
-        const [current] = await deps.store.read.transactionsById([transactionId]);
-        if (current === undefined || isFinal(current.transaction.status)) return null;
-        const move = await decide(current);
-        if (move === null) return null;
-        try {
-          const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
-          if (after !== undefined) deps.feed.publish(viewOf(after));
-          return after ?? null;
-        } catch (error) {
-          if (!(error instanceof ConflictError) || conflicts >= maxConflicts) throw error;
+    move: (transactionId, decide) =>
+      // Otherwise all callers of this instance but one would meet a conflict.
+      oneAtATime.run([transactionId], async () => {
+        const requireRace = createConflictLimit();
+        for (;;) {
+          const [current] = await deps.store.read.transactionsById([transactionId]);
+          if (current === undefined || isFinal(current.transaction.status)) return null;
+          const move = await decide(current);
+          if (move === null) return null;
+          try {
+            const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
+            if (after !== undefined) deps.feed.publish(viewOf(after));
+            return after ?? null;
+          } catch (error) {
+            requireRace(error, current.transaction);
+          }
         }
-      }
-    },
+      }),
   };
 }

@@ -4,8 +4,6 @@ import type { LaneContext } from './lane-context.js';
 
 /** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
 export const maxWaiting = 10_000;
-/** After this many consecutive conflicts something other than a race is wrong. */
-export const maxConflicts = 3;
 
 /** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
 const maxHeldCharacters = 64 * 1024 * 1024;
