@@ -34,6 +34,7 @@ import type { Telemetry } from './core/ports/telemetry.js';
 import { systemTimers } from './core/ports/timers.js';
 import type { Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
+import { repeat } from './core/repeat.js';
 import { createShutdown } from './core/shutdown.js';
 import { definitionFromPin } from './core/signer/hosted-key.js';
 import { createFeed } from './core/transaction/feed.js';

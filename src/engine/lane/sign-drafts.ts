@@ -114,16 +114,19 @@ async function storeAll(
   attempts: readonly (Attempt | null)[],
   from: bigint,
 ): Promise<boolean> {
-  const duplicates: { open: OpenTransaction; sentence: string }[] = [];
+  let duplicates: { open: OpenTransaction; sentence: string }[] = [];
   const ids = chosen.map(({ open }) => open.transaction.id);
   let isComplete = true;
-  await lane.hold(ids, async () => {
-    if (!isActive(lane.relayer())) return;
+
+  /** Returns the conflict if something was no longer as it was when this was planned: then the index shows it now. */
+  async function tryStore(): Promise<ConflictError | null> {
+    if (!isActive(lane.relayer())) return null;
     const nowMs = lane.deps.clock.nowMs();
     // While they were signed, the account's next nonce may have changed, and its room.
     const end = lane.nextNonce === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
     let to = from;
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
+    duplicates = [];
     for (const [index, { open, nonce }] of chosen.entries()) {
       const newAttempt = attempts[index] ?? null;
       const isNext = nonce === null || (nonce === to && nonce < end);
@@ -142,16 +145,24 @@ async function storeAll(
       const wanted = { content: transaction.content, validUntilMs: validUntilWith(transaction, newAttempt) };
       planned.push({ before: open, newAttempt, move: { steps: [signed(transaction, newAttempt, wanted)], newAttempt } });
     }
-    if (planned.length === 0) return;
+    if (planned.length === 0) return null;
     try {
       await commitMoves(lane, planned, to === from ? [] : takeNonces(lane, from, to));
     } catch (error) {
-      // The index differs from the store: it is read again, and the next round prepares again.
-      if (error instanceof ConflictError) await lane.reload(ids);
-      throw error;
+      if (!(error instanceof ConflictError)) throw error;
+      await lane.reload(ids);
+      return error;
     }
     if (to !== from) lane.storedNonce = to;
     noteSigned(lane, to === from ? 0n : to);
+    return null;
+  }
+
+  await lane.hold(ids, async () => {
+    if ((await tryStore()) === null) return;
+    // Another instance has changed some of them, which must not delay the others.
+    const conflict = await tryStore();
+    if (conflict !== null) throw conflict;
   });
   for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
   return isComplete;
