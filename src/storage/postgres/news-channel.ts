@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { News } from '../../core/ports/news.js';
 import { allNews } from '../../core/ports/news.js';
 import type { Change } from '../../core/ports/store.js';
@@ -16,13 +15,21 @@ export interface Message {
   readonly hasLeases: boolean;
 }
 
-const payload = z.object({
-  from: z.number(),
-  relayers: z.union([z.array(z.string()), z.literal('all')]),
-  events: z.boolean(),
-  definitions: z.boolean(),
-  leases: z.boolean(),
-});
+/** The JSON of a message. */
+interface Payload {
+  readonly from: number;
+  readonly relayers: readonly string[] | 'all';
+  readonly events: boolean;
+  readonly definitions: boolean;
+  readonly leases: boolean;
+}
+
+function isPayload(json: unknown): json is Payload {
+  if (typeof json !== 'object' || json === null) return false;
+  const { from, relayers, events, definitions, leases } = json as Readonly<Record<string, unknown>>;
+  const isConcerned = relayers === 'all' || (Array.isArray(relayers) && relayers.every((id) => typeof id === 'string'));
+  return typeof from === 'number' && isConcerned && [events, definitions, leases].every((flag) => typeof flag === 'boolean');
+}
 
 /** Gathers what is to be told next. */
 export interface NewsBag {
@@ -66,8 +73,8 @@ export function createNewsBag(): NewsBag {
     addAll,
     take(from) {
       if (!hasEvents && !hasDefinitions && !hasLeases && relayers !== 'all' && relayers.size === 0) return null;
-      const message = (concerned: readonly string[] | 'all') =>
-        JSON.stringify({ from, relayers: concerned, events: hasEvents, definitions: hasDefinitions, leases: hasLeases });
+      const message = (concerned: Payload['relayers']) =>
+        JSON.stringify({ from, relayers: concerned, events: hasEvents, definitions: hasDefinitions, leases: hasLeases } satisfies Payload);
       const text = message(relayers === 'all' ? 'all' : [...relayers]);
       const taken = Buffer.byteLength(text) > maxPayloadBytes ? message('all') : text;
       relayers = new Set();
@@ -85,9 +92,8 @@ export function readMessage(text: string): Message {
   } catch {
     json = null;
   }
-  const { data } = payload.safeParse(json);
-  if (data === undefined) return { from: 0, news: allNews, hasLeases: true };
-  const { from, relayers, events, definitions, leases } = data;
+  if (!isPayload(json)) return { from: 0, news: allNews, hasLeases: true };
+  const { from, relayers, events, definitions, leases } = json;
   const concerned = relayers === 'all' ? relayers : new Set(relayers);
   return { from, news: { relayers: concerned, hasEvents: events, hasDefinitions: definitions }, hasLeases: leases };
 }

@@ -17,7 +17,7 @@ const beatEveryMs = 1_000;
 const undefinedTable = '42P01';
 
 /** Returns the process that uses the database alone, or else one that shares it; undefined: no process does, or the database is new. */
-export async function readInstance(client: pg.Client): Promise<Instance | undefined> {
+async function readInstance(client: pg.Client): Promise<Instance | undefined> {
   const { sql, bind } = instanceStatements(postgres.builder).anyUser;
   try {
     const { rows } = await client.query<Instance>(sql, bind({}));
