@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
-import type { Instances } from '../core/ports/instances.js';
+import type { InstanceState, Instances } from '../core/ports/instances.js';
 import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
 import type { Log } from '../core/ports/log.js';
 import type { News } from '../core/ports/news.js';
@@ -66,7 +66,7 @@ const aloneNumber = 1;
 const highestNumber = 2 ** 31;
 
 /** A row about this process. */
-function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: InstanceFacts): Member {
+function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: InstanceFacts & { readonly state: InstanceState }): Member {
   const nowMs = systemClock.nowMs();
   return {
     ...own,
@@ -78,12 +78,16 @@ function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: Instanc
     config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.configHashes)),
     backend_pid: connection?.backend_pid ?? null,
     backend_started: connection?.backend_started ?? null,
-    state: instance === undefined ? null : 'starting',
+    state: instance?.state ?? null,
   };
 }
 
 /** Returns the record of an instance that joins, and the change that stores it. */
-function recordSharing({ instances, databaseIds, leases }: Statements, connection: OwnConnection | null, facts: InstanceFacts): OwnRecord {
+function recordSharing(
+  { instances, databaseIds, leases }: Statements,
+  connection: OwnConnection | null,
+  facts: InstanceFacts & { readonly state: InstanceState },
+): OwnRecord {
   const own: OwnRow = { number: randomInt(aloneNumber + 1, highestNumber), token: randomUUID() };
   const steps = [
     // A command that used the database alone and has lost its connection must not return.
@@ -152,7 +156,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, systemClock, meter);
   const { schema } = locked;
-  const join = (connection: OwnConnection | null) => recordSharing(statements, connection, instance);
+  const join = (connection: OwnConnection | null, state: InstanceState) => recordSharing(statements, connection, { ...instance, state });
   const { configHashes } = instance;
   const members = createMembers({ connectionString, schema, name, database, join, configHashes, commit: store.commit, log });
   await closingOnFailure(database, () => members.join());

@@ -51,7 +51,11 @@ export async function listPostgresInstances(connectionString: string): Promise<r
   client.on('error', () => undefined);
   try {
     await connect(client);
-    const members = await readMembers(client, await schemaOf(client));
+    const schema = await schemaOf(client);
+    const { rows: tables } = await client.query(`select to_regclass('instances') as found`);
+    // A new database has no tables.
+    if (tables[0]?.found === null) return [];
+    const members = await readMembers(client, schema);
     const { rows } = await client.query<{ holder: number; lanes: number }>(
       `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
     );

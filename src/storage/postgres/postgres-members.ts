@@ -7,10 +7,10 @@ import type { Log } from '../../core/ports/log.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store.js';
 import { pause } from '../../core/repeat.js';
-import { BoundChange, guarded, type Step, step } from '../bound-change.js';
-import type { Database } from '../database.js';
+import { BoundChange, guarded, step } from '../bound-change.js';
+import type { Database, OwnRecord } from '../database.js';
 import { postgres } from '../dialect.js';
-import { instanceStatements } from '../statements/instances.js';
+import { instanceStatements, type OwnConnection } from '../statements/instances.js';
 import { leaseStatements } from '../statements/leases.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createNewsBag, readMessage } from './news-channel.js';
@@ -49,8 +49,8 @@ export interface MembersDeps {
   readonly schema: string;
   readonly name: string | undefined;
   readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
-  /** The record with which this instance joins: a new one each time. */
-  readonly join: Parameters<Database['own']>[0];
+  /** Makes the record with which this instance joins in a state: a new one each time. */
+  readonly join: (connection: OwnConnection | null, state: InstanceState) => OwnRecord;
   /** See `InstanceFacts`. */
   readonly configHashes: ReadonlyMap<string, string>;
   commit(changes: readonly Change[]): Promise<void>;
@@ -88,8 +88,9 @@ export function createMembers(deps: MembersDeps): Members {
   const watches = new Map<number, InstanceWatch>();
   const bag = createNewsBag();
   const exclusively = createExclusively();
-  /** The number of this instance. */
+  /** The number of this instance, and its state, which it keeps if it joins again. */
   let me = 0;
+  let myState: InstanceState = 'starting';
   let observer: pg.Client | null = null;
   let seen: readonly MemberRow[] = [];
   let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
@@ -100,10 +101,6 @@ export function createMembers(deps: MembersDeps): Members {
   let logged = '';
   let isTelling = false;
   let isStarted = false;
-  /** Since it joined. */
-  let hasStartedSharing = false;
-  /** Until the process ends, also when it joins again. */
-  let isDrained = false;
   let running: Promise<void> | undefined;
   let endPause = (): void => undefined;
   /** Those who wait for the end of the next round. */
@@ -168,8 +165,8 @@ export function createMembers(deps: MembersDeps): Members {
     const client = observer;
     client
       .query('select pg_notify($1, $2)', [channel, text])
-      // The next connection tells everything.
-      .catch(() => undefined)
+      // The next round sends everything, if need be on another connection.
+      .catch(() => bag.addAll())
       .finally(() => {
         setTimeout(() => {
           isTelling = false;
@@ -179,7 +176,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function join(): Promise<void> {
-    me = (await database.own(deps.join)).number;
+    me = (await database.own((connection) => deps.join(connection, myState))).number;
   }
 
   /** Of two instances that begin at the same time, at least the later one sees the other. */
@@ -196,17 +193,14 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function setState(number: number, state: InstanceState): Promise<void> {
-    await changeState(guarded(instances.setState, { number, state }));
+    await commit([new BoundChange('setInstanceState', [guarded(instances.setState, { number, state })])]);
+    bag.addLeases();
+    tell();
   }
 
+  /** Takes leases from now on, unless somebody has drained this instance while it started. */
   async function startSharing(): Promise<void> {
-    if (isDrained) await setState(me, 'draining');
-    else await changeState(step(instances.startSharing, { number: me }));
-    hasStartedSharing = true;
-  }
-
-  async function changeState(change: Step): Promise<void> {
-    await commit([new BoundChange('setInstanceState', [change])]);
+    await commit([new BoundChange('startSharing', [step(instances.startSharing, { number: me })])]);
     bag.addLeases();
     tell();
   }
@@ -244,13 +238,13 @@ export function createMembers(deps: MembersDeps): Members {
     if (database.isRemoved()) {
       await endAll();
       await join();
-      hasStartedSharing = false;
       watches.clear();
       isOutdated = true;
     }
-    if (!hasStartedSharing) await startSharing();
+    if (myState === 'starting') await startSharing();
     observer ??= await connectObserver();
     await look(observer);
+    tell();
     if (!isOutdated && monotonicMs() - readAtMs < readLeasesEveryMs) return;
     isOutdated = false;
     await readLeases();
@@ -262,15 +256,15 @@ export function createMembers(deps: MembersDeps): Members {
   async function look(client: pg.Client): Promise<void> {
     const members = await readMembers(client, schema);
     if (statesOf(members) !== statesOf(seen)) isOutdated = true;
-    // What this instance did not tell it, because it did not know it yet.
-    if (members.some(({ number }) => !seen.some((known) => known.number === number))) bag.addAll();
+    // Until now, this instance has not reported to those that are new what has changed.
+    if (without(members, seen).length > 0) bag.addAll();
+    // One that is gone may not have reported its last commits.
+    if (without(seen, members).length > 0) tellListeners(allNews);
     seen = members;
+    myState = members.find(({ number }) => number === me)?.state ?? myState;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
     for (const member of members) {
-      if (member.number === me) {
-        isDrained = member.state === 'draining';
-        continue;
-      }
+      if (member.number === me) continue;
       const watch = watches.get(member.number) ?? createInstanceWatch();
       watches.set(member.number, watch);
       const verdict = watch.look(member.isConnected ? member : null);
@@ -325,13 +319,13 @@ export function createMembers(deps: MembersDeps): Members {
       const holders = held.get(kind) ?? new Map<string, number | null>();
       const missing = [...own.keys()].filter((key) => !holders.has(key));
       const mine = [...own].filter(([key]) => holders.get(key) === me);
+      // The leases were read before they were given up, or a server that lacks the last commits has taken over.
+      for (const [key, unit] of own) if (unit.begun !== null && !unit.isGiven && holders.get(key) !== me) void give(kind, key, unit);
       // What is missing is about to be added.
       const shares = { members, holders: new Map([...holders, ...missing.map((key) => [key, null] as const)]) };
       // If no instance can take them, they stay.
       const share = members.length === 0 ? mine.length : shareOf(me, shares);
       const kept = mine.filter(([, { isGiven }]) => !isGiven);
-      // A server that lacks the last commits may have taken over.
-      for (const [key, unit] of own) if (unit.begun !== null && !unit.isGiven && holders.get(key) !== me) void give(kind, key, unit);
       // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
       for (const [key, unit] of kept.splice(share)) void give(kind, key, unit);
       await Promise.all(kept.map(([key, unit]) => beginWork(kind, key, unit)));
@@ -541,6 +535,11 @@ function requireSameFiles(own: ReadonlyMap<string, string>, { config_hashes, num
   throw new Error(
     `instance ${number} (process ${pid} on host ${host}) uses the same database with other configuration files; these differ: ${differing.join(', ')}; give all instances the same files and the same STORAGE_ENCRYPTION_KEY, or stop all of them before you change the configuration`,
   );
+}
+
+/** The first members that are not among the second. */
+function without(members: readonly MemberRow[], others: readonly MemberRow[]): readonly MemberRow[] {
+  return members.filter(({ number }) => !others.some((other) => other.number === number));
 }
 
 function statesOf(members: readonly MemberRow[]): string {
