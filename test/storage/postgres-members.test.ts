@@ -359,6 +359,31 @@ describe('an instance that was removed', () => {
     );
   });
 
+  it('commits nothing that waited for its connection meanwhile', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const a = await joinBehindProxy(test, databaseUrl, 'a');
+    const b = await join(test, databaseUrl, 'b');
+    a.proxy.hang();
+    await waitFor('it to be removed', async () => ((await a.row()) === undefined ? true : undefined), 30_000);
+    let isWaiting = false;
+    let writing: Promise<string> | null = null;
+    a.proxy.fateOf((chunk) => {
+      // The question whether its record is there.
+      if (isWaiting || !chunk.includes('returning "batch"')) return 'pass';
+      isWaiting = true;
+      writing = a.insert('stale').then(() => 'written', String);
+      return 'pass';
+    });
+    // It notices the loss only now, as a process that was stopped.
+    a.proxy.heal();
+    a.proxy.cut();
+    await waitFor('it to return', () => writing ?? undefined);
+    await waitFor('it to join again', async () => ((await a.row())?.state === 'sharing' ? true : undefined));
+    assert.match((await writing) ?? '', /the database is unavailable/);
+    assert.deepEqual(await storedIds(databaseUrl), []);
+    await b.insert('later');
+  });
+
   it('ends all its work before it joins again', async (test) => {
     const databaseUrl = await server.newDatabase();
     const ending = deferred();

@@ -238,9 +238,14 @@ export function createPostgresLink(
   async function write(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
+      // Whoever has no record has no fence. The return of the connection may have shown that it is gone.
+      if (own === null) {
+        refusedCommits += lists.length;
+        throw removedError();
+      }
       const begunMs = monotonicMs();
       const batch = randomUUID();
-      const fence = own === null ? null : step(beginBatch, { ...own, ...connectionOf(current.locked), batch });
+      const fence = step(beginBatch, { ...own, ...connectionOf(current.locked), batch });
       try {
         return await current.run(lists, fence);
       } catch (error) {
