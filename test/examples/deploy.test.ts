@@ -141,7 +141,7 @@ describe('examples/deploy', () => {
         );
     };
     await requireAnswers('at first');
-    const killed = await instances.active();
+    const killed = await instances.ready();
     process.kill(killed.process().pid, 'SIGKILL');
     await requireAnswers('after the active instance was killed');
   });

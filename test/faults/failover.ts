@@ -109,7 +109,7 @@ async function failOver(run: FaultRun, name: string, fail: Failover): Promise<{ 
     const unexpected = instances.ended.filter((output) => !output.includes('another process took over the database'));
     if (unexpected.length > 0) run.violation(`${name}: a process ended`, unexpected[0]?.slice(-1_000));
 
-    const { baseUrl } = await instances.active();
+    const { baseUrl } = await instances.ready();
     const client = createRelayerClient(baseUrl);
     const records = await untilEverythingIsFinal(run, client, healingLimitMs);
     await audit(run, { anvil, account: home.address, client });

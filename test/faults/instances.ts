@@ -107,7 +107,7 @@ export const instances: FaultSuite = async (run) => {
   ending.abort();
   await traffic.ended;
 
-  const { baseUrl } = await started.active();
+  const { baseUrl } = await started.ready();
   const client = createRelayerClient(baseUrl);
   const records = await untilEverythingIsFinal(run, client, healingLimitMs);
   await audit(run, { anvil, account: home.address, client });
@@ -147,7 +147,7 @@ async function strike(run: FaultRun, world: World, { forMs, isEnough }: Duration
   const isOver = () => performance.now() >= endMs && isEnough(recoveries.get('hung')?.length ?? 0);
   for (let strikes = 0; strikes < names.length || !isOver(); strikes += 1) {
     const name = names[strikes < names.length ? strikes : random.between(0, names.length - 1)] ?? '';
-    const active = await world.instances.active();
+    const active = await world.instances.ready();
     const beforeMs = performance.now();
     await faults[name]?.(world, active, run);
     await waitFor(

@@ -15,8 +15,8 @@ export interface Instance {
 /** Several instances on one database. */
 export interface Instances {
   readonly all: readonly Instance[];
-  /** Resolves to the one that is ready. */
-  active(): Promise<Instance>;
+  /** Resolves to one that is ready. */
+  ready(): Promise<Instance>;
   /** What processes that ended have written, oldest first. */
   readonly ended: readonly string[];
   /** Ends all processes and starts none again. */
@@ -56,7 +56,7 @@ export async function startInstances(home: ServiceHome, count: number): Promise<
   return {
     all,
     ended,
-    active: () =>
+    ready: () =>
       waitFor(
         'an instance to be ready',
         async () => {

@@ -61,11 +61,12 @@ export interface RelayerClient<R extends CommonRecord = TransactionRecord, A ext
   attempts(id: string): Promise<readonly A[]>;
 }
 
-/** Makes the client of the relayer `r1` of a service; the records are those of its network. */
+/** Makes the client of a relayer of a service; the records are those of its network. */
 export function createRelayerClient<R extends CommonRecord = TransactionRecord, A extends CommonAttempt = AttemptRecord>(
   baseUrl: string,
+  relayerId = 'r1',
 ): RelayerClient<R, A> {
-  const path = '/relayers/r1/transactions';
+  const path = `/relayers/${relayerId}/transactions`;
 
   async function change(verb: string, suffix: string, body?: object): Promise<Answer<R>> {
     const { status, headers, text, body: answer } = await rest(baseUrl, verb, path + suffix, body);
