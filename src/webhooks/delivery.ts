@@ -256,8 +256,11 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, deps.clock.nowMs() - event.createdAtMs) / 1000);
   }
 
-  /** Retries until the outcome is stored: without it, the event would be posted again. */
-  async function settle({ event, attempt, gone }: Settlement, { notificationId, attempts: attemptsBefore }: OutboxEvent): Promise<void> {
+  /**
+   * Retries until the outcome is stored: without it, the event would be posted again. If the work on its slice ends first, it is: an instance that was removed
+   * can store nothing before all its work has ended.
+   */
+  async function settle({ event, attempt, gone }: Settlement, { attempts: attemptsBefore, notificationId }: OutboxEvent): Promise<void> {
     const changes = [
       // A redelivery that was requested during the attempt has begun a new schedule, which only a success may end.
       store.change.updateEvent(event, event.status === 'delivered' ? null : attemptsBefore),
@@ -272,7 +275,6 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         // The event was deleted with its notification, or is delivered again.
         if (error instanceof ConflictError) return;
         log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook delivery; will retry');
-        // Whoever delivers the slice next posts it again.
         if (closing.signal.aborted || !begun.has(sliceOf(notificationId))) return;
         await pause(storeRetryMs);
       }

@@ -18,8 +18,8 @@ type Answer = Awaited<ReturnType<typeof rest>>;
 
 /** What the callers know. */
 export interface Traffic {
-  /** The ids of accepted payments, by value. */
-  readonly accepted: ReadonlyMap<string, string>;
+  /** The ids of accepted payments and their relayers, by value. */
+  readonly accepted: ReadonlyMap<string, { readonly id: string; readonly relayer: string }>;
   /** Accepted payments that a caller replaced or canceled, or tried to. */
   readonly changed: ReadonlySet<string>;
   /** What answers with status 200 to sends and replacements showed. */
@@ -33,13 +33,20 @@ export interface Traffic {
   readonly ended: Promise<void>;
 }
 
+/** Where the callers call, and for whom. */
+export interface CallerTargets {
+  readonly addresses: readonly string[];
+  /** The ids of the relayers. */
+  readonly relayers: readonly string[];
+}
+
 /**
- * Sends payments, each until it is accepted, and replaces and cancels some of them, until the signal aborts. Each try goes to one of the addresses by chance, and
- * all tries of a call have one idempotency key.
+ * Sends payments of all relayers, each until it is accepted, and replaces and cancels some of them, until the signal aborts. Each try goes to one of the addresses by
+ * chance, and all tries of a call have one idempotency key.
  */
-export function startCallers(run: FaultRun, addresses: readonly string[], signal: AbortSignal): Traffic {
+export function startCallers(run: FaultRun, { addresses, relayers }: CallerTargets, signal: AbortSignal): Traffic {
   const random = run.random.fork('callers');
-  const accepted = new Map<string, string>();
+  const accepted = new Map<string, { readonly id: string; readonly relayer: string }>();
   const changed = new Set<string>();
   const shown: { id: string; revision: number }[] = [];
   const left = new Set<Promise<unknown>>();
@@ -76,17 +83,18 @@ export function startCallers(run: FaultRun, addresses: readonly string[], signal
   async function send(): Promise<void> {
     const payment = paymentOf(payments++);
     const { value } = payment;
+    const relayer = relayers[random.between(0, relayers.length - 1)] ?? '';
     const accept = ({ body }: Answer): void => {
       const { id, revision } = body.data;
       const earlier = accepted.get(value);
-      if (earlier !== undefined && earlier !== id)
-        run.violation('one payment was accepted as two transactions', { value, ids: [earlier, id] });
-      accepted.set(value, id);
+      if (earlier !== undefined && earlier.id !== id)
+        run.violation('one payment was accepted as two transactions', { value, ids: [earlier.id, id] });
+      accepted.set(value, { id, relayer });
       shown.push({ id, revision });
     };
     const answer = await waitFor(
       `payment ${value} to be accepted`,
-      () => tryOnce('POST', '/relayers/r1/transactions', payment, `payment-${value}`, accept),
+      () => tryOnce('POST', `/relayers/${relayer}/transactions`, payment, `payment-${value}`, accept),
       acceptanceLimitMs,
     );
     if (answer.status !== 200) run.violation(`a send was answered ${answer.status}: ${answer.text}`);
@@ -95,10 +103,11 @@ export function startCallers(run: FaultRun, addresses: readonly string[], signal
   /** Whether it succeeded, the records and the chain say: the transaction may be mined by now. */
   async function change(): Promise<void> {
     const newest = [...accepted].slice(-2 * callers);
-    const [value, id] = newest[random.between(0, newest.length - 1)] ?? [];
-    if (value === undefined || id === undefined) return;
+    const [value, payment] = newest[random.between(0, newest.length - 1)] ?? [];
+    if (value === undefined || payment === undefined) return;
     changed.add(value);
-    const path = `/relayers/r1/transactions/${id}`;
+    const { id, relayer } = payment;
+    const path = `/relayers/${relayer}/transactions/${id}`;
     replacements += 1;
     const body = { to: otherReceiver, value: replacements, speed: 'fast' };
     const key = `replacement-${replacements}`;

@@ -1,65 +1,82 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseEther } from 'ethers';
 import pg from 'pg';
+import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
 import { startAnvil } from '../support/anvil.js';
 import { startBalancer } from '../support/balancer.js';
 import { type Instance, type Instances, startInstances } from '../support/instances.js';
+import { addRelayers } from '../support/more-relayers.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { createRelayerClient, type TransactionRecord } from '../support/relayer-client.js';
 import { createServiceHome } from '../support/service.js';
 import { type StatusReceiver, startStatusReceiver } from '../support/status-receiver.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { waitFor } from '../support/wait-for.js';
 import { audit } from './audit.js';
 import { startCallers, type Traffic } from './instance-callers.js';
 import type { FaultRun, FaultSuite } from './suite.js';
 import { untilEverythingIsFinal } from './until.js';
 
-const count = 3;
+const instanceCount = 3;
+const relayerCount = 6;
 /** A fault is followed by up to this much quiet. */
-const greatestQuietMs = 2_500;
+const greatestQuietMs = { short: 300, full: 2_500 } as const;
 /** The full form lasts until at least so much has happened, which proves that it could have failed. */
 const least = { hung: 20, refusedCommits: 20, accepted: 2_000 } as const;
-const staleOwner = 'another process took over the database';
 /** Generous: how long it takes belongs to the figures. */
 const recoveryLimitMs = 90_000;
 const healingLimitMs = 240_000;
+
 /** The parts that faults strike. */
 interface World {
   readonly instances: Instances;
   readonly postgres: TestPostgres;
   readonly databaseUrl: string;
+  /** What the instances reach the database through, in their order. */
+  readonly proxies: readonly TcpProxy[];
 }
 
-type Fault = (world: World, active: Instance, run: FaultRun) => Promise<void>;
+type Fault = (world: World, struck: Instance, run: FaultRun) => Promise<void>;
 
 const faults: Readonly<Record<string, Fault>> = {
-  killed: (_, active) => end(active, 'SIGKILL'),
-  stopped: (_, active) => end(active, 'SIGTERM'),
-  async hung({ instances }, active, { random, violation }) {
-    const { pid, exited, output } = active.process();
+  killed: (_, struck) => end(struck, 'SIGKILL'),
+  stopped: (_, struck) => end(struck, 'SIGTERM'),
+  /** It goes on as an instance that still has its lanes, but can commit nothing more before it joins again. */
+  async hung(world, struck, { random, isShort }) {
+    const { pid, output } = struck.process();
+    const joins = output().split(joinsAgain).length;
     process.kill(pid, 'SIGSTOP');
     try {
-      await waitFor('another instance to take over', () => otherIsReady(instances, active), recoveryLimitMs);
-      await delay(random.between(0, 2_000));
+      await untilRemoved(world, pid);
+      await delay(random.between(0, isShort ? 500 : 2_000));
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    // It goes on as an owner, but can commit nothing more.
-    await exited;
-    if (!output().includes(staleOwner)) violation('a stale owner did not find that another one took over');
+    await waitFor(
+      'the instance that hung to find that it was removed',
+      () => (output().split(joinsAgain).length > joins ? true : undefined),
+      recoveryLimitMs,
+    );
   },
-  async cut({ databaseUrl }) {
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'relayer%'`);
-    await client.end();
+  /** One instance does not reach the database, beyond the patience of the others or not. */
+  async partitioned({ proxies, instances }, struck, { random, isShort }) {
+    const proxy = proxies[instances.all.indexOf(struck)];
+    proxy?.hang();
+    await delay(random.between(0, isShort ? 3_000 : 9_000));
+    proxy?.heal();
+    proxy?.cut();
   },
+  cut: ({ databaseUrl }) => cutConnections(databaseUrl, 1_000),
+  'cut one connection': ({ databaseUrl }) => cutConnections(databaseUrl, 1),
   async 'without database'({ postgres }, _, { random }) {
     await postgres.halt();
     await delay(random.between(0, 1_500));
     await postgres.start();
   },
 };
+const joinsAgain = 'another instance took over the work of this instance';
+/** The faults that end a process. */
+const ending: readonly string[] = ['killed', 'stopped'];
 
 async function end(instance: Instance, signal: NodeJS.Signals): Promise<void> {
   const { pid, exited } = instance.process();
@@ -67,15 +84,37 @@ async function end(instance: Instance, signal: NodeJS.Signals): Promise<void> {
   await exited;
 }
 
-async function otherIsReady({ all }: Instances, active: Instance): Promise<true | undefined> {
-  for (const instance of all) if (instance !== active && (await instance.isReady())) return true;
-  return undefined;
+async function cutConnections(databaseUrl: string, count: number): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const some = `select pid from pg_stat_activity where application_name like 'relayer%' order by random() limit ${count}`;
+  await client.query(`select pg_terminate_backend(pid) from (${some}) as some`);
+  await client.end();
+}
+
+async function untilRemoved({ databaseUrl }: World, pid: number): Promise<void> {
+  const isRemoved = async () => (await listPostgresInstances(databaseUrl)).every((one) => one.pid !== pid);
+  await waitFor('the others to take over', async () => ((await isRemoved()) ? true : undefined), recoveryLimitMs);
+}
+
+/** Resolves when instances with a connection hold all lanes, and at least so many instances share. */
+async function untilShared({ databaseUrl }: World, sharing: number): Promise<void> {
+  await waitFor(
+    `${sharing} instances to share all lanes`,
+    async () => {
+      const listed = await listPostgresInstances(databaseUrl).catch(() => []);
+      const working = listed.filter(({ state, seenAtMs }) => state === 'sharing' && seenAtMs !== null);
+      const lanes = working.reduce((sum, one) => sum + one.lanes, 0);
+      return working.length >= sharing && lanes === relayerCount ? true : undefined;
+    },
+    recoveryLimitMs,
+  );
 }
 
 /**
- * Three instances on one PostgreSQL behind a load balancer, of which one works. It is killed, stopped, hung beyond the patience of the others and resumed, cut off
- * from the database, and left without it, while callers send, replace and cancel. At the end every accepted payment is on chain exactly once, every record
- * equals the chain, and every change was delivered by webhook in order.
+ * Three instances on one PostgreSQL, which share the lanes of several relayers. They are killed, stopped, hung beyond the patience of the others and resumed, cut off
+ * from the database, and left without it, while callers send, replace and cancel at each of them and through a load balancer. At the end every accepted payment
+ * is on chain exactly once, every record equals the chain, and every change was delivered by webhook in order.
  */
 export const instances: FaultSuite = async (run) => {
   const [anvil, postgres, receiver] = await Promise.all([startAnvil({ blockTime: 1 }), startPostgres(), startStatusReceiver()]);
@@ -88,29 +127,51 @@ export const instances: FaultSuite = async (run) => {
     requiredConfirmations: 2,
     notifications: [{ id: 'hook', type: 'webhook', url: receiver.url, signing_key: null }],
     notificationId: 'hook',
-    env: { DATABASE_URL: databaseUrl, STANDBY: 'true', WEBHOOK_RETRY_SECONDS: Array<string>(200).fill('0.5').join() },
+    env: { WEBHOOK_RETRY_SECONDS: Array<string>(200).fill('0.5').join() },
   });
   run.atEnd(() => home.remove());
-  await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
-  const started = await startInstances(home, count);
+  const relayers = await addRelayers(home, relayerCount - 1);
+  for (const { address } of relayers) await anvil.rpc('anvil_setBalance', [address, `0x${parseEther('1000').toString(16)}`]);
+  const proxies: TcpProxy[] = [];
+  for (let index = 0; index < instanceCount; index += 1) {
+    const proxy = await startTcpProxy(Number(new URL(databaseUrl).port));
+    run.atEnd(() => proxy.stop());
+    proxies.push(proxy);
+  }
+  const started = await startInstances(home, instanceCount, (index) => {
+    const url = new URL(databaseUrl);
+    url.port = String(proxies[index]?.port);
+    return { DATABASE_URL: url.href };
+  });
   run.atEnd(() => started.stop());
-  run.keepLog(() => [...started.ended, ...started.all.map((one) => one.process().output())].join('\n--- the next process ---\n'));
+  const outputs = () => [...started.ended, ...started.all.map((one) => one.process().output())];
+  run.keepLog(() => outputs().join('\n--- the next process ---\n'));
   const balancer = await startBalancer(started.all.map(({ port }) => port));
   run.atEnd(() => balancer.stop());
 
-  const ending = new AbortController();
-  const traffic = startCallers(run, [balancer.baseUrl, ...started.all.map(({ baseUrl }) => baseUrl)], ending.signal);
+  const stopping = new AbortController();
+  const targets = {
+    addresses: [balancer.baseUrl, ...started.all.map(({ baseUrl }) => baseUrl)],
+    relayers: relayers.map(({ id }) => id),
+  };
+  const traffic = startCallers(run, targets, stopping.signal);
   const isEnough = (hung: number) =>
-    hung >= least.hung && refusedCommits(started.ended) >= least.refusedCommits && traffic.accepted.size >= least.accepted;
-  const world = { instances: started, postgres, databaseUrl };
-  const figures = await strike(run, world, run.isShort ? { forMs: 40_000, isEnough: () => true } : { forMs: 600_000, isEnough });
-  ending.abort();
+    hung >= least.hung && refusedCommits(outputs()) >= least.refusedCommits && traffic.accepted.size >= least.accepted;
+  const world = { instances: started, postgres, databaseUrl, proxies };
+  await untilShared(world, instanceCount);
+  const { strikes, figures } = await strike(run, world, run.isShort ? { forMs: 0, isEnough: () => true } : { forMs: 600_000, isEnough });
+  stopping.abort();
   await traffic.ended;
+  if (started.ended.length !== strikes.filter((name) => ending.includes(name)).length)
+    run.violation('a process ended by itself', { ended: started.ended.length, strikes });
 
   const { baseUrl } = await started.ready();
-  const client = createRelayerClient(baseUrl);
-  const records = await untilEverythingIsFinal(run, client, healingLimitMs);
-  await audit(run, { anvil, account: home.address, client });
+  const records: TransactionRecord[] = [];
+  for (const { id, address } of relayers) {
+    const client = createRelayerClient(baseUrl, id);
+    records.push(...(await untilEverythingIsFinal(run, client, healingLimitMs)));
+    await audit(run, { anvil, account: address, client });
+  }
   requireAccepted(run, traffic, records);
   const events = await requireEvents(run, { receiver, databaseUrl, traffic, records });
   return {
@@ -119,13 +180,13 @@ export const instances: FaultSuite = async (run) => {
     canceled: traffic.canceled(),
     'calls left at an instance': traffic.left(),
     ...figures,
-    'stale owners': started.ended.filter((output) => output.includes(staleOwner)).length,
-    'their refused commits': refusedCommits(started.ended),
+    'instances removed and back': outputs().reduce((sum, output) => sum + output.split(joinsAgain).length - 1, 0),
+    'their refused commits': refusedCommits(outputs()),
     events,
   };
 };
 
-/** The commits of stale owners that the database refused, as the owners logged them. */
+/** The commits of removed instances that were refused, as they logged them. */
 function refusedCommits(outputs: readonly string[]): number {
   return outputs.flatMap((output) => [...output.matchAll(/"refusedCommits":(\d+)/g)]).reduce((sum, [, count]) => sum + Number(count), 0);
 }
@@ -133,49 +194,52 @@ function refusedCommits(outputs: readonly string[]): number {
 /** How long to strike. */
 interface Duration {
   readonly forMs: number;
-  /** True if enough has happened, with this many owners hung. */
+  /** True if enough has happened, with this many instances hung. */
   readonly isEnough: (hung: number) => boolean;
 }
 
-/** Strikes until the time is over and enough has happened, and resolves to the number of each fault and the slowest recovery from it. */
-async function strike(run: FaultRun, world: World, { forMs, isEnough }: Duration): Promise<Record<string, number | string>> {
-  const { random } = run;
+/**
+ * Strikes an instance by chance until the time is over and enough has happened. Resolves to the faults in their order, and for each to its number and how long it
+ * took at most, from the end of the fault on, until instances held all lanes.
+ */
+async function strike(
+  run: FaultRun,
+  world: World,
+  { forMs, isEnough }: Duration,
+): Promise<{ readonly strikes: readonly string[]; readonly figures: Readonly<Record<string, string>> }> {
+  const { random, isShort } = run;
   const names = Object.keys(faults);
+  const strikes: string[] = [];
   const recoveries = new Map<string, number[]>();
   const endMs = performance.now() + forMs;
-  // Each at least once, then by chance.
+  // Each at least once, then by chance, and every third time the one that makes stale instances.
   const isOver = () => performance.now() >= endMs && isEnough(recoveries.get('hung')?.length ?? 0);
-  for (let strikes = 0; strikes < names.length || !isOver(); strikes += 1) {
-    const name = names[strikes < names.length ? strikes : random.between(0, names.length - 1)] ?? '';
-    const active = await world.instances.ready();
+  while (strikes.length < names.length || !isOver()) {
+    const drawn = random.chance(1 / 3) ? 'hung' : names[random.between(0, names.length - 1)];
+    const name = names[strikes.length] ?? drawn ?? '';
+    const struck = world.instances.all[random.between(0, instanceCount - 1)] as Instance;
+    strikes.push(name);
+    await faults[name]?.(world, struck, run);
     const beforeMs = performance.now();
-    await faults[name]?.(world, active, run);
-    await waitFor(
-      `an instance to be ready after one was ${name}`,
-      async () => {
-        for (const instance of world.instances.all) if (await instance.isReady()) return true;
-        return undefined;
-      },
-      recoveryLimitMs,
-    );
+    await untilShared(world, 1);
     recoveries.set(name, [...(recoveries.get(name) ?? []), performance.now() - beforeMs]);
-    await delay(random.between(500, greatestQuietMs));
+    await untilShared(world, instanceCount);
+    await delay(random.between(0, isShort ? greatestQuietMs.short : greatestQuietMs.full));
   }
-  return Object.fromEntries(
-    [...recoveries].map(([name, ms]) => [name, `${ms.length} (at most ${(Math.max(...ms) / 1_000).toFixed(1)} s)`]),
-  );
+  const figures = [...recoveries].map(([name, ms]) => [name, `${ms.length} (at most ${(Math.max(...ms) / 1_000).toFixed(1)} s)`]);
+  return { strikes, figures: Object.fromEntries(figures) };
 }
 
 /** Every accepted payment has a record that was paid, as what the caller wanted last. `audit` compares the records with the chain. */
 function requireAccepted(run: FaultRun, { accepted, changed }: Traffic, records: readonly TransactionRecord[]): void {
   const byId = new Map(records.map((record) => [record.id, record]));
-  for (const [value, id] of accepted) {
+  for (const [value, { id }] of accepted) {
     const record = byId.get(id);
     if (record === undefined) run.violation('LOST: an accepted payment has no record', { value, id });
     else if (!changed.has(value) && (record.status !== 'confirmed' || record.value !== value))
       run.violation('an accepted payment is not confirmed as it was sent', { value, record });
   }
-  const owners = new Set(accepted.values());
+  const owners = new Set([...accepted.values()].map(({ id }) => id));
   if (owners.size !== accepted.size) run.violation('two payments have one record', { payments: accepted.size, records: owners.size });
   if (records.length > accepted.size)
     run.violation('there are more records than payments', { payments: accepted.size, records: records.length });

@@ -11,11 +11,12 @@ const checkEveryMs = 50;
 /** An instance that does not answer the check in this time counts as down, and its connections are cut. */
 const checkTimeoutMs = 700;
 
-/** Starts the balancer for the services at these ports. A new connection goes to the first one that is ready; without any it is closed. */
+/** Starts the balancer for the services at these ports. New connections go to those that are ready in turn; without any they are closed. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const connections = new Map(ports.map((port) => [port, new Set<Socket>()]));
   const ready = new Set<number>();
   const stopping = new AbortController();
+  let turn = 0;
 
   async function check(port: number): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -30,7 +31,8 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   }
 
   const server = createServer((client) => {
-    const [port] = ready;
+    turn += 1;
+    const port = [...ready][turn % ready.size];
     client.on('error', () => undefined);
     if (port === undefined) {
       client.destroy();

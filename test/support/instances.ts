@@ -23,16 +23,19 @@ export interface Instances {
   stop(): Promise<void>;
 }
 
+/** Settings of one instance, by its index. */
+type SettingsOf = (index: number) => Readonly<Record<string, string>>;
+
 /** Starts instances of the service in this home, each as soon as the one before it answers. */
-export async function startInstances(home: ServiceHome, count: number): Promise<Instances> {
+export async function startInstances(home: ServiceHome, count: number, settingsOf: SettingsOf = () => ({})): Promise<Instances> {
   const all: Instance[] = [];
   const ended: string[] = [];
   let isStopping = false;
 
-  async function start(): Promise<Instance> {
+  async function start(index: number): Promise<Instance> {
     const port = await freePort();
     const baseUrl = `http://127.0.0.1:${port}`;
-    const env = { ...home.env, APP_PORT: String(port) };
+    const env = { ...home.env, ...settingsOf(index), APP_PORT: String(port) };
     let process: LaunchedService;
     const launch = (): void => {
       const launched = launchService({ ...home, env });
@@ -52,7 +55,7 @@ export async function startInstances(home: ServiceHome, count: number): Promise<
     return { port, baseUrl, process: () => process, isReady: async () => (await statusOf('/api/v1/ready')) === 200 };
   }
 
-  for (let started = 0; started < count; started += 1) all.push(await start());
+  for (let started = 0; started < count; started += 1) all.push(await start(started));
   return {
     all,
     ended,

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { deleteNotification, updateNotification } from '../../src/core/notification/notifications.js';
 import { systemClock } from '../../src/core/ports/clock.js';
+import { StoreAwayError } from '../../src/core/ports/store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { definitionWriterOf } from '../support/definition-writer-of.js';
 import { type ReceivedRequest, startHttpReceiver } from '../support/http-receiver.js';
@@ -276,6 +277,22 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 1);
     assert.equal(await outbox.isEmpty(), true);
     assert.deepEqual(outbox.logged('cannot store the outcome of a webhook delivery; will retry'), []);
+  });
+
+  it('delivery: the work on a slice ends although no outcome can be stored, and the event is posted again where it begins next', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
+    // As of an instance that was removed, which joins again when all its work has ended.
+    const commit = () => Promise.reject(new StoreAwayError('the database is unavailable'));
+    const removed = outbox.deliver({ store: { ...outbox.store, commit } });
+    const failure = 'cannot store the outcome of a webhook delivery; will retry';
+    await waitFor('the outcome to be refused', () => outbox.logged(failure)[0]);
+    await Promise.all([...removed.works.values()].map((work) => work.end()));
+    assert.equal(await outbox.isEmpty(), undefined);
+    outbox.deliver();
+    await waitFor('the outbox to be empty', outbox.isEmpty);
+    assert.equal(receiver.requests.length, 2);
   });
 
   it('delivery: drops an event whose notification was deleted before its commit', async (test) => {

@@ -239,10 +239,7 @@ export function createPostgresLink(
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
       // Whoever has no record has no fence. The return of the connection may have shown that it is gone.
-      if (own === null) {
-        refusedCommits += lists.length;
-        throw removedError();
-      }
+      if (own === null) throw new RemovedError();
       const begunMs = monotonicMs();
       const batch = randomUUID();
       const fence = step(beginBatch, { ...own, ...connectionOf(current.locked), batch });
@@ -255,7 +252,6 @@ export function createPostgresLink(
         const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();
-        if (isRemoved) throw new RemovedError();
         if (isUnanswered && next.batchBefore === batch) return error.outcomes;
         // It is not written.
         if (losses >= maxLosses || isLong) throw asStoreAway(isUnanswered || error instanceof LostConnectionError ? error.cause : error);
