@@ -74,7 +74,7 @@ const faults: Readonly<Record<string, Fault>> = {
     await postgres.start();
   },
 };
-const joinsAgain = 'another instance took over the work of this instance';
+const joinsAgain = '"msg":"another instance took over the work of this instance';
 /** The faults that end a process. */
 const ending: readonly string[] = ['killed', 'stopped'];
 
@@ -88,7 +88,7 @@ async function cutConnections(databaseUrl: string, count: number): Promise<void>
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   const some = `select pid from pg_stat_activity where application_name like 'relayer%' order by random() limit ${count}`;
-  await client.query(`select pg_terminate_backend(pid) from (${some}) as some`);
+  await client.query(`select pg_terminate_backend(pid) from (${some}) as picked`);
   await client.end();
 }
 
