@@ -29,7 +29,7 @@ const foreign: readonly ForeignSetting[] = [
   {
     name: 'DISTRIBUTED_MODE',
     harmless: ['false'],
-    // Ignoring it is safe: a second instance on the same database refuses to start, and names the first.
+    // Ignoring it is safe: instances share a PostgreSQL database without it, and with SQLite a second one refuses to start.
     effect: 'notice',
     sentence: 'has no effect: to run several instances, give them the same PostgreSQL database',
   },

@@ -24,7 +24,6 @@ test('settings: have defaults', () => {
     configDir: './config',
     configFileName: 'config.json',
     databaseUrl: 'sqlite:./data/relayer.db',
-    standby: false,
     storageEncryptionKey: encryptionKey,
     webhookAllowPrivate: false,
     webhookRetrySeconds: [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200],
@@ -204,7 +203,7 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
   });
   assert.deepEqual(notices, [
     'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service has no such setting',
-    'DISTRIBUTED_MODE has no effect: to run several instances, use PostgreSQL and set STANDBY=true',
+    'DISTRIBUTED_MODE has no effect: to run several instances, give them the same PostgreSQL database',
     'METRICS_PORT has no effect: metrics are always on, at /metrics of APP_PORT',
     'QUEUE_BACKEND has no effect: this service needs no external queue',
     'REDIS_POOL_MAX_SIZE has no effect: this service needs no Redis; it stores everything in DATABASE_URL',

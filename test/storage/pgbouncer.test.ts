@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { News } from '../../src/core/ports/news.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { skipWithoutPgbouncer, startPgbouncer } from '../support/pgbouncer.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
 
 describe('PostgreSQL behind PgBouncer', { skip: skipWithoutPgbouncer }, () => {
   let server: TestPostgres;
@@ -12,7 +14,27 @@ describe('PostgreSQL behind PgBouncer', { skip: skipWithoutPgbouncer }, () => {
   });
   after(() => server.stop());
 
-  it('in session mode the service works', async (test) => {
+  it('in session mode instances share the work, and hear of each other', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const { url, stop } = await startPgbouncer(databaseUrl, { pool_mode: 'session' });
+    test.after(stop);
+    const instance = { version: '1.0.0', configHash: '' };
+    const [a, b] = [await openStore(url, { log: silentLog, instance }), await openStore(url, { log: silentLog, instance })];
+    for (const { store, leases } of [a, b])
+      test.after(async () => {
+        await leases.stop();
+        await store.close();
+      });
+    const heard: News[] = [];
+    b.sharing?.onNews((news) => heard.push(news));
+    for (const { leases } of [a, b]) await leases.start();
+    await waitFor('both to be seen', () => (a.sharing?.instances().length === 2 ? true : undefined));
+    await a.store.commit([a.store.change.insertTransaction(aTransaction({ id: '1' }))]);
+    await waitFor('the news', () => (heard.some(({ relayers }) => relayers !== 'all' && relayers.has('relayer-1')) ? true : undefined));
+    await assert.rejects(openStore(url, { log: silentLog }), /in use by process/);
+  });
+
+  it('in session mode a command works, and keeps others out', async (test) => {
     const { url, stop } = await startPgbouncer(await server.newDatabase(), { pool_mode: 'session' });
     test.after(stop);
     const { store } = await openStore(url, { log: silentLog });

@@ -23,7 +23,7 @@ const patienceMs = 1_000;
 const maxLosses = 3;
 /** A batch that took so long before its connection was lost fails too: it may itself take the time. */
 const longBatchMs = 5_000;
-/** Reconnecting is tried again after the first delay, which doubles up to the longest. A standby waits longer than that before it takes over. */
+/** Reconnecting is tried again after the first delay, which doubles up to the longest. Others wait longer than that before they remove an instance. */
 const reconnectDelayMs = { first: 50, longest: 500 };
 const reconnectTimeoutMs = 3_000;
 const releaseTimeoutMs = 300;
