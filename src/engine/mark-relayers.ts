@@ -11,19 +11,19 @@ export interface RelayerMarks {
 }
 
 /**
- * Disables relayers with a reason, or enables them again (null), and stores the events of those in `told`. Updates the directory first: signing must stop without waiting for a
- * commit.
+ * Disables relayers with a reason, or enables them again (null), and stores the events of those in `reported`. Updates the directory first: signing must stop without
+ * waiting for a commit.
  */
 export async function markRelayers(
   { store, directory, recordRelayerState }: RelayerMarks,
   log: Log,
   relayerIds: readonly string[],
   reason: string | null,
-  told: readonly string[] = relayerIds,
+  reported: readonly string[] = relayerIds,
 ): Promise<void> {
   const event = reason === null ? 'relayer_enabled' : 'relayer_disabled';
   for (const id of relayerIds) directory.setDisabled(id, reason);
-  const changes = told.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
+  const changes = reported.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
   if (changes.length === 0) return;
   await store
     .commit(changes)

@@ -131,8 +131,8 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 
   function mark(reason: string | null): Promise<void> {
     const relayerIds = members.map(({ relayerId }) => relayerId);
-    const told = members.filter((member) => member.isReported()).map(({ relayerId }) => relayerId);
-    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason, told);
+    const reported = members.filter((member) => member.isReported()).map(({ relayerId }) => relayerId);
+    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason, reported);
   }
 
   return {

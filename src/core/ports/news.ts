@@ -1,6 +1,6 @@
 /** What other instances may have changed. */
 export interface News {
-  /** Ids of relayers whose transactions changed; `all`: nobody knows which, because notifications were missed. */
+  /** Ids of relayers whose transactions changed; `all`: it is unknown which, because notifications were missed. */
   readonly relayers: ReadonlySet<string> | 'all';
   /** There may be new webhook events. */
   readonly hasEvents: boolean;

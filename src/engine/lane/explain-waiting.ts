@@ -14,7 +14,7 @@ export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
   return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
 }
 
-/** Why a relayer signs nothing, whatever its lane does; null: it signs. */
+/** Why a relayer signs nothing, also without its lane; null: it signs. */
 export function whyRelayerSignsNone({ disabledReason, paused }: Relayer): string | null {
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
   return paused ? 'the relayer is paused; will send when it is no longer paused' : null;

@@ -31,7 +31,7 @@ function isPayload(json: unknown): json is Payload {
   return typeof from === 'number' && isConcerned && [events, definitions, leases].every((flag) => typeof flag === 'boolean');
 }
 
-/** Gathers what is to be told next. */
+/** Gathers the content of the next message. */
 export interface NewsBag {
   /** Adds what a commit has changed. */
   addChanges(changes: readonly Change[]): void;

@@ -238,7 +238,7 @@ export function createPostgresLink(
   async function write(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
-      // Whoever has no record has no fence. The return of the connection may have shown that it is gone.
+      // Without a record there is no fence. The return of the connection may have shown that the record is gone.
       if (own === null) throw new RemovedError();
       const begunMs = monotonicMs();
       const batch = randomUUID();

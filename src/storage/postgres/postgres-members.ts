@@ -35,7 +35,7 @@ export interface Members extends Leases, Instances {
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
-  /** Takes note of a commit of this instance, which the others are told. Returns at once. */
+  /** Takes note of a commit of this instance, of which the others hear. Returns at once. */
   noteCommitted(changes: readonly Change[]): void;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
@@ -76,8 +76,8 @@ interface Unit {
 /**
  * Creates the members of a database.
  *
- * An instance is a row. Whoever's row is gone can commit nothing more, because each of its batches begins with that row; so to take over the work of an instance that is
- * gone is to delete its row and to free its leases, in one commit. An instance that gives up a lease ends the work first. No clock decides anything.
+ * An instance is a row. Without its row it can commit nothing more, because each of its batches begins with that row. So another instance takes over its work by
+ * deleting the row and freeing the leases, in one commit. An instance that gives up a lease ends the work first. No clock decides anything.
  */
 export function createMembers(deps: MembersDeps): Members {
   const { connectionString, schema, name, database, commit, log } = deps;
@@ -114,7 +114,7 @@ export function createMembers(deps: MembersDeps): Members {
     tell();
   });
 
-  function tellListeners(news: News): void {
+  function callListeners(news: News): void {
     for (const listener of listeners) listener(news);
   }
 
@@ -136,12 +136,12 @@ export function createMembers(deps: MembersDeps): Members {
       const { from, news, hasLeases } = readMessage(payload);
       if (from === me) return;
       if (hasLeases) lookAgain();
-      tellListeners(news);
+      callListeners(news);
     });
     try {
       await connect(client);
       if (name !== undefined) await nameConnection(client, name);
-      // What is told is not worth waiting for a disk: whoever connects later looks at everything.
+      // A notification need not wait for a disk: an instance that connects later looks at everything.
       await client.query(`set synchronous_commit = off`);
       await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     } catch (error) {
@@ -152,7 +152,7 @@ export function createMembers(deps: MembersDeps): Members {
     bag.addAll();
     bag.addLeases();
     isOutdated = true;
-    tellListeners(allNews);
+    callListeners(allNews);
     return client;
   }
 
@@ -256,10 +256,10 @@ export function createMembers(deps: MembersDeps): Members {
   async function look(client: pg.Client): Promise<void> {
     const members = await readMembers(client, schema);
     if (statesOf(members) !== statesOf(seen)) isOutdated = true;
-    // Until now, this instance has not reported to those that are new what has changed.
+    // Until now, those that are new have heard nothing from this instance.
     if (without(members, seen).length > 0) bag.addAll();
-    // One that is gone may not have reported its last commits.
-    if (without(seen, members).length > 0) tellListeners(allNews);
+    // One that is gone may not have sent its last notifications.
+    if (without(seen, members).length > 0) callListeners(allNews);
     seen = members;
     myState = members.find(({ number }) => number === me)?.state ?? myState;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
@@ -514,7 +514,7 @@ export function createMembers(deps: MembersDeps): Members {
       return true;
     },
     noteCommitted(changes) {
-      // Nobody else listens.
+      // There is no other instance.
       if (seen.length < 2) return;
       bag.addChanges(changes);
       tell();
