@@ -1,5 +1,5 @@
 /*
- * `npm run bench:take-over -- [--runs 20] [--rate 25] [kill] [stop]`: how long a standby needs to take over under load. See README.md here.
+ * `npm run bench:take-over -- [--runs 20] [--rate 50] [kill] [stop]`: how long the lanes of an instance rest, under load, when it ends. See README.md here.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,46 +7,65 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { parseEther } from 'ethers';
+import { parseEther, Transaction } from 'ethers';
+import pg from 'pg';
+import { listPostgresInstances } from '../src/storage/postgres/postgres-instances.js';
 import { startAnvil } from '../test/support/anvil.js';
 import { startBalancer } from '../test/support/balancer.js';
 import { rest } from '../test/support/callers.js';
-import { freePort } from '../test/support/free-port.js';
+import { type Instances, startInstances } from '../test/support/instances.js';
+import { addRelayers } from '../test/support/more-relayers.js';
 import { startPostgres } from '../test/support/postgres.js';
-import { createServiceHome, type LaunchedService, launchService, type ServiceHome } from '../test/support/service.js';
+import { createServiceHome } from '../test/support/service.js';
 import { waitFor } from '../test/support/wait-for.js';
 
-/** How often an instance is asked whether it is ready. */
-const askEveryMs = 5;
+const instanceCount = 3;
+const relayerCount = 6;
 const limitMs = 120_000;
+/** How long the instances work before one of them ends. */
+const quietMs = 2_000;
 const signals = { kill: 'SIGKILL', stop: 'SIGTERM' } as const;
 type Way = keyof typeof signals;
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: 'string', default: '20' }, rate: { type: 'string', default: '25' } },
+  options: { runs: { type: 'string', default: '20' }, rate: { type: 'string', default: '50' } },
 });
 const ways = (['kill', 'stop'] as const).filter((way) => positionals.length === 0 || positionals.includes(way));
 
-/** A node that knows when a transaction was broadcast on a connection that is younger than another time. */
+/** A node that knows which accounts were broadcast for on which connections. */
 interface WatchedNode {
   readonly url: string;
-  /** Resolves to the time of the next broadcast on a connection that begins from now on. */
-  nextBroadcastMs(): Promise<number>;
+  /** Begins to note the connections of each account. */
+  beginNoting(): void;
+  /**
+   * Resolves to the time at which each of the accounts, in lower case, has been broadcast for on a connection that none of them had until now, which is one of
+   * another instance.
+   */
+  untilElsewhere(accounts: readonly string[]): Promise<number>;
   stop(): Promise<void>;
 }
 
+interface RpcCall {
+  readonly method: string;
+  readonly params: readonly string[];
+}
+
 async function watchNode(target: string): Promise<WatchedNode> {
-  const sinceMs = new WeakMap<Socket, number>();
-  let after = Number.POSITIVE_INFINITY;
-  let resolve: (atMs: number) => void = () => undefined;
+  let noted = new Map<string, Set<Socket>>();
+  let onBroadcast: (account: string, socket: Socket) => void = () => undefined;
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const body = Buffer.concat(chunks);
-      const isLater = (sinceMs.get(incoming.socket) ?? 0) >= after;
-      if (isLater && body.includes('eth_sendRawTransaction')) resolve(performance.now());
+      const calls = [JSON.parse(body.toString()) as RpcCall | readonly RpcCall[]].flat() as readonly RpcCall[];
+      for (const { method, params } of calls) {
+        if (method !== 'eth_sendRawTransaction') continue;
+        const account = Transaction.from(params[0] ?? '').from?.toLowerCase() ?? '';
+        onBroadcast(account, incoming.socket);
+        noted.set(account, (noted.get(account) ?? new Set()).add(incoming.socket));
+      }
       const asked = request(target, { method: 'POST', headers: { 'content-type': 'application/json' } }, (answer) => {
         response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
         answer.pipe(response);
@@ -56,15 +75,20 @@ async function watchNode(target: string): Promise<WatchedNode> {
     });
     incoming.on('error', () => undefined);
   });
-  server.on('connection', (socket) => sinceMs.set(socket, performance.now()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    nextBroadcastMs() {
-      after = performance.now();
-      return new Promise((resolved) => {
-        resolve = resolved;
+    beginNoting() {
+      noted = new Map();
+    },
+    untilElsewhere(accounts) {
+      const earlier = new Set(accounts.flatMap((account) => [...(noted.get(account) ?? [])]));
+      const left = new Set(accounts);
+      return new Promise((resolve) => {
+        onBroadcast = (account, socket) => {
+          if (!earlier.has(socket) && left.delete(account) && left.size === 0) resolve(performance.now());
+        };
       });
     },
     async stop() {
@@ -74,34 +98,11 @@ async function watchNode(target: string): Promise<WatchedNode> {
   };
 }
 
-/** An instance of the service. */
-interface Instance {
-  readonly port: number;
-  readonly process: LaunchedService;
-}
-
-async function start(home: ServiceHome, port: number): Promise<Instance> {
-  const process = launchService({ ...home, env: { ...home.env, APP_PORT: String(port) } });
-  const stands = () => (/standing by|"msg":"listening"/.test(process.output()) ? true : undefined);
-  await waitFor('the instance to stand by or to listen', stands, limitMs);
-  return { port, process };
-}
-
-async function untilReady(port: number): Promise<number> {
-  for (const giveUpMs = performance.now() + limitMs; performance.now() < giveUpMs; await delay(askEveryMs)) {
-    const ready = await fetch(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => null);
-    if (ready?.status !== 200) continue;
-    const read = await rest(`http://127.0.0.1:${port}`, 'GET', '/relayers/r1').catch(() => null);
-    if (read?.status === 200) return performance.now();
-  }
-  throw new Error(`the standby did not take over in ${limitMs} ms`);
-}
-
-/** Sends payments at a rate through the balancer until the signal aborts; what is refused meanwhile is lost. */
+/** Sends payments of all relayers at a rate through the balancer until the signal aborts; what is refused meanwhile is lost. */
 async function sendAll(baseUrl: string, perSecond: number, signal: AbortSignal): Promise<void> {
   const body = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1, speed: 'fast' };
-  while (!signal.aborted) {
-    void rest(baseUrl, 'POST', '/relayers/r1/transactions', body).catch(() => undefined);
+  for (let sent = 0; !signal.aborted; sent += 1) {
+    void rest(baseUrl, 'POST', `/relayers/r${1 + (sent % relayerCount)}/transactions`, body).catch(() => undefined);
     await delay(1_000 / perSecond);
   }
 }
@@ -113,22 +114,43 @@ function waitedForProcessorMs(pid: number): number {
 
 /** What one take-over took, from the signal on. */
 interface TakeOver {
-  readonly readyMs: number;
+  /** Until other instances had broadcast for each account of the one that ended. */
   readonly broadcastMs: number;
-  /** The part of it in which the main thread of the standby was ready to run and another program ran instead. */
+  /** The most of it in which the main thread of another instance was ready to run and another program ran instead. */
   readonly processorMs: number;
 }
 
-async function takeOver(way: Way, holder: Instance, heir: Instance, node: WatchedNode): Promise<TakeOver> {
-  const broadcast = node.nextBroadcastMs();
-  const waitedMs = waitedForProcessorMs(heir.process.pid);
+/** The accounts whose lanes an instance has, in lower case. */
+async function accountsOf(databaseUrl: string, id: string): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ key: string }>(`select key from leases where kind = 'lane' and holder = $1`, [Number(id)]);
+  await client.end();
+  return rows.map(({ key }) => key.slice(key.indexOf('/') + 1).toLowerCase());
+}
+
+async function takeOver(way: Way, databaseUrl: string, instances: Instances, node: WatchedNode): Promise<TakeOver> {
+  const listed = await waitFor(
+    'all instances to share the lanes',
+    async () => {
+      const members = await listPostgresInstances(databaseUrl);
+      return members.length === instanceCount && members.every(({ lanes }) => lanes === relayerCount / instanceCount) ? members : undefined;
+    },
+    limitMs,
+  );
+  node.beginNoting();
+  await delay(quietMs);
+  const [struck, ...others] = listed;
+  const one = instances.all.find((instance) => instance.process().pid === struck?.pid)?.process();
+  if (struck === undefined || one === undefined) throw new Error('the list has an instance that was not started');
+  const waited = others.map(({ pid }) => waitedForProcessorMs(pid));
+  const elsewhere = node.untilElsewhere(await accountsOf(databaseUrl, struck.id));
   const beganMs = performance.now();
-  process.kill(holder.process.pid, signals[way]);
-  const readyMs = (await untilReady(heir.port)) - beganMs;
-  const broadcastMs = (await broadcast) - beganMs;
-  const processorMs = waitedForProcessorMs(heir.process.pid) - waitedMs;
-  await holder.process.exited;
-  return { readyMs, broadcastMs, processorMs };
+  process.kill(one.pid, signals[way]);
+  const broadcastMs = (await elsewhere) - beganMs;
+  const processorMs = Math.max(...others.map(({ pid }, index) => waitedForProcessorMs(pid) - (waited[index] ?? 0)));
+  await one.exited;
+  return { broadcastMs, processorMs };
 }
 
 function show(what: string, values: readonly number[]): void {
@@ -146,33 +168,26 @@ try {
   releasers.push(postgres.stop);
   const node = await watchNode(anvil.url);
   releasers.push(node.stop);
-  const home = await createServiceHome({ rpcUrl: node.url, env: { DATABASE_URL: await postgres.newDatabase(), STANDBY: 'true' } });
+  const databaseUrl = await postgres.newDatabase();
+  const home = await createServiceHome({ rpcUrl: node.url, env: { DATABASE_URL: databaseUrl } });
   releasers.push(home.remove);
-  await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
-  let holder = await start(home, await freePort());
-  let heir = await start(home, await freePort());
-  releasers.push(() => Promise.all([holder.process.kill(), heir.process.kill()]));
-  const balancer = await startBalancer([holder.port, heir.port]);
+  for (const { address } of await addRelayers(home, relayerCount - 1))
+    await anvil.rpc('anvil_setBalance', [address, `0x${parseEther('1000').toString(16)}`]);
+  const instances = await startInstances(home, instanceCount);
+  releasers.push(() => instances.stop());
+  const balancer = await startBalancer(instances.all.map(({ port }) => port));
   releasers.push(balancer.stop);
   const sending = sendAll(balancer.baseUrl, Number(options.rate), ending.signal);
   releasers.push(() => sending);
   for (const way of ways) {
     const all: TakeOver[] = [];
-    while (all.length < Number(options.runs)) {
-      await delay(2_000);
-      all.push(await takeOver(way, holder, heir, node));
-      [holder, heir] = [heir, await start(home, holder.port)];
-    }
+    while (all.length < Number(options.runs)) all.push(await takeOver(way, databaseUrl, instances, node));
     show(
-      `${way}: ready`,
-      all.map(({ readyMs }) => readyMs),
-    );
-    show(
-      `${way}: first broadcast`,
+      `${way}: all its lanes broadcast again`,
       all.map(({ broadcastMs }) => broadcastMs),
     );
     show(
-      `${way}: of this, waiting for a processor`,
+      `${way}: of this, another instance waited for a processor`,
       all.map(({ processorMs }) => processorMs),
     );
   }
