@@ -22,6 +22,11 @@ import { shareOf } from './share-out.js';
 const lookEveryMs = 250;
 /** Leases are read when a notification says that they have changed, and this often anyway. */
 const readLeasesEveryMs = 5_000;
+/**
+ * A lease that was free for this long although every instance could take its share is taken by any instance: the one whose share it is may lack the
+ * signer of the lane, or not see the leases.
+ */
+const leftOverAfterMs = 10_000;
 /** Changes that come closer to one another than this are told together. */
 const tellGapMs = 10;
 /** A look, or a notification, that is not answered for this long was lost with its connection. */
@@ -71,6 +76,10 @@ interface Unit {
   note: string | null;
   /** The note that the work was called with last, or left itself. */
   noted: string | null;
+  /** When the lease was first read as free; null: another read has shown it held since. */
+  freeSinceMs: number | null;
+  /** No instance took the lease as part of its share, so this one keeps it beyond its own until the instances change. */
+  isLeftOver: boolean;
 }
 
 /**
@@ -255,7 +264,10 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function look(client: pg.Client): Promise<void> {
     const members = await readMembers(client, schema);
-    if (statesOf(members) !== statesOf(seen)) isOutdated = true;
+    if (statesOf(members) !== statesOf(seen)) {
+      isOutdated = true;
+      for (const own of units.values()) for (const unit of own.values()) unit.isLeftOver = false;
+    }
     // Until now, those that are new have heard nothing from this instance.
     if (without(members, seen).length > 0) bag.addAll();
     // One that is gone may not have sent its last notifications.
@@ -309,11 +321,18 @@ export function createMembers(deps: MembersDeps): Members {
     held = all;
     notes = noted;
     readAtMs = monotonicMs();
+    for (const [kind, own] of units)
+      for (const [key, unit] of own) {
+        const holder = all.get(kind)?.get(key);
+        unit.freeSinceMs = holder === null ? (unit.freeSinceMs ?? readAtMs) : null;
+        if (holder !== null && holder !== me) unit.isLeftOver = false;
+      }
   }
 
-  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks. */
+  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what nobody takes. */
   async function shareOut(): Promise<void> {
     const members = seen.filter(({ state }) => state === 'sharing').map(({ number }) => number);
+    const isSharing = members.includes(me);
     let hasTaken = false;
     for (const [kind, own] of units) {
       const holders = held.get(kind) ?? new Map<string, number | null>();
@@ -326,10 +345,18 @@ export function createMembers(deps: MembersDeps): Members {
       // If no instance can take them, they stay.
       const share = members.length === 0 ? mine.length : shareOf(me, shares);
       const kept = mine.filter(([, { isGiven }]) => !isGiven);
+      const isLeftOver = ([, unit]: readonly [string, Unit]) => isSharing && unit.isLeftOver;
+      // Beside its share, so that the others stay where they are.
+      const leftOver = kept.filter(isLeftOver);
+      const ofMyShare = kept.filter((one) => !isLeftOver(one));
       // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
-      for (const [key, unit] of kept.splice(share)) void give(kind, key, unit);
-      await Promise.all(kept.map(([key, unit]) => beginWork(kind, key, unit)));
-      const free = [...own.keys()].filter((key) => shares.holders.get(key) === null).slice(0, Math.max(0, share - mine.length));
+      for (const [key, unit] of ofMyShare.splice(share)) void give(kind, key, unit);
+      await Promise.all([...ofMyShare, ...leftOver].map(([key, unit]) => beginWork(kind, key, unit)));
+      const allFree = [...own].filter(([key]) => shares.holders.get(key) === null);
+      const ofShare = allFree.splice(0, Math.max(0, share - mine.length));
+      const ofNobody = isSharing ? allFree.filter(([, { freeSinceMs }]) => readAtMs - (freeSinceMs ?? readAtMs) >= leftOverAfterMs) : [];
+      for (const [, unit] of ofNobody) unit.isLeftOver = true;
+      const free = [...ofShare, ...ofNobody].map(([key]) => key);
       if (missing.length > 0 || free.length > 0) {
         await take(kind, missing, free);
         hasTaken = true;
@@ -467,7 +494,8 @@ export function createMembers(deps: MembersDeps): Members {
       await nextRound();
     },
     async add(kind, added) {
-      for (const [key, work] of added) units.get(kind)?.set(key, { work, begun: null, isGiven: false, note: null, noted: null });
+      for (const [key, work] of added)
+        units.get(kind)?.set(key, { work, begun: null, isGiven: false, note: null, noted: null, freeSinceMs: null, isLeftOver: false });
       if (isStarted) await nextRound();
     },
     note(kind, key, note) {

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, before, it, type TestContext } from 'node:test';
+import type { Work } from '../../src/core/ports/leases.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+async function startMember(test: TestContext, databaseUrl: string, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const { store, leases } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1', configHash: '' } });
+  test.after(async () => {
+    await leases.stop();
+    await store.close();
+  });
+  const worked = new Set<string>();
+  const workOn = (key: string): Work => ({
+    begin: async () => void worked.add(key),
+    end: async () => void worked.delete(key),
+  });
+  await leases.add('lane', new Map(keys.map((key) => [key, workOn(key)])));
+  await leases.start();
+  return worked;
+}
+
+it('work that only one instance can do is done, also beyond its share', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const keys = ['a', 'b', 'c', 'd'];
+  const able = await startMember(test, databaseUrl, keys);
+  assert.equal(able.size, 4);
+  // It takes part, and knows nothing of the others: it could not open their signers, or learns of them later.
+  const unable = await startMember(test, databaseUrl, ['a']);
+  // A lease that is given up as more than a share is free for a moment.
+  await waitFor('the other instance to be seen', () => (able.size < keys.length ? true : undefined));
+  await waitFor('all work to be done', () => (new Set([...able, ...unable]).size === keys.length ? true : undefined));
+  // What was left over stays, whenever the leases are read.
+  const isAnyIdle = () => (new Set([...able, ...unable]).size < keys.length ? true : undefined);
+  await assert.rejects(waitFor('work to be given up again', isAnyIdle, 12_000), /in vain/);
+});
