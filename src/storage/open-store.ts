@@ -7,6 +7,7 @@ import type { Log } from '../core/ports/log.js';
 import type { News } from '../core/ports/news.js';
 import type { Store } from '../core/ports/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
+import { pause } from '../core/repeat.js';
 import { BoundChange, step } from './bound-change.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database.js';
@@ -148,25 +149,23 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const { log, meter, instance } = options;
   const { lockPostgres } = await import('./postgres/open-postgres.js');
   const { connectionNameOf } = await import('./postgres/postgres-instances.js');
-  const { createMembers } = await import('./postgres/postgres-members.js');
+  const { createMembers, telling } = await import('./postgres/postgres-members.js');
+  const { postgresObserver } = await import('./postgres/postgres-observer.js');
   const statements = compileStatements(postgres);
   const name = instance === undefined ? undefined : connectionNameOf(instance.version);
   const locked = await lockPostgres(connectionString, { log, isShared: instance !== undefined, name });
   const { database, migrations } = await openLocked(locked);
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, systemClock, meter);
-  const { schema } = locked;
+  const openObserver = postgresObserver(connectionString, locked.schema, name);
   const join = (connection: OwnConnection | null, state: InstanceState) => recordSharing(statements, connection, { ...instance, state });
   const { configHashes } = instance;
-  const members = createMembers({ connectionString, schema, name, database, join, configHashes, commit: store.commit, log });
+  const parts = { openObserver, statements, database, join, configHashes, commit: store.commit };
+  const members = createMembers({ ...parts, clock: systemClock, pause, log });
   await closingOnFailure(database, () => members.join());
-  const { noteCommitted, close } = members;
+  const { close } = members;
   const shared: Store = {
-    ...store,
-    async commit(changes) {
-      await store.commit(changes);
-      noteCommitted(changes);
-    },
+    ...telling(store, members),
     async close() {
       await close();
       await store.close();

@@ -1,22 +1,19 @@
-import pg from 'pg';
 import { createExclusively } from '../../core/exclusively.js';
-import { monotonicMs } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/ports/clock.js';
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import type { Log } from '../../core/ports/log.js';
 import { allNews, type News } from '../../core/ports/news.js';
-import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store.js';
-import { pause } from '../../core/repeat.js';
+import { type Change, ConflictError, type Store, StoreAwayError } from '../../core/ports/store.js';
+import type { Pause } from '../../core/repeat.js';
 import { BoundChange, guarded, step } from '../bound-change.js';
 import type { Database, OwnRecord } from '../database.js';
-import { postgres } from '../dialect.js';
-import { instanceStatements, type OwnConnection } from '../statements/instances.js';
-import { leaseStatements } from '../statements/leases.js';
+import type { Statements } from '../statements/all-statements.js';
+import type { OwnConnection } from '../statements/instances.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createNewsBag, readMessage } from './news-channel.js';
-import { type MemberRow, readMembers, runningFrom } from './postgres-instances.js';
-import { endHolder, nameConnection } from './postgres-lock.js';
-import { connect, connectionOptions, endConnection } from './postgres-writer.js';
+import { type MemberRow, runningFrom } from './postgres-instances.js';
+import type { Observer, OpenObserver } from './postgres-observer.js';
 import { shareOf } from './share-out.js';
 
 const lookEveryMs = 250;
@@ -27,10 +24,8 @@ const readLeasesEveryMs = 5_000;
  * signer of the lane, or not see the leases.
  */
 const leftOverAfterMs = 10_000;
-/** Changes that come closer to one another than this are told together. */
+/** Changes that come closer to one another than this are sent together. */
 const tellGapMs = 10;
-/** A look, or a notification, that is not answered for this long was lost with its connection. */
-const answerTimeoutMs = 3_000;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Instances {
@@ -50,20 +45,18 @@ export interface Members extends Leases, Instances {
 
 /** The parts that make the members. */
 export interface MembersDeps {
-  readonly connectionString: string;
-  readonly schema: string;
-  readonly name: string | undefined;
+  readonly openObserver: OpenObserver;
+  readonly statements: Pick<Statements, 'instances' | 'leases'>;
   readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
   /** Makes the record with which this instance joins in a state: a new one each time. */
   readonly join: (connection: OwnConnection | null, state: InstanceState) => OwnRecord;
   /** See `InstanceFacts`. */
   readonly configHashes: ReadonlyMap<string, string>;
   commit(changes: readonly Change[]): Promise<void>;
+  readonly clock: Pick<DurationClock, 'elapsedMs'>;
+  readonly pause: Pause;
   readonly log: Log;
 }
-
-const instances = instanceStatements(postgres.builder);
-const leases = leaseStatements(postgres.builder);
 
 /** A unit that this instance can work on. */
 interface Unit {
@@ -89,7 +82,8 @@ interface Unit {
  * deleting the row and freeing the leases, in one commit. An instance that gives up a lease ends the work first. No clock decides anything.
  */
 export function createMembers(deps: MembersDeps): Members {
-  const { connectionString, schema, name, database, commit, log } = deps;
+  const { database, commit, clock, pause, log } = deps;
+  const { instances, leases } = deps.statements;
   const ending = new AbortController();
   const closing = new AbortController();
   const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
@@ -100,7 +94,7 @@ export function createMembers(deps: MembersDeps): Members {
   /** The number of this instance, and its state, which it keeps if it joins again. */
   let me = 0;
   let myState: InstanceState = 'starting';
-  let observer: pg.Client | null = null;
+  let observer: Observer | null = null;
   let seen: readonly MemberRow[] = [];
   let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
   /** The notes of the leases, by kind and key. */
@@ -114,8 +108,6 @@ export function createMembers(deps: MembersDeps): Members {
   let endPause = (): void => undefined;
   /** Those who wait for the end of the next round. */
   let waiters: (() => void)[] = [];
-
-  const channel = `relayer_${schema}`;
 
   database.onReturn(() => {
     // What this instance could not tell, because it did not know whether its last commits were written.
@@ -133,36 +125,19 @@ export function createMembers(deps: MembersDeps): Members {
     endPause();
   }
 
-  async function connectObserver(): Promise<pg.Client> {
-    const client = new pg.Client({
-      ...connectionOptions(connectionString),
-      connectionTimeoutMillis: answerTimeoutMs,
-      query_timeout: answerTimeoutMs,
-    });
-    // The next look reports a broken connection. Without a listener, its error would end the process.
-    client.on('error', () => undefined);
-    client.on('notification', ({ payload = '' }) => {
+  async function connectObserver(): Promise<Observer> {
+    const opened = await deps.openObserver((payload) => {
       const { from, news, hasLeases } = readMessage(payload);
       if (from === me) return;
       if (hasLeases) lookAgain();
       callListeners(news);
     });
-    try {
-      await connect(client);
-      if (name !== undefined) await nameConnection(client, name);
-      // A notification need not wait for a disk: an instance that connects later looks at everything.
-      await client.query(`set synchronous_commit = off`);
-      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-    } catch (error) {
-      await endQuietly(client);
-      throw error;
-    }
     // Notifications may have been missed, here and by those that this instance could not tell.
     bag.addAll();
     bag.addLeases();
     isOutdated = true;
     callListeners(allNews);
-    return client;
+    return opened;
   }
 
   /** Tells the others what was gathered. One message at a time: what changes meanwhile comes with the next one. */
@@ -171,16 +146,14 @@ export function createMembers(deps: MembersDeps): Members {
     const text = bag.take(me);
     if (text === null) return;
     isTelling = true;
-    const client = observer;
-    client
-      .query('select pg_notify($1, $2)', [channel, text])
+    observer
+      .tell(text)
       // The next round sends everything, if need be on another connection.
       .catch(() => bag.addAll())
+      .then(() => pause(tellGapMs, closing.signal))
       .finally(() => {
-        setTimeout(() => {
-          isTelling = false;
-          tell();
-        }, tellGapMs).unref();
+        isTelling = false;
+        tell();
       });
   }
 
@@ -193,10 +166,10 @@ export function createMembers(deps: MembersDeps): Members {
     await join();
     observer = await connectObserver();
     try {
-      seen = await readMembers(observer, schema);
+      seen = await observer.look();
       for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
     } catch (error) {
-      await endQuietly(observer);
+      await observer.close();
       throw error;
     }
   }
@@ -254,7 +227,7 @@ export function createMembers(deps: MembersDeps): Members {
     observer ??= await connectObserver();
     await look(observer);
     tell();
-    if (!isOutdated && monotonicMs() - readAtMs < readLeasesEveryMs) return;
+    if (!isOutdated && clock.elapsedMs() - readAtMs < readLeasesEveryMs) return;
     isOutdated = false;
     await readLeases();
     await shareOut();
@@ -262,8 +235,8 @@ export function createMembers(deps: MembersDeps): Members {
     tell();
   }
 
-  async function look(client: pg.Client): Promise<void> {
-    const members = await readMembers(client, schema);
+  async function look(by: Observer): Promise<void> {
+    const members = await by.look();
     if (statesOf(members) !== statesOf(seen)) {
       isOutdated = true;
       for (const own of units.values()) for (const unit of own.values()) unit.isLeftOver = false;
@@ -281,14 +254,14 @@ export function createMembers(deps: MembersDeps): Members {
       watches.set(member.number, watch);
       const verdict = watch.look(member.isConnected ? member : null);
       if (verdict === 'remove') await removeGone(member);
-      if (verdict === 'end') await endSilent(client, member);
+      if (verdict === 'end') await endSilent(by, member);
     }
   }
 
-  async function endSilent(client: pg.Client, { host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
+  async function endSilent(by: Observer, { host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
     if (backend_pid === null || backend_started === null) return;
     log.warn({ usedByPid: pid, usedByHost: host }, 'another instance is silent; ending its connection');
-    await endHolder(client, schema, { pid: backend_pid, started: backend_started });
+    await by.end({ pid: backend_pid, started: backend_started });
   }
 
   async function removeGone({ number, host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
@@ -320,7 +293,7 @@ export function createMembers(deps: MembersDeps): Members {
     }
     held = all;
     notes = noted;
-    readAtMs = monotonicMs();
+    readAtMs = clock.elapsedMs();
     for (const [kind, own] of units)
       for (const [key, unit] of own) {
         const holder = all.get(kind)?.get(key);
@@ -452,7 +425,7 @@ export function createMembers(deps: MembersDeps): Members {
     logged = message;
     for (const watch of watches.values()) watch.forget();
     isOutdated = true;
-    if (observer !== null) await endQuietly(observer);
+    await observer?.close();
     observer = null;
   }
 
@@ -550,7 +523,7 @@ export function createMembers(deps: MembersDeps): Members {
     onNews: (listener) => void listeners.push(listener),
     async close() {
       closing.abort();
-      if (observer !== null) await endQuietly(observer);
+      await observer?.close();
     },
   };
 }
@@ -574,6 +547,13 @@ function statesOf(members: readonly MemberRow[]): string {
   return members.map(({ number, state }) => `${number} ${state}`).join();
 }
 
-async function endQuietly(client: pg.Client): Promise<void> {
-  await endConnection(client).catch(() => undefined);
+/** Returns the same store, which tells the other instances of each commit. */
+export function telling(store: Store, { noteCommitted }: Pick<Members, 'noteCommitted'>): Store {
+  return {
+    ...store,
+    async commit(changes) {
+      await store.commit(changes);
+      noteCommitted(changes);
+    },
+  };
 }

@@ -1,0 +1,55 @@
+import pg from 'pg';
+import { type MemberRow, readMembers } from './postgres-instances.js';
+import { type Backend, endHolder, nameConnection } from './postgres-lock.js';
+import { connect, connectionOptions, endConnection } from './postgres-writer.js';
+
+/** A look, or a notification, that is not answered for this long was lost with its connection. */
+const answerTimeoutMs = 3_000;
+
+/** The connection with which an instance sees the others and tells them what it has changed. */
+export interface Observer {
+  /** The instances now. Throws if the connection is lost, and with it what the others have told since. */
+  look(): Promise<readonly MemberRow[]>;
+  /** Ends the connection of another instance. */
+  end(backend: Backend): Promise<void>;
+  /** Tells all instances something. */
+  tell(payload: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens an observer, which calls `onMessage` with what any instance tells. */
+export type OpenObserver = (onMessage: (payload: string) => void) => Promise<Observer>;
+
+/** Makes what opens the observers of an instance. `name`: that of their connections. */
+export function postgresObserver(connectionString: string, schema: string, name: string | undefined): OpenObserver {
+  const channel = `relayer_${schema}`;
+  return async (onMessage) => {
+    const client = new pg.Client({
+      ...connectionOptions(connectionString),
+      connectionTimeoutMillis: answerTimeoutMs,
+      query_timeout: answerTimeoutMs,
+    });
+    const close = () => endConnection(client).catch(() => undefined);
+    // The next look reports a broken connection. Without a listener, its error would end the process.
+    client.on('error', () => undefined);
+    client.on('notification', ({ payload = '' }) => onMessage(payload));
+    try {
+      await connect(client);
+      if (name !== undefined) await nameConnection(client, name);
+      // What is told is not worth waiting for a disk: whoever connects later looks at everything.
+      await client.query(`set synchronous_commit = off`);
+      await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return {
+      look: () => readMembers(client, schema),
+      end: (backend) => endHolder(client, schema, backend),
+      async tell(payload) {
+        await client.query('select pg_notify($1, $2)', [channel, payload]);
+      },
+      close,
+    };
+  };
+}
