@@ -73,6 +73,8 @@ interface Account {
   disabledReason: string | null;
   /** The lane, while this instance has its lease. Callers may use it before it is loaded. */
   running: { readonly lane: Lane; isLoaded: boolean } | null;
+  /** Resolves when the lane that ran last has ended. */
+  ended: Promise<void>;
 }
 
 /** The number of lanes that read the store at once when they begin: there may be thousands. */
@@ -166,6 +168,7 @@ export function createEngine(deps: EngineDeps): Engine {
       remote: null,
       disabledReason: null,
       running: null,
+      ended: Promise.resolve(),
     };
     accounts.set(laneKey(laneOf(relayer)), account);
     return account;
@@ -208,10 +211,11 @@ export function createEngine(deps: EngineDeps): Engine {
     };
   }
 
-  async function endLane(account: Account): Promise<void> {
-    const { running } = account;
+  /** The lease may be given up only when nothing of the lane runs any more, whoever ended it. */
+  function endLane(account: Account): Promise<void> {
+    if (account.running !== null) account.ended = account.running.lane.stop();
     account.running = null;
-    await running?.lane.stop();
+    return account.ended;
   }
 
   function watch(account: Account): void {

@@ -158,7 +158,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, systemClock, meter);
   const openObserver = postgresObserver(connectionString, locked.schema, name);
-  const join = (connection: OwnConnection | null, state: InstanceState) => recordSharing(statements, connection, { ...instance, state });
+  const join = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
   const { configHashes } = instance;
   const parts = { openObserver, statements, database, join, configHashes, commit: store.commit };
   const members = createMembers({ ...parts, clock: systemClock, pause, log });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import type { Chain } from '../../src/core/ports/chain.js';
+import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
@@ -215,6 +217,50 @@ describe('the engine on a real EVM node', () => {
     } finally {
       await engine.stop();
     }
+  });
+
+  it('stop: the work of a lease ends when nothing of its lane runs any more, also while the engine stops', async () => {
+    let beginDraft = (): void => undefined;
+    let endDraft = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      beginDraft = resolve;
+    });
+    const answered = new Promise<void>((resolve) => {
+      endDraft = resolve;
+    });
+    const changedChain = (chain: Chain): Chain => ({
+      ...chain,
+      async draft(wanted) {
+        beginDraft();
+        await answered;
+        return chain.draft(wanted);
+      },
+    });
+    const { rig } = await start({ changedChain });
+    await rig.engine.stop();
+    await rig.send();
+    const works: Work[] = [];
+    const engine = createEngine({
+      ...rig.deps,
+      leases: { ...createSoleLeases(), add: async (_kind, units) => void works.push(...units.values()) },
+      clock: rig.clock,
+      timers: systemTimers,
+      recordRelayerState: () => [],
+      log: silentLog,
+    });
+    await engine.start();
+    await Promise.all(works.map((work) => work.begin()));
+    await begun;
+    const ended: string[] = [];
+    const stopping = Promise.all([
+      engine.stop().then(() => ended.push('engine')),
+      ...works.map((work) => work.end().then(() => ended.push('work'))),
+    ]);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(ended, []);
+    endDraft();
+    await stopping;
+    assert.deepEqual(ended.toSorted(), ['engine', 'work']);
   });
 
   it('another genesis block disables the relayer, and nothing is sent', async () => {

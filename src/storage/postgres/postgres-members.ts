@@ -49,7 +49,7 @@ export interface MembersDeps {
   readonly statements: Pick<Statements, 'instances' | 'leases'>;
   readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
   /** Makes the record with which this instance joins in a state: a new one each time. */
-  readonly join: (connection: OwnConnection | null, state: InstanceState) => OwnRecord;
+  readonly join: (state: InstanceState, connection: OwnConnection | null) => OwnRecord;
   /** See `InstanceFacts`. */
   readonly configHashes: ReadonlyMap<string, string>;
   commit(changes: readonly Change[]): Promise<void>;
@@ -158,7 +158,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function join(): Promise<void> {
-    me = (await database.own((connection) => deps.join(connection, myState))).number;
+    me = (await database.own((connection) => deps.join(myState, connection))).number;
   }
 
   /** Of two instances that begin at the same time, at least the later one sees the other. */
