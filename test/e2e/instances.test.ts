@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseEther } from 'ethers';
 import { packageVersion } from '../../src/config/package-version.js';
 import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
-import type { RunningInstance } from '../../src/storage/running-instance.js';
+import type { RunningInstance } from '../../src/core/ports/instances.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { readLedger } from '../support/chain-ledger.js';

@@ -3,11 +3,11 @@ import type { ContentRequest } from '../../src/core/ports/chain.js';
 import { StoreAwayError } from '../../src/core/ports/store.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
-import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import type { Random } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';
 import { isLostDatabase } from './database.js';
-import type { SimRelayer } from './service.js';
+import type { Service, SimRelayer } from './service.js';
 import type { Callers } from './world.js';
 
 /** Which payments belong to one request. */
@@ -44,8 +44,8 @@ export function startCallers(
   const relayerOf = new Map<string, SimRelayer>();
   let amounts = 0n;
   let requests = 0;
-  let open = 0;
-  let generation = 0;
+  /** The number of calls without an answer. */
+  const open = new Map<Service, number>();
 
   function content(request: number, relayer: SimRelayer): ContentRequest {
     amounts += 1n;
@@ -53,17 +53,17 @@ export function startCallers(
     return contentOf(amounts, relayer, random);
   }
 
-  function call<T>(what: string, work: Promise<T>, then: (result: T) => void = () => {}): void {
-    const mine = generation;
-    open += 1;
-    work
+  /** Calls an instance of the service. */
+  function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => {}): void {
+    const service = context.service();
+    const count = (by: number): unknown => open.has(service) && open.set(service, (open.get(service) ?? 0) + by);
+    open.set(service, (open.get(service) ?? 0) + 1);
+    make(service.deps)
       .then(then, (error: unknown) => {
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         if (!(error instanceof DomainError) && !(error instanceof StoreAwayError) && !isLostDatabase(error)) context.fail(error);
       })
-      .finally(() => {
-        if (mine === generation) open -= 1;
-      });
+      .finally(() => count(-1));
   }
 
   function send(): void {
@@ -72,10 +72,14 @@ export function startCallers(
     requests += 1;
     const request = requests;
     log.write(`send ${request}`);
-    call(`send ${request}`, sendTransaction(context.service().deps, one.relayer, content(request, one)), ({ transaction }) => {
-      accepted.set(transaction.id, request);
-      relayerOf.set(transaction.id, one);
-    });
+    call(
+      `send ${request}`,
+      (deps) => sendTransaction(deps, one.relayer, content(request, one)),
+      ({ transaction }) => {
+        accepted.set(transaction.id, request);
+        relayerOf.set(transaction.id, one);
+      },
+    );
   }
 
   /** Mostly one of the newest. */
@@ -91,10 +95,10 @@ export function startCallers(
     if (id === undefined || one === undefined || request === undefined) return;
     if (context.has('replace') && random.chance(0.6)) {
       log.write(`replace ${request}`);
-      call(`replace ${request}`, replaceTransaction(context.service().deps, one.relayer, id, content(request, one)));
+      call(`replace ${request}`, (deps) => replaceTransaction(deps, one.relayer, id, content(request, one)));
     } else if (context.has('cancel')) {
       log.write(`cancel ${request}`);
-      call(`cancel ${request}`, cancelTransaction(context.service().deps, one.relayer, id));
+      call(`cancel ${request}`, (deps) => cancelTransaction(deps, one.relayer, id));
     }
   }
 
@@ -112,17 +116,14 @@ export function startCallers(
     const relayer = relayers[0]?.relayer;
     if (!isUp() || !context.has('cancel all') || relayer === undefined) return;
     log.write('cancel all');
-    call('cancel all', cancelPendingTransactions(context.service().deps, relayer));
+    call('cancel all', (deps) => cancelPendingTransactions(deps, relayer));
   });
 
   return {
     requestOf: (amount) => owners.get(amount),
     accepted: () => accepted,
-    open: () => open,
-    abandon() {
-      generation += 1;
-      open = 0;
-    },
+    open: () => [...open.values()].reduce((sum, count) => sum + count, 0),
+    abandon: (service) => void open.delete(service),
     sent: () => requests,
   };
 }

@@ -14,6 +14,9 @@ export interface RunContext {
   readonly database: SimDatabase;
   /** The faults of the run, healed or not. */
   readonly faults: ReadonlySet<Fault>;
+  /** The number of instances of the service. */
+  readonly instances: number;
+  /** One that callers reach. */
   service(): Service;
   /** True if the run has this fault and is not healed yet. */
   has(fault: Fault): boolean;
@@ -35,4 +38,10 @@ export function recurring({ time, random, isHealed, fail }: RunContext, everyMs:
       next();
     });
   next();
+}
+
+/** The number of relayers of a run. With several instances there are enough that the instances share them. */
+export function relayerCount({ random, instances }: Pick<RunContext, 'random' | 'instances'>): number {
+  if (instances > 1) return random.between(1, instances + 1);
+  return random.chance(0.3) ? 2 : 1;
 }

@@ -6,14 +6,15 @@ import { migrate } from '../../src/storage/migrate.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
 import { createSqliteOwnership } from '../../src/storage/sqlite/sqlite-ownership.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
-
-/** What happens to a commit: `refused`: nothing is written; `lost`: it is written, but the answer is an error. */
-export type CommitFate = 'done' | 'refused' | 'lost';
+import { type CommitFate, DiskError } from './disk-error.js';
+import { createServer, type Server } from './server.js';
 
 /** A database in memory that outlives the processes that use it. */
 export interface SimDatabase {
   /** Opens it for one process, which is its owner from now on. `fateOf` and `delayMs` are asked for each batch. */
   connect(process: DatabaseProcess): Database;
+  /** Opens it for one of several processes that share it. */
+  readonly share: Server['connect'];
   /** For checks: runs a query on what is committed. */
   query<R>(sql: string, ...values: readonly unknown[]): readonly R[];
   /** Grows with each batch that was written. */
@@ -34,13 +35,6 @@ export interface DatabaseProcess {
   /** How long a batch takes; it is written after half of that. */
   delayMs(): number;
   after(ms: number, task: () => void): void;
-}
-
-/** An error as SQLite throws it while its disk fails. */
-class DiskError extends Error {
-  constructor(readonly code: string) {
-    super(`the disk fails: ${code}`);
-  }
 }
 
 /** True for the error of a process after another one became the owner. */
@@ -78,6 +72,9 @@ export async function openSimDatabase(): Promise<SimDatabase> {
   const never = new Promise<never>(() => {});
   let writes = 0;
   let owners = 0;
+  const server = createServer(db, () => {
+    writes += 1;
+  });
 
   return {
     connect(process) {
@@ -126,6 +123,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
         close: async () => {},
       };
     },
+    share: server.connect,
     query<R>(sql: string, ...values: readonly unknown[]) {
       const statement = checks.get(sql) ?? db.prepare<unknown[]>(sql);
       checks.set(sql, statement);

@@ -150,16 +150,41 @@ export const stellarFaults = [
   'repeat',
 ] as const;
 
+/** What can go wrong among several instances on one database, besides. */
+const instanceFaults = [
+  'hung instance',
+  'silent crash',
+  'handover',
+  'slow reads',
+  'lost connections',
+  'lost observers',
+  'late news',
+  'repeated news',
+  'different clocks',
+] as const;
+
+/** These are about a process that takes over a database which one process uses alone. */
+const soleFaults: ReadonlySet<Fault> = new Set(['hung owner', 'no fence']);
+
 /** One of them. */
-export type Fault = (typeof faults)[SimNetwork][number];
+export type Fault = (typeof faults)[SimNetwork][number] | (typeof instanceFaults)[number];
 
 /** Everything that can go wrong in a run, by network type. Each run leaves out about half of it, so that rare combinations occur. */
-export const faults = { evm: evmFaults, solana: solanaFaults, stellar: stellarFaults } as const;
+const faults = { evm: evmFaults, solana: solanaFaults, stellar: stellarFaults } as const;
 
 /** The type of the network of a run. */
 export type SimNetwork = keyof typeof faults;
 
+/** Those types. */
+export const simNetworks = Object.keys(faults) as readonly SimNetwork[];
+
+/** Everything that can go wrong with this number of instances. */
+export function faultsOf(type: SimNetwork, instances: number): readonly Fault[] {
+  if (instances === 1) return faults[type];
+  return [...faults[type].filter((fault) => !soleFaults.has(fault)), ...instanceFaults];
+}
+
 /** Returns the faults of a run. */
-export function swarm(type: SimNetwork, random: Random): ReadonlySet<Fault> {
-  return new Set<Fault>(faults[type].filter(() => random.chance(0.5)));
+export function swarm(type: SimNetwork, instances: number, random: Random): ReadonlySet<Fault> {
+  return new Set<Fault>(faultsOf(type, instances).filter(() => random.chance(0.5)));
 }

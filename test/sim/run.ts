@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { type Fault, faults, type SimNetwork } from './faults.js';
+import { type Fault, faultsOf, type SimNetwork, simNetworks } from './faults.js';
 import { type RunResult, runSeed } from './run-seed.js';
 
 /*
@@ -11,6 +11,7 @@ import { type RunResult, runSeed } from './run-seed.js';
  *     npm run test:sim -- --seed 17                one seed, with its last events
  *
  *     npm run test:sim -- --network solana      on Solana or Stellar; default: EVM
+ *     npm run test:sim -- --instances 3         three instances of the service on one database; default: one
  *     npm run test:sim -- --first               ends at the first violation
  *     npm run test:sim -- --faults reorg,lag    worlds with these faults only
  *     npm run test:sim -- --with 'hung owner'   worlds that have these faults besides those that the seed chooses
@@ -28,9 +29,11 @@ const { values } = parseArgs({
     faults: { type: 'string' },
     with: { type: 'string' },
     network: { type: 'string', default: 'evm' },
+    instances: { type: 'string', default: '1' },
   },
 });
 const network = networkFrom(values.network);
+const instances = Number(values.instances);
 const faultsIn = (names: string | undefined) => (names === undefined ? undefined : new Set(names.split(',').map(faultFrom)));
 const choice = { only: faultsIn(values.faults), also: faultsIn(values.with) };
 const from = Number(values.seed ?? values.from);
@@ -41,14 +44,16 @@ function print(line: string): void {
 }
 
 function faultFrom(name: string): Fault {
-  const fault = faults[network].find((one) => one === name);
-  if (fault === undefined) throw new Error(`${JSON.stringify(name)} is not a fault; the faults are: ${faults[network].join(', ')}`);
+  const all = faultsOf(network, instances);
+  const fault = all.find((one) => one === name);
+  if (fault === undefined) throw new Error(`${JSON.stringify(name)} is not a fault; the faults are: ${all.join(', ')}`);
   return fault;
 }
 
 function networkFrom(name: string): SimNetwork {
-  if (!Object.hasOwn(faults, name)) throw new Error(`--network must be one of: ${Object.keys(faults).join(', ')}`);
-  return name as SimNetwork;
+  const known = simNetworks.find((one) => one === name);
+  if (known === undefined) throw new Error(`--network must be one of: ${simNetworks.join(', ')}`);
+  return known;
 }
 
 function commit(): string {
@@ -61,7 +66,9 @@ function commit(): string {
 
 function report({ seed, violation, tail, faults: present }: RunResult): void {
   print(`seed ${seed} at commit ${commit()}: ${violation}`);
-  print(`repeat it: npm run test:sim --${network === 'evm' ? '' : ` --network ${network}`} --seed ${seed}`);
+  print(
+    `repeat it: npm run test:sim --${network === 'evm' ? '' : ` --network ${network}`}${instances === 1 ? '' : ` --instances ${instances}`} --seed ${seed}`,
+  );
   print(`faults: ${[...present].join(', ')}`);
   for (const line of tail.slice(Math.max(0, tail.length - Number(values.tail)))) print(`    ${line}`);
 }
@@ -82,7 +89,7 @@ let virtualMs = 0;
 let healingMs = 0;
 let worstCalls = 0;
 for (let seed = from; seed < from + count && !(values.first && failed.length > 0); seed += 1) {
-  const result = await runSeed(network, seed, choice);
+  const result = await runSeed(network, instances, seed, choice);
   requests += result.requests;
   staleOwners += result.staleOwners;
   staleWrites += result.staleWrites;
@@ -94,7 +101,7 @@ for (let seed = from; seed < from + count && !(values.first && failed.length > 0
   if (rejection !== null) violation = `nothing handles a rejection: ${rejection instanceof Error ? rejection.stack : String(rejection)}`;
   rejection = null;
   if (violation === null && (count === 1 || seed % 10 === 0)) {
-    const again = await runSeed(network, seed, choice);
+    const again = await runSeed(network, instances, seed, choice);
     if (again.digest !== result.digest) violation = `two runs differ: ${result.digest} and ${again.digest}`;
   }
   if (violation !== null) {

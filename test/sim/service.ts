@@ -3,22 +3,27 @@ import type { Ids } from '../../src/core/ids.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { DurationClock } from '../../src/core/ports/clock.js';
-import { createSoleLeases } from '../../src/core/ports/leases.js';
+import { createSoleLeases, type Leases, type Work } from '../../src/core/ports/leases.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
+import type { Timers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { Relayer } from '../../src/core/relayer/relayer.js';
+import type { Pause } from '../../src/core/repeat.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { BoundChange, step } from '../../src/storage/bound-change.js';
 import { createStore } from '../../src/storage/create-store.js';
 import type { Database } from '../../src/storage/database.js';
-import { sqlite } from '../../src/storage/dialect.js';
-import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { createMembers, type Members, telling } from '../../src/storage/postgres/postgres-members.js';
 import type { Random } from '../support/seeded-random.js';
-import type { CommitFate, SimDatabase } from './database.js';
+import type { SimDatabase } from './database.js';
+import type { CommitFate } from './disk-error.js';
+import type { SharedDatabase, SharingProcess } from './server.js';
+import { statements } from './statements.js';
 import { openWire, type Wire } from './transport.js';
 
 /** A relayer and its key. */
@@ -50,6 +55,22 @@ export interface ServiceWorld {
   lostDatabase(): void;
   /** The process wrote although another one owned the database. */
   wroteStale(): void;
+  /** How the process shares the database with others; null: it uses it alone. */
+  readonly sharing: SharingWorld | null;
+}
+
+/** What happens to a process that shares the database. */
+export interface SharingWorld
+  extends Pick<SharingProcess, 'isOnItsWay' | 'readDelayMs' | 'messageDelayMs' | 'isMessageRepeated' | 'awayMs' | 'tookUnleased'> {
+  /** The times between two looks at the other processes are this many times longer. */
+  readonly slowness: number;
+  /** The process has recorded itself. */
+  joined(number: number): void;
+  /** The work on a unit begins. */
+  begins(unit: string): void;
+  ended(unit: string): void;
+  /** The process could not start. */
+  failed(error: unknown): void;
 }
 
 /** One process of the service: the engine and the use cases, from its start to its end. */
@@ -67,9 +88,16 @@ export interface Service {
   resume(): void;
   /** Ends it at once: nothing that it awaits ever continues. */
   kill(): void;
+  /** Null: it uses the database alone. */
+  readonly shared: Shared | null;
 }
 
-const statements = compileStatements(sqlite);
+/** What a process does that shares the database. */
+export interface Shared extends Pick<SharedDatabase, 'cutWriter' | 'cutObserver' | 'end'> {
+  readonly members: Members;
+  /** Ends the process in order: it gives up its work first. */
+  stop(): Promise<void>;
+}
 
 /** Starts a process on what is stored. */
 export function startService(world: ServiceWorld): Service {
@@ -85,7 +113,7 @@ export function startService(world: ServiceWorld): Service {
     if (arrived !== null) arrived.push(task);
     else if (alive) task();
   };
-  const timers = {
+  const timers: Timers = {
     after(ms: number, task: () => void) {
       let isCanceled = false;
       const cancel = wire.time.after(ms, () => arrive(() => !isCanceled && task()));
@@ -101,16 +129,33 @@ export function startService(world: ServiceWorld): Service {
     warn: (fields, message) => alive && world.logged('warn', fields, message),
     error: (fields, message) => alive && world.logged('error', fields, message),
   };
-  const connection = database.connect({
-    isAlive,
-    arrive,
-    isFenced: world.isFenced,
-    wroteStale: world.wroteStale,
-    fate: world.commitFate,
-    delayMs: world.commitDelayMs,
-    after: wire.time.after,
-  });
-  void connection.lost.then(() => alive && world.lostDatabase());
+  const { sharing } = world;
+  const shared =
+    sharing === null
+      ? null
+      : database.share({
+          ...sharing,
+          time: wire.time,
+          arrive,
+          isAlive,
+          isSending: () => alive && arrived === null,
+          fate: world.commitFate,
+          commitDelayMs: world.commitDelayMs,
+        });
+  const connection = shared?.database ?? connectAlone();
+  function connectAlone(): Database {
+    const owned = database.connect({
+      isAlive,
+      arrive,
+      isFenced: world.isFenced,
+      wroteStale: world.wroteStale,
+      fate: world.commitFate,
+      delayMs: world.commitDelayMs,
+      after: wire.time.after,
+    });
+    void owned.lost.then(() => alive && world.lostDatabase());
+    return owned;
+  }
   const counted: Database = {
     ...connection,
     async runBatch(lists) {
@@ -124,13 +169,49 @@ export function startService(world: ServiceWorld): Service {
     },
   };
   const opened = createStore(counted, statements, clock);
-  const store: Store = {
+  const own: Store = {
     ...opened,
     commit(changes) {
       unseen += 1;
       return opened.commit(changes);
     },
   };
+  const recorded: Database = {
+    ...connection,
+    async own(recordOf) {
+      const row = await connection.own(recordOf);
+      sharing?.joined(row.number);
+      return row;
+    },
+  };
+  const members =
+    sharing === null || shared === null
+      ? null
+      : createMembers({
+          openObserver: shared.openObserver,
+          statements,
+          database: recorded,
+          join: (state, backend) => {
+            const row = { number: random.between(2, 2 ** 31), token: `process ${random.next()}` };
+            const facts = {
+              host: 'sim',
+              pid: 0,
+              since_ms: clock.nowMs(),
+              checked_at_ms: 0,
+              version: null,
+              config_hashes: null,
+              state,
+            };
+            const joined = step(statements.instances.join, { ...row, ...facts, backend_pid: null, backend_started: null, ...backend });
+            return { own: row, change: new BoundChange('recordInstance', [joined, step(statements.leases.freeOrphans, {})]) };
+          },
+          configHashes: new Map(),
+          commit: own.commit,
+          clock,
+          pause: pauseBy(timers, sharing.slowness),
+          log,
+        });
+  const store = members === null ? own : telling(own, members);
   const ids = createSimIds(clock, random);
   const chain = world.openChain({ rpcTimeoutMs: world.rpcTimeoutMs, log, clock, openHttp: openWire(wire, arrive) });
   const eventDeps = {
@@ -152,7 +233,7 @@ export function startService(world: ServiceWorld): Service {
       },
     };
   }
-  const shared = {
+  const parts = {
     store,
     directory: createDirectory(relayers.map(({ relayer, signer }) => ({ relayer, signer: hosted(signer), chain }))),
     recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2]) => {
@@ -164,11 +245,9 @@ export function startService(world: ServiceWorld): Service {
     clock,
     ids,
   };
-  const leases = createSoleLeases();
-  // Resolves at once, since there is no work yet.
-  void leases.start();
+  const leases = members === null || sharing === null ? createSoleLeases() : watched(members, sharing);
   const engine = createEngine({
-    ...shared,
+    ...parts,
     leases,
     timers,
     log,
@@ -177,14 +256,25 @@ export function startService(world: ServiceWorld): Service {
       return [];
     },
   });
-  engine.start().then(
+  async function start(): Promise<void> {
+    await members?.join();
+    await engine.start();
+    connection.onReturn(() => engine.storeReturned());
+    members?.onNews(({ relayers: changed }) => engine.changedElsewhere(changed));
+    await leases.start();
+  }
+  start().then(
     () => {
       ready = true;
     },
-    (error: unknown) => alive && world.logged('error', { err: error }, 'the engine does not start'),
+    (error: unknown) => {
+      if (!alive) return;
+      if (sharing !== null) sharing.failed(error);
+      else world.logged('error', { err: error }, 'the engine does not start');
+    },
   );
   return {
-    deps: { ...shared, lanes: engine },
+    deps: { ...parts, lanes: engine },
     engine,
     isReady: () => alive && ready,
     isHanging: () => arrived !== null,
@@ -200,7 +290,59 @@ export function startService(world: ServiceWorld): Service {
     kill() {
       alive = false;
     },
+    shared:
+      members === null || shared === null
+        ? null
+        : {
+            ...shared,
+            members,
+            async stop() {
+              ready = false;
+              // As the service does, in this order and together.
+              await Promise.all([engine.stop(), leases.stop()]);
+              await members.close();
+              await connection.close();
+            },
+          },
   };
+}
+
+/** Pauses by virtual time. */
+function pauseBy(timers: Timers, slowness: number): Pause {
+  return (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = (): void => {
+        cancel();
+        resolve();
+      };
+      const cancel = timers.after(ms * slowness, () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      });
+      signal.addEventListener('abort', end, { once: true });
+    });
+}
+
+/** Reports which work runs. */
+function watched(leases: Leases, { begins, ended }: SharingWorld): Leases {
+  return {
+    ...leases,
+    add: (kind, units) => leases.add(kind, new Map([...units].map(([key, work]) => [key, watchedWork(`${kind} ${key}`, work)]))),
+  };
+
+  function watchedWork(unit: string, work: Work): Work {
+    return {
+      begin() {
+        begins(unit);
+        return work.begin();
+      },
+      async end() {
+        await work.end();
+        ended(unit);
+      },
+    };
+  }
 }
 
 /** IDs that a seed repeats, in the form and order of the service's own. */

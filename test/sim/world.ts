@@ -1,5 +1,5 @@
 import type { Chain } from '../../src/core/ports/chain.js';
-import type { ChainParts, SimRelayer } from './service.js';
+import type { ChainParts, Service, SimRelayer } from './service.js';
 import type { Wires } from './wires.js';
 
 /** The callers of a run. */
@@ -7,7 +7,7 @@ export interface Callers {
   /** The number of calls without an answer. */
   open(): number;
   /** Forgets the calls that a process took with it. */
-  abandon(): void;
+  abandon(service: Service): void;
   /** The number of requests so far. */
   sent(): number;
 }

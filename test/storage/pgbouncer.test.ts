@@ -18,7 +18,7 @@ describe('PostgreSQL behind PgBouncer', { skip: skipWithoutPgbouncer }, () => {
     const databaseUrl = await server.newDatabase();
     const { url, stop } = await startPgbouncer(databaseUrl, { pool_mode: 'session' });
     test.after(stop);
-    const instance = { version: '1.0.0', configHash: '' };
+    const instance = { version: '1.0.0', configHashes: new Map() };
     const [a, b] = [await openStore(url, { log: silentLog, instance }), await openStore(url, { log: silentLog, instance })];
     for (const { store, leases } of [a, b])
       test.after(async () => {

@@ -11,7 +11,7 @@ import { postgres } from '../../src/storage/dialect.js';
 import { migrateDatabase, type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
 import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
 import { endHolder, takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
-import type { RunningInstance } from '../../src/storage/running-instance.js';
+import type { RunningInstance } from '../../src/core/ports/instances.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
 import { deferred } from '../support/deferred.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -94,7 +94,7 @@ async function open(test: TestContext, databaseUrl: string, name: string, url = 
   const logged: [unknown, string | undefined][] = [];
   const keep: Log['warn'] = (fields, message) => void logged.push([fields, message]);
   const log: Log = { ...silentLog, warn: keep, error: keep };
-  const { sharing, ...opened } = await openStore(url, { log, instance: { version: name, configHash: '' } });
+  const { sharing, ...opened } = await openStore(url, { log, instance: { version: name, configHashes: new Map() } });
   const { store, leases } = opened;
   assert.ok(sharing !== null);
   const news: News[] = [];

@@ -13,7 +13,7 @@ before(async () => {
 after(() => server.stop());
 
 async function startMember(test: TestContext, databaseUrl: string, keys: readonly string[]): Promise<ReadonlySet<string>> {
-  const { store, leases } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1', configHash: '' } });
+  const { store, leases } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1', configHashes: new Map() } });
   test.after(async () => {
     await leases.stop();
     await store.close();

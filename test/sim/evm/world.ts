@@ -4,7 +4,7 @@ import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { evmNetwork, evmRelayer } from '../../support/evm.js';
 import type { Random } from '../../support/seeded-random.js';
 import { startCallers } from '../callers.js';
-import type { RunContext } from '../context.js';
+import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';
 import { trueTimeMs } from '../virtual-time.js';
 import type { World } from '../world.js';
@@ -32,7 +32,7 @@ export async function makeEvmWorld(run: RunContext): Promise<World> {
   const blockMs = [400, 1_000, 2_000, 12_000][random.between(0, 3)] ?? 2_000;
   const confirmations = random.between(1, 8);
   const activeMs = random.between(40, 110) * Math.max(blockMs, 1_500);
-  const unbound = makeRelayers(random);
+  const unbound = makeRelayers(random, relayerCount(run));
   const fundsWei = faults.has('low funds') ? 3n * 10n ** 15n : 10n ** 21n;
   const accounts = new Map<string, AccountState>(
     unbound.map(({ relayer }) => [relayer.address.toLowerCase(), { nonce: 0, balanceWei: fundsWei }]),
@@ -125,8 +125,8 @@ function broadcasts(body: string): readonly string[] {
   return calls.flatMap(({ method, params: [raw] }) => (method === 'eth_sendRawTransaction' ? decodeTransaction(raw).hash : []));
 }
 
-function makeRelayers(random: Random): readonly SimRelayer[] {
-  return Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, index) => {
+function makeRelayers(random: Random, length: number): readonly SimRelayer[] {
+  return Array.from({ length }, (_, index) => {
     const privateKey = Buffer.from(Array.from({ length: 32 }, () => random.between(1, 250)));
     const signer = createLocalSigner({ id: `s${index}`, privateKey });
     const relayer: Relayer = {

@@ -8,7 +8,7 @@ import { readTransactionText } from '../../local-chains/solana/wire-transaction.
 import type { Random } from '../../support/seeded-random.js';
 import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
 import { startCallers, validUntil } from '../callers.js';
-import type { RunContext } from '../context.js';
+import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';
 import { createCuts } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
@@ -42,7 +42,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     rpcUrls: Array.from({ length: random.between(1, 2) }, (_, index) => ({ url: `http://n${index}.sim`, weight: 100 - index })),
     averageBlockTimeMs: blockMs,
   });
-  const relayers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, index): SimRelayer => {
+  const relayers = Array.from({ length: relayerCount(run) }, (_, index): SimRelayer => {
     const { signer, address } = solanaKey(bytes(random));
     const relayer = { ...solanaRelayer(address), network, id: `r${index}`, signerId: `s${index}`, notificationId: 'hook' };
     return { relayer, signer: { ...signer, id: `s${index}` } };

@@ -6,7 +6,7 @@ import type { Random } from '../../support/seeded-random.js';
 import { payment, type StellarKey, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { sponsoredCall } from '../../support/stellar-calls.js';
 import { startCallers, validUntil } from '../callers.js';
-import type { RunContext } from '../context.js';
+import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';
 import { createCuts, type RequestFate } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
@@ -26,7 +26,7 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
   const { random, time, faults, database } = run;
   const blockMs = [1_000, 5_000][random.between(0, 1)] ?? 5_000;
   const activeMs = random.between(60, 160) * blockMs;
-  const keys = Array.from({ length: random.chance(0.3) ? 2 : 1 }, () => stellarKey(bytes(random)));
+  const keys = Array.from({ length: relayerCount(run) }, () => stellarKey(bytes(random)));
   const others = Array.from({ length: 2 }, () => stellarKey(bytes(random)));
   const stranger = stellarKey(bytes(random));
   const nobody = stellarKey(bytes(random)).address;

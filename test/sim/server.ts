@@ -1,0 +1,364 @@
+import type Sqlite from 'better-sqlite3';
+import { StoreAwayError } from '../../src/core/ports/store.js';
+import type { ChangeList, Outcome } from '../../src/storage/commit-queue.js';
+import type { Database } from '../../src/storage/database.js';
+import type { MemberRow } from '../../src/storage/postgres/postgres-instances.js';
+import type { Backend } from '../../src/storage/postgres/postgres-lock.js';
+import type { Observer, OpenObserver } from '../../src/storage/postgres/postgres-observer.js';
+import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
+import type { OwnConnection, OwnRow } from '../../src/storage/statements/instances.js';
+import { type CommitFate, DiskError } from './disk-error.js';
+import { statements } from './statements.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/*
+ * What PostgreSQL adds to a database that several processes share, with the rules of `src/storage/postgres`: each process commits on one connection, with
+ * which its row is marked; a connection can end, and the process then connects again; and processes tell each other what they have changed.
+ */
+
+/** A process that shares the database. */
+export interface SharingProcess {
+  readonly time: VirtualTime;
+  /** Gives the process what arrives there, unless it has ended. It may hang. */
+  arrive(task: () => void): void;
+  /** False: it hangs, or has ended. */
+  isSending(): boolean;
+  isAlive(): boolean;
+  fate(): CommitFate;
+  /** How long a batch takes; it is written after half of that. */
+  commitDelayMs(): number;
+  /** True: the batch is on its way already, and is written even if the process hangs. */
+  isOnItsWay(): boolean;
+  /** The same for a read. 0: it takes no time. */
+  readDelayMs(): number;
+  /** How long a message is on its way. */
+  messageDelayMs(): number;
+  isMessageRepeated(): boolean;
+  /** How long it takes to connect again after a connection was lost. */
+  awayMs(): number;
+  /** The process took nonces of an account whose lease it does not have. */
+  tookUnleased(account: string): void;
+}
+
+/** The database as one process sees it. */
+export interface SharedDatabase {
+  readonly database: Database;
+  readonly openObserver: OpenObserver;
+  /** Loses the connection that writes. */
+  cutWriter(): void;
+  /** Loses the connection that observes the others, and what is told meanwhile. */
+  cutObserver(): void;
+  /** The process has ended without a word. `isNoticed`: the server knows it at once. */
+  end(isNoticed: boolean): void;
+}
+
+/** The server of a database. */
+export interface Server {
+  connect(process: SharingProcess): SharedDatabase;
+}
+
+interface Connection {
+  readonly pid: number;
+  readonly own: OwnConnection;
+  isOpen: boolean;
+  /** When its process has last sent something. */
+  beatMs: number;
+  isSending(): boolean;
+  /** Called when the server ends it. */
+  ended(): void;
+}
+
+interface Listener {
+  hear(payload: string, delayMs: number, isRepeated: boolean): void;
+}
+
+/** How long a process waits for its connection, as `postgres-link.ts` does. */
+const patienceMs = 1_000;
+const beatEveryMs = 1_000;
+/** How long it may take until a process finds that its other connection is lost. */
+const answerTimeoutMs = 3_000;
+
+/** Another process has removed the row of this one. */
+class NotOwnerError extends Error {}
+
+/** Makes the server. `wrote` is called for each batch that was written. */
+export function createServer(db: Sqlite.Database, wrote: () => void): Server {
+  const prepared = preparedStatements(db);
+  const { beginBatch, returnTo, leave } = statements.instances;
+  const connections = new Map<number, Connection>();
+  const listeners = new Set<Listener>();
+  const held = db.prepare<[number], { key: string }>(`select key from leases where kind = 'lane' and holder = ?`);
+  const members = db.prepare<[], MemberRow>(
+    `select number, host, pid, since_ms, version, config_hash, backend_pid, backend_started, state from instances where number > 1 order by number`,
+  );
+  let pids = 0;
+  /** The rows that were read last; null: something was written since. */
+  let rows: readonly MemberRow[] | null = null;
+
+  function look(nowMs: number): readonly MemberRow[] {
+    rows ??= members.all();
+    return rows.map((row) => {
+      const connection = connections.get(row.backend_pid ?? 0);
+      if (connection?.isSending()) connection.beatMs = nowMs - (nowMs % beatEveryMs);
+      const isConnected = connection?.isOpen === true;
+      return { ...row, isConnected, beat: isConnected ? String(connection.beatMs) : null, seenAt: null, isBusy: false };
+    });
+  }
+
+  function endBackend({ pid }: Backend): void {
+    const connection = connections.get(pid);
+    if (connection?.isOpen !== true) return;
+    connection.isOpen = false;
+    connection.ended();
+  }
+
+  function tell(payload: string, { messageDelayMs, isMessageRepeated }: SharingProcess): void {
+    for (const { hear } of listeners) hear(payload, messageDelayMs(), isMessageRepeated());
+  }
+
+  function connect(process: SharingProcess): SharedDatabase {
+    const { time } = process;
+    const returned: (() => void)[] = [];
+    const waiting: (() => void)[] = [];
+    let connection: Connection | null = null;
+    let lostAtMs = 0;
+    let own: OwnRow | null = null;
+    let isRemoved = false;
+    let cutObserver = (): void => undefined;
+    /** The connection of the batch that is being written. */
+    let writing: Connection | null = null;
+    const write = createSqliteBatch(db, () => {
+      if (own === null || writing === null) return;
+      if (prepared(beginBatch).run(beginBatch.bind({ ...own, ...writing.own, batch: '' })).changes !== 1) throw new NotOwnerError();
+    });
+    open();
+
+    function open(): void {
+      pids += 1;
+      const pid = pids;
+      const opened: Connection = {
+        pid,
+        own: { backend_pid: pid, backend_started: `${time.elapsedMs()}` },
+        isOpen: true,
+        beatMs: time.elapsedMs(),
+        isSending: process.isSending,
+        ended: () => process.arrive(() => drop(opened)),
+      };
+      connections.set(pid, opened);
+      connection = opened;
+    }
+
+    function delay(ms: number): Promise<void> {
+      return new Promise((resolve) => time.after(ms, () => process.arrive(resolve)));
+    }
+
+    /** Waits until the server gets what is sent. */
+    function sending(ms: number): Promise<void> {
+      if (!process.isOnItsWay()) return delay(ms);
+      return new Promise((resolve) => time.after(ms, resolve));
+    }
+
+    function removedError(): StoreAwayError {
+      return new StoreAwayError('the database is unavailable: another instance took over the work of this instance, which joins again');
+    }
+
+    function remove(): StoreAwayError {
+      own = null;
+      isRemoved = true;
+      return removedError();
+    }
+
+    function drop(broken: Connection): void {
+      broken.isOpen = false;
+      if (connection !== broken) return;
+      connection = null;
+      lostAtMs = time.elapsedMs();
+      time.after(process.awayMs(), () => process.arrive(reconnect));
+    }
+
+    function reconnect(): void {
+      open();
+      const next = connection as Connection | null;
+      if (own !== null && next !== null) {
+        const values = returnTo.bind({ ...own, ...next.own, checked_at_ms: 0 });
+        if (prepared(returnTo).get(values) === undefined) remove();
+        rows = null;
+      }
+      for (const listener of returned) listener();
+      for (const resolve of waiting.splice(0)) resolve();
+    }
+
+    async function connected(): Promise<Connection> {
+      if (connection !== null) return connection;
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        time.after(lostAtMs + patienceMs - time.elapsedMs(), () => process.arrive(resolve));
+      });
+      if (connection === null) throw new StoreAwayError('the database is unavailable: the connection was lost and is not back yet');
+      return connection;
+    }
+
+    function checkLeases(changes: ChangeList): void {
+      for (const change of changes) {
+        if (change.name !== 'moveLane' || own === null) continue;
+        const values = change.stepsAt(0).flatMap((one) => one.values);
+        const isHeld = held.all(own.number).some(({ key }) => values.includes(key.slice(key.lastIndexOf('/') + 1)));
+        if (!isHeld) process.tookUnleased(values.join(' '));
+      }
+    }
+
+    function writeOn(used: Connection, lists: readonly ChangeList[]): readonly Outcome[] {
+      writing = used;
+      try {
+        const outcomes = write(lists);
+        rows = null;
+        wrote();
+        checkLeases(lists.filter((_, index) => outcomes[index] === undefined).flat());
+        return outcomes;
+      } catch (error) {
+        throw error instanceof NotOwnerError ? remove() : error;
+      } finally {
+        writing = null;
+      }
+    }
+
+    async function runBatch(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
+      for (;;) {
+        if (isRemoved) throw removedError();
+        const used = await connected();
+        if (isRemoved) throw removedError();
+        const fate = process.fate();
+        const halfMs = process.commitDelayMs() / 2;
+        await sending(halfMs);
+        // It was lost with its connection before it was written, so the next connection writes it.
+        if (!used.isOpen) {
+          await delay(0);
+          drop(used);
+          continue;
+        }
+        if (fate === 'refused') {
+          await delay(halfMs);
+          throw new DiskError('SQLITE_FULL');
+        }
+        let outcomes: readonly Outcome[];
+        try {
+          outcomes = writeOn(used, lists);
+        } catch (error) {
+          await delay(halfMs);
+          throw error;
+        }
+        await delay(halfMs);
+        if (fate !== 'lost' && used.isOpen) return outcomes;
+        // The next connection reads that it was written.
+        drop(used);
+        await connected();
+        if (isRemoved) throw removedError();
+        return outcomes;
+      }
+    }
+
+    const query: Database['query'] = async (statement, values) => {
+      for (let losses = 0; losses < 3; losses += 1) {
+        const before = await connected();
+        const delayMs = process.readDelayMs();
+        if (delayMs > 0) await delay(delayMs / 2);
+        const rows = prepared(statement).all(statement.bind(values));
+        if (delayMs > 0) await delay(delayMs / 2);
+        if (connection === before) return rows as never;
+      }
+      throw new StoreAwayError('the database is unavailable: the connection was lost repeatedly');
+    };
+
+    const openObserver: OpenObserver = async (onMessage) => {
+      await delay(process.messageDelayMs());
+      let isOpen = true;
+      let heardAtMs = 0;
+      const listener: Listener = {
+        hear(payload, delayMs, isRepeated) {
+          const hearAt = (ms: number): void => {
+            heardAtMs = Math.max(heardAtMs, ms);
+            time.after(heardAtMs - time.elapsedMs(), () => process.arrive(() => isOpen && onMessage(payload)));
+          };
+          hearAt(time.elapsedMs() + delayMs);
+          if (isRepeated) hearAt(heardAtMs + delayMs);
+        },
+      };
+      listeners.add(listener);
+      const close = (): void => {
+        isOpen = false;
+        listeners.delete(listener);
+      };
+      cutObserver = close;
+      /** The server gets a request. */
+      async function ask(): Promise<void> {
+        const delayMs = process.readDelayMs();
+        if (delayMs > 0) await delay(delayMs);
+        if (isOpen) return;
+        await delay(delayMs > 0 ? answerTimeoutMs : 1);
+        throw new Error('Query read timeout');
+      }
+      const observer: Observer = {
+        async look() {
+          await ask();
+          return look(time.elapsedMs());
+        },
+        async end(backend) {
+          await ask();
+          endBackend(backend);
+        },
+        async tell(payload) {
+          await ask();
+          tell(payload, process);
+        },
+        close: async () => close(),
+      };
+      await delay(process.messageDelayMs());
+      return observer;
+    };
+
+    return {
+      database: {
+        runBatch: (lists) => (process.isAlive() ? runBatch(lists) : new Promise(() => undefined)),
+        query: (statement, values) => (process.isAlive() ? query(statement, values) : new Promise(() => undefined)),
+        async own(recordOf) {
+          const used = await connected();
+          const record = recordOf(used.own);
+          await delay(process.commitDelayMs());
+          const fate = process.fate();
+          if (fate !== 'done' || !used.isOpen) throw new DiskError('SQLITE_FULL');
+          own = null;
+          const [outcome] = writeOn(used, [[record.change]]);
+          if (outcome !== undefined) throw outcome;
+          own = record.own;
+          isRemoved = false;
+          return own;
+        },
+        ownNumber: () => 1,
+        isRemoved: () => isRemoved,
+        lost: new Promise(() => undefined),
+        isAway: () => connection === null,
+        onReturn: (listener) => void returned.push(listener),
+        logBytes: () => 0,
+        async close() {
+          if (connection === null) return;
+          if (own !== null) {
+            const { giveAll } = statements.leases;
+            prepared(giveAll).run(giveAll.bind({ holder: own.number }));
+            prepared(leave).run(leave.bind(own));
+            rows = null;
+          }
+          connection.isOpen = false;
+        },
+      },
+      openObserver,
+      cutWriter: () => connection?.ended(),
+      cutObserver: () => cutObserver(),
+      end(isNoticed) {
+        cutObserver();
+        if (isNoticed && connection !== null) connection.isOpen = false;
+      },
+    };
+  }
+
+  return { connect };
+}

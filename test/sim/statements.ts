@@ -1,0 +1,31 @@
+import { sql } from 'kysely';
+import { sqlite } from '../../src/storage/dialect.js';
+import { statement } from '../../src/storage/statement.js';
+import { compileStatements, type Statements } from '../../src/storage/statements/all-statements.js';
+import type { Units } from '../../src/storage/statements/leases.js';
+
+const compiled = compileStatements(sqlite);
+const db = sqlite.builder;
+
+/** What PostgreSQL calls `json_array_elements_text`. */
+const isAmong = (keys: string) => sql<boolean>`key in (select value from json_each(${keys}))`;
+
+/** The statements of the service for the simulated database. Those on leases exist for PostgreSQL only, so these do the same. */
+export const statements: Statements = {
+  ...compiled,
+  leases: {
+    ...compiled.leases,
+    insertMissing: statement<Units, never>('leases_insert_missing', ({ kind, keys }) => ({
+      compile: () =>
+        sql<never>`insert into leases (kind, key) select ${kind}, value from json_each(${keys}) where true on conflict do nothing`.compile(
+          db,
+        ),
+    })),
+    take: statement<Units & { holder: number }, never>('leases_take', ({ kind, keys, holder }) =>
+      db.updateTable('leases').set({ holder }).where('kind', '=', kind).where('holder', 'is', null).where(isAmong(keys)),
+    ),
+    give: statement<Units & { holder: number }, never>('leases_give', ({ kind, keys, holder }) =>
+      db.updateTable('leases').set({ holder: null }).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+    ),
+  },
+};
