@@ -13,7 +13,24 @@ export interface Plant {
   readonly faults?: readonly Fault[];
   /** Absent: EVM. */
   readonly network?: SimNetwork;
+  /** Absent: one. */
+  readonly instances?: number;
 }
+
+/** The database lets an instance write whose row was removed, and does not say so when it connects again. */
+const noFence: Pick<Plant, 'module' | 'changes'> = {
+  module: 'storage/statements/instances',
+  changes: [
+    [
+      ".where('number', '=', number)\n            .where('token', '=', token)\n            .where('backend_pid', '=', backend_pid)\n            .where('backend_started', '=', backend_started)),",
+      ".where('number', 'in', db.selectFrom('instances').select('number').limit(sql.lit(1)))),",
+    ],
+    [
+      ".set({ checked_at_ms, backend_pid, backend_started })\n            .where('number', '=', number)\n            .where('token', '=', token)",
+      ".set({ checked_at_ms })\n            .where('number', 'in', db.selectFrom('instances').select('number').limit(sql.lit(1)))",
+    ],
+  ],
+};
 
 /** The faults. Several are what the engine once did wrong. */
 export const plants: readonly Plant[] = [
@@ -395,5 +412,99 @@ export const plants: readonly Plant[] = [
       ['if (unused > maxGaps) {', 'if (gaps.length > maxGaps) {'],
     ],
     faults: ['lag', 'merge', 'foreign envelope', 'drops sent', 'busy queue'],
+  },
+  {
+    name: 'instances: one that was removed can write',
+    instances: 3,
+    ...noFence,
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: one that was removed can write, and taking nonces is not guarded',
+    instances: 3,
+    ...noFence,
+    second: { module: 'storage/changes', changes: [['[guarded(lanes.move,', '[step(lanes.move,']] },
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: one that was removed keeps its lanes',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [['await endAll();', '']],
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: what one that is gone held is not free',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [['step(leases.giveAll, { holder: number }),', '']],
+    faults: ['hung instance', 'crash'],
+  },
+  {
+    name: 'instances: a lease is given up before its work has ended',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [['const holder = me;\n        await endWork(unit);', 'const holder = me;\n        void endWork(unit);']],
+    faults: ['crash', 'handover', 'burst'],
+  },
+  {
+    name: 'instances: a change is not guarded by the revision that was read',
+    instances: 3,
+    module: 'storage/changes',
+    changes: [['return [guarded(transactions.update, row)];', 'return [step(transactions.update, row)];']],
+    faults: ['replace', 'cancel', 'burst', 'slow reads', 'slow commits'],
+  },
+  {
+    name: 'instances: what others have changed is not taken in',
+    instances: 3,
+    module: 'engine/lane/lane',
+    changes: [['changedElsewhere: () => followingElsewhere.wake(),', 'changedElsewhere: () => undefined,']],
+    faults: ['burst'],
+  },
+  {
+    name: 'instances: others hear of a commit before it is written',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [
+      [
+        'await store.commit(changes);\n            noteCommitted(changes);',
+        'noteCommitted(changes);\n            await store.commit(changes);',
+      ],
+    ],
+    faults: ['burst', 'slow commits'],
+  },
+  {
+    name: 'instances: the position of changes is read after what is open',
+    instances: 3,
+    module: 'engine/lane/lane',
+    changes: [
+      ['takenIn = (await deps.store.read.changePositions(relayer().id)).last;\n            let after;', 'let after;'],
+      [
+        'await loadNonce();\n        },\n        requireRoom',
+        'await loadNonce();\n takenIn = (await deps.store.read.changePositions(relayer().id)).last;\n        },\n        requireRoom',
+      ],
+    ],
+    faults: ['crash', 'handover', 'burst', 'slow reads'],
+  },
+  {
+    name: 'instances: what a lost connection did not tell is not looked for',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [['tellListeners(allNews);', '']],
+    faults: ['lost observers', 'late news', 'burst'],
+  },
+  {
+    name: 'instances: what a commit without an answer has stored is not told',
+    instances: 3,
+    module: 'storage/postgres/postgres-members',
+    changes: [['bag.addAll();\n        tell();', '']],
+    faults: ['lost commits', 'lost connections', 'burst'],
+  },
+  {
+    name: 'instances: a change of another one ends a move without a second look',
+    instances: 3,
+    module: 'engine/lane/remote-lane',
+    changes: [['if (!(error instanceof ConflictError) || conflicts >= maxConflicts)', 'if (true)']],
+    faults: ['replace', 'cancel', 'burst', 'slow reads', 'slow commits'],
   },
 ];

@@ -16,7 +16,7 @@ const { values } = parseArgs({
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 let missed = 0;
-for (const { name, faults, network = 'evm' } of plants.filter((plant) => plant.name.includes(values.name))) {
+for (const { name, faults, network = 'evm', instances = 1 } of plants.filter((plant) => plant.name.includes(values.name))) {
   const only = faults === undefined ? [] : ['--faults', faults.join(',')];
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -33,6 +33,8 @@ for (const { name, faults, network = 'evm' } of plants.filter((plant) => plant.n
       '0',
       '--network',
       network,
+      '--instances',
+      String(instances),
       ...only,
     ],
     { env: { ...process.env, PLANT: name }, encoding: 'utf8' },
