@@ -19,13 +19,17 @@ export interface StoredFinder {
   noteReturn(): void;
   /** Compares everything. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
-  /** Takes in what other instances have changed since the last look. */
+  /** Other instances reported changes. */
+  noteReport(): void;
+  /** True if the last report is not followed yet. */
+  isBehind(): boolean;
+  /** Takes in what other instances have changed since the last look. Does nothing before the lane is loaded. */
   follow(): Promise<void>;
   /** True while the store may have a transaction that was not found. */
   isLooking(): boolean;
-  /** Everything up to this position of the relayer's changes was looked at. Call it with a position that was read before the lane was. */
+  /** The lane is loaded, and everything up to this position of the relayer's changes was looked at: call it with a position that was read before the lane was. */
   notePosition(position: number): void;
-  position(): number;
+  position(): number | null;
 }
 
 /** The parts that make the finder. */
@@ -41,7 +45,11 @@ export function createStoredFinder({ id, deps, transactions, reload, hold, relay
   const { read } = deps.store;
   /** Nothing can be written late after this time. Null: everything was found. */
   let due: { readonly lastWriteMs: number } | null = null;
-  let position = 0;
+  /** Everything up to this position was looked at; null: the lane is not loaded. */
+  let position: number | null = null;
+  /** The number of times that other instances reported changes, and how many of these were followed. */
+  let reports = 0;
+  let followed = 0;
 
   function note(lateMs: number): void {
     // A new object, so that a look that began before does not count.
@@ -88,7 +96,13 @@ export function createStoredFinder({ id, deps, transactions, reload, hold, relay
       await compare();
       if (isLast && due === seen) due = null;
     },
+    noteReport() {
+      reports += 1;
+    },
+    isBehind: () => followed !== reports,
     async follow() {
+      if (position === null) return;
+      const newest = reports;
       for (let parts = 0; parts < maxParts; parts += 1) {
         const changes = await read.changesOfRelayer(relayer().id, position, changesAtOnce);
         const ids = changes.filter(isNews).map((change) => change.id);
@@ -97,9 +111,12 @@ export function createStoredFinder({ id, deps, transactions, reload, hold, relay
           onChange();
         }
         position = changes.at(-1)?.position ?? position;
-        if (changes.length < changesAtOnce) return;
+        if (changes.length === changesAtOnce) continue;
+        followed = newest;
+        return;
       }
       if (await compare()) onChange();
+      followed = newest;
     },
     notePosition(read) {
       position = read;

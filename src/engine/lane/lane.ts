@@ -271,20 +271,23 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   return {
     id,
     async load() {
-      // Read first, so that what changes meanwhile is looked at later.
-      storedFinder.notePosition((await deps.store.read.changePositions(relayer().id)).last);
+      // Read first, so that what changes meanwhile is looked at afterwards.
+      const { last } = await deps.store.read.changePositions(relayer().id);
       let after: string | undefined;
       for (;;) {
         const page = await deps.store.read.openTransactions(id, { limit: loadedAtOnce, ...(after === undefined ? {} : { after }) });
         for (const open of page) {
-          transactions.put(open);
-          const { nonce } = open.transaction;
+          const { id: one, nonce, revision } = open.transaction;
+          // A caller may have changed it meanwhile.
+          if ((transactions.tracked(one)?.transaction.revision ?? 0) < revision) transactions.put(open);
           if (nonce !== null) noteSigned(lane, nonce + 1n);
         }
         after = page.at(-1)?.transaction.id;
         if (page.length < loadedAtOnce) break;
       }
       await loadNonce();
+      storedFinder.notePosition(last);
+      followingElsewhere.wake();
     },
     requireRoom: () => requireRoomOf(relayer(), transactions.waitingCount()),
     accept(transaction) {
@@ -301,7 +304,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       storedFinder.noteReturn();
     },
     changedElsewhere(last) {
-      if (last !== storedFinder.position()) followingElsewhere.wake();
+      if (last === storedFinder.position()) return;
+      storedFinder.noteReport();
+      followingElsewhere.wake();
     },
     whyUnsigned: whyUnsignedNow,
     move,
@@ -310,6 +315,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       if (newest.hash !== head?.hash) lane.balanceAtHead = null;
       head = newest;
       lane.isUnreachable = false;
+      // The last look has failed.
+      if (storedFinder.isBehind()) followingElsewhere.wake();
       if (!rest.includes(newest)) maintaining.wake();
     },
     unreachable() {

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { afterEach, describe, it } from 'node:test';
+import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
+import { type Store, StoreAwayError } from '../../src/core/ports/store.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
+import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type EvmRig, startEvmRig } from '../support/engine-rig.js';
+import { wanted } from '../support/evm.js';
+import { silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+describe('an engine whose store other instances change', () => {
+  let anvil: Anvil | undefined;
+  let rig: EvmRig | undefined;
+  let other: Engine | undefined;
+
+  afterEach(async () => {
+    await other?.stop();
+    await rig?.stop();
+    await anvil?.stop();
+    other = undefined;
+    rig = undefined;
+    anvil = undefined;
+  });
+
+  async function start(changed: (read: Store['read']) => Partial<Store['read']> = () => ({})): Promise<EvmRig> {
+    anvil = await startAnvil({ noMining: true });
+    const folder = await temporaryFolder();
+    const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
+    rig = await startEvmRig(anvil, { folder, store: { ...store, read: { ...store.read, ...changed(store.read) } } });
+    return rig;
+  }
+
+  /** Another engine on the same store, with its works, of which none has begun. */
+  async function startOther({ deps, clock }: EvmRig, store: Store): Promise<{ engine: Engine; works: readonly Work[] }> {
+    const works: Work[] = [];
+    const leases = {
+      ...createSoleLeases(),
+      add: async (_kind: string, units: ReadonlyMap<string, Work>) => void works.push(...units.values()),
+    };
+    const engine = createEngine({ ...deps, store, leases, clock, timers: systemTimers, recordRelayerState: () => [], log: silentLog });
+    other = engine;
+    await engine.start();
+    return { engine, works };
+  }
+
+  it('a look at their changes that fails is repeated', async () => {
+    let willFail = false;
+    const rig = await start(({ changesOfRelayer }) => ({
+      async changesOfRelayer(...scope) {
+        if (!willFail) return changesOfRelayer(...scope);
+        willFail = false;
+        throw new StoreAwayError('the database is unavailable: all connections are in use');
+      },
+    }));
+    const { engine } = await startOther(rig, rig.store);
+    const { transaction } = await sendTransaction({ ...rig.deps, lanes: engine }, rig.relayer, wanted());
+    willFail = true;
+    rig.engine.changedElsewhere(new Set([rig.relayer.id]));
+    await rig.until(transaction.id, 'submitted');
+    assert.equal(willFail, false);
+  });
+
+  it('a lane looks only at changes that come after what it has loaded', async () => {
+    const rig = await start();
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    await rig.engine.stop();
+    const { last } = await rig.store.read.changePositions(rig.relayer.id);
+    const looks: number[] = [];
+    const read: Store['read'] = {
+      ...rig.store.read,
+      async changePositions(id) {
+        engine.changedElsewhere(new Set([id]));
+        return rig.store.read.changePositions(id);
+      },
+      changesOfRelayer(id, after, limit) {
+        looks.push(after);
+        return rig.store.read.changesOfRelayer(id, after, limit);
+      },
+    };
+    const { engine, works } = await startOther(rig, { ...rig.store, read });
+    await Promise.all(works.map((work) => work.begin()));
+    await waitFor('the lane to look at changes', () => looks[0]);
+    assert.deepEqual(new Set(looks), new Set([last]));
+  });
+});
