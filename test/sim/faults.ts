@@ -156,6 +156,7 @@ const instanceFaults = [
   'silent crash',
   'handover',
   'slow reads',
+  'failed reads',
   'lost connections',
   'lost observers',
   'late news',

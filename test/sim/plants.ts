@@ -462,6 +462,13 @@ export const plants: readonly Plant[] = [
     faults: ['burst'],
   },
   {
+    name: 'instances: a failed look at what others have changed is not repeated',
+    instances: 3,
+    module: 'engine/lane/lane',
+    changes: [['if (followed !== told)', 'if (false)']],
+    faults: ['failed reads', 'burst'],
+  },
+  {
     name: 'instances: others hear of a commit before it is written',
     instances: 3,
     module: 'storage/postgres/postgres-members',
@@ -478,11 +485,8 @@ export const plants: readonly Plant[] = [
     instances: 3,
     module: 'engine/lane/lane',
     changes: [
-      ['takenIn = (await deps.store.read.changePositions(relayer().id)).last;\n            let after;', 'let after;'],
-      [
-        'await loadNonce();\n        },\n        requireRoom',
-        'await loadNonce();\n takenIn = (await deps.store.read.changePositions(relayer().id)).last;\n        },\n        requireRoom',
-      ],
+      ['const { last } = await deps.store.read.changePositions(relayer().id);\n            let after;', 'let after;'],
+      ['takenIn = last;', 'takenIn = (await deps.store.read.changePositions(relayer().id)).last;'],
     ],
     faults: ['crash', 'handover', 'burst', 'slow reads'],
   },

@@ -31,6 +31,8 @@ export interface SharingProcess {
   isOnItsWay(): boolean;
   /** The same for a read. 0: it takes no time. */
   readDelayMs(): number;
+  /** True: the read fails, although the connection that writes works. */
+  isReadLost(): boolean;
   /** How long a message is on its way. */
   messageDelayMs(): number;
   isMessageRepeated(): boolean;
@@ -262,6 +264,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         const before = await connected();
         const delayMs = process.readDelayMs();
         if (delayMs > 0) await delay(delayMs / 2);
+        if (process.isReadLost()) throw new DiskError('SQLITE_IOERR_READ');
         const rows = prepared(statement).all(statement.bind(values));
         if (delayMs > 0) await delay(delayMs / 2);
         if (connection === before) return rows as never;

@@ -61,7 +61,10 @@ export interface ServiceWorld {
 
 /** What happens to a process that shares the database. */
 export interface SharingWorld
-  extends Pick<SharingProcess, 'isOnItsWay' | 'readDelayMs' | 'messageDelayMs' | 'isMessageRepeated' | 'awayMs' | 'tookUnleased'> {
+  extends Pick<
+    SharingProcess,
+    'isOnItsWay' | 'readDelayMs' | 'isReadLost' | 'messageDelayMs' | 'isMessageRepeated' | 'awayMs' | 'tookUnleased'
+  > {
   /** The times between two looks at the other processes are this many times longer. */
   readonly slowness: number;
   /** The process has recorded itself. */
