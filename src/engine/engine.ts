@@ -211,7 +211,7 @@ export function createEngine(deps: EngineDeps): Engine {
     };
   }
 
-  /** The lease may be given up only when nothing of the lane runs any more, whoever ended it. */
+  /** The lease may be given up only when nothing of the lane runs any more, also if the lane was ended before. */
   function endLane(account: Account): Promise<void> {
     if (account.running !== null) account.ended = account.running.lane.stop();
     account.running = null;

@@ -465,7 +465,7 @@ export const plants: readonly Plant[] = [
     name: 'instances: a failed look at what others have changed is not repeated',
     instances: 3,
     module: 'engine/lane/lane',
-    changes: [['if (followed !== told)', 'if (false)']],
+    changes: [['if (followed !== reports)', 'if (false)']],
     faults: ['failed reads', 'burst'],
   },
   {

@@ -6,18 +6,18 @@ import { connect, connectionOptions, endConnection } from './postgres-writer.js'
 /** A look, or a notification, that is not answered for this long was lost with its connection. */
 const answerTimeoutMs = 3_000;
 
-/** The connection with which an instance sees the others and tells them what it has changed. */
+/** The connection with which an instance sees the others and reports to them what it has changed. */
 export interface Observer {
-  /** The instances now. Throws if the connection is lost, and with it what the others have told since. */
+  /** The instances now. Throws if the connection is lost, and with it what the others have sent since. */
   look(): Promise<readonly MemberRow[]>;
   /** Ends the connection of another instance. */
   end(backend: Backend): Promise<void>;
-  /** Tells all instances something. */
+  /** Sends something to all instances. */
   tell(payload: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens an observer, which calls `onMessage` with what any instance tells. */
+/** Opens an observer, which calls `onMessage` with what any instance sends. */
 export type OpenObserver = (onMessage: (payload: string) => void) => Promise<Observer>;
 
 /** Makes what opens the observers of an instance. `name`: that of their connections. */
@@ -36,7 +36,7 @@ export function postgresObserver(connectionString: string, schema: string, name:
     try {
       await connect(client);
       if (name !== undefined) await nameConnection(client, name);
-      // What is told is not worth waiting for a disk: whoever connects later looks at everything.
+      // A message is not worth waiting for a disk: an instance that connects later looks at everything.
       await client.query(`set synchronous_commit = off`);
       await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     } catch (error) {
