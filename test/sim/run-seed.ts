@@ -260,13 +260,13 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
       slowness,
       isOnItsWay: () => commits.chance(0.5),
       readDelayMs() {
-        if (!context.has('slow reads') || !commits.chance(0.15)) return 0;
-        return commits.chance(0.05) ? commits.between(100, 1_000) : commits.between(1, 20);
+        if (!context.has('slow reads') || !commits.chance(0.2)) return 0;
+        return commits.chance(0.1) ? commits.between(100, 1_000) : commits.between(1, 20);
       },
       isReadLost: () => context.has('failed reads') && commits.chance(0.01),
       messageDelayMs: () => (context.has('late news') && commits.chance(0.1) ? commits.between(100, 5_000) : commits.between(0, 4)),
       isMessageRepeated: () => context.has('repeated news') && commits.chance(0.1),
-      awayMs: () => (commits.chance(0.2) ? commits.between(1_000, 8_000) : commits.between(50, 500)),
+      awayMs: () => (commits.chance(0.4) ? commits.between(1_000, 8_000) : commits.between(50, 500)),
       tookUnleased: (values) =>
         context.fail(new Violation(`${process().machine.name} takes nonces of an account whose lease it does not have: ${values}`)),
       joined(number) {
