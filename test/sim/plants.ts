@@ -186,7 +186,7 @@ export const plants: readonly Plant[] = [
     name: 'a bid is raised at every block',
     module: 'core/fees/choose-price',
     changes: [
-      ["if (bump?.reason === 'waited' && meetsMarket(bump.live, choice)) {", 'if (false) {'],
+      ["if (bump?.reason === 'waited' && reaches(bump.live, leastBid(choice)))", 'if (false)'],
       ['if (reaches({ kind:', 'if (true || reaches({ kind:'],
     ],
     faults: ['congestion', 'crash', 'lag'],
@@ -209,7 +209,7 @@ export const plants: readonly Plant[] = [
     changes: [
       [
         'await deps.store.commit([...inserts,',
-        'void lane.chain.broadcastAll(moves.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
+        'void deps.directory.chainOf(relayer).broadcastAll(planned.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
       ],
     ],
   },
@@ -241,7 +241,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a change of a transaction is not guarded by the revision that was read',
     module: 'storage/changes',
-    changes: [['const update = guarded(transactions.update, row)', 'const update = step(transactions.update, row)']],
+    changes: [['return [guarded(transactions.update, row)];', 'return [step(transactions.update, row)];']],
     faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
   },
   {
@@ -249,8 +249,8 @@ export const plants: readonly Plant[] = [
     module: 'engine/lane/commit-moves',
     changes: [
       [
-        'lane.noteUnanswered();\n        throw error;',
-        "lane.noteUnanswered();\n        if (error.name === 'ConflictError') return;\n        throw error;",
+        'await deps.store.commit([...inserts, ...nonces, ...changes]);',
+        "await deps.store.commit([...inserts, ...nonces, ...changes]).catch((error) => { if (error.name !== 'ConflictError') throw error; });",
       ],
     ],
     faults: ['hung owner', 'no fence', 'burst'],
@@ -260,8 +260,8 @@ export const plants: readonly Plant[] = [
     module: 'engine/lane/commit-moves',
     changes: [
       [
-        'lane.noteUnanswered();\n        throw error;',
-        "lane.noteUnanswered();\n        if (error.message.includes('took over')) return;\n        throw error;",
+        'await deps.store.commit([...inserts, ...nonces, ...changes]);',
+        "await deps.store.commit([...inserts, ...nonces, ...changes]).catch((error) => { if (!error.message.includes('took over')) throw error; });",
       ],
     ],
     faults: ['hung owner', 'burst'],
@@ -272,7 +272,7 @@ export const plants: readonly Plant[] = [
     changes: [
       [
         'await deps.store.commit([...inserts,',
-        'void lane.chain.broadcastAll(moves.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
+        'void deps.directory.chainOf(relayer).broadcastAll(planned.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
       ],
     ],
     faults: ['hung owner', 'burst'],
@@ -458,7 +458,7 @@ export const plants: readonly Plant[] = [
     name: 'instances: what others have changed is not taken in',
     instances: 3,
     module: 'engine/lane/lane',
-    changes: [['changedElsewhere: () => followingElsewhere.wake(),', 'changedElsewhere: () => undefined,']],
+    changes: [['reports += 1;\n            followingElsewhere.wake();', '']],
     faults: ['burst'],
   },
   {
