@@ -114,7 +114,7 @@ function waitedForProcessorMs(pid: number): number {
 
 /** What one take-over took, from the signal on. */
 interface TakeOver {
-  /** Until other instances had broadcast for each account of the one that ended. */
+  /** Until other instances had broadcast for each account of the instance that ended. */
   readonly broadcastMs: number;
   /** The most of it in which the main thread of another instance was ready to run and another program ran instead. */
   readonly processorMs: number;
