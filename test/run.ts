@@ -13,33 +13,47 @@ import { join } from 'node:path';
  * path. A file that no row names has a process of its own.
  */
 
-/** The files that share a process, by the beginnings of their paths. The longest beginning decides; what takes longest comes first. */
+/**
+ * The files that share a process, by the beginnings of their paths; the longest beginning decides. Processes start in this order: what takes longest comes
+ * first. Most of them wait for blocks and deadlines, so their length is what counts, not their work.
+ */
 const processes: Readonly<Record<string, readonly string[]>> = {
   'e2e-solana': ['test/e2e/solana'],
-  'e2e-kills': ['test/e2e/crash', 'test/e2e/full-disk', 'test/e2e/idempotency', 'test/e2e/restart', 'test/e2e/webhook-storm'],
-  'e2e-traces': ['test/e2e/traces'],
   'e2e-stellar': ['test/e2e/stellar'],
+  'e2e-stops': ['test/e2e/stop', 'test/e2e/certificate'],
+  'engine-stellar-accounts': ['test/engine/stellar-accounts'],
+  'engine-stellar': ['test/engine/stellar'],
+  'e2e-instances': ['test/e2e/standby', 'test/e2e/take-over', 'test/e2e/database-restart', 'test/e2e/wrong-clock'],
+  'e2e-signers': ['test/e2e/hosted-keys', 'test/e2e/slow-signer', 'test/e2e/cloud-', 'test/e2e/signer-'],
+  'e2e-kills': ['test/e2e/crash', 'test/e2e/full-disk', 'test/e2e/idempotency', 'test/e2e/restart', 'test/e2e/webhook-storm'],
+  'postgres-reconnect': ['test/storage/postgres-reconnect'],
+  'postgres-servers': ['test/storage/postgres-s', 'test/storage/pgbouncer'],
+  postgres: ['test/storage/postgres'],
+  'engine-waits': ['test/engine/solana', 'test/engine/fee-bump'],
+  engine: ['test/engine/'],
   e2e: ['test/e2e/'],
   sandbox: ['test/e2e/sandbox', 'test/examples/'],
-  cli: ['test/cli/'],
-  engine: ['test/engine/'],
-  model: ['test/engine/model', 'test/engine/unsequenced'],
+  traces: ['test/e2e/traces', 'test/e2e/waiting'],
   api: ['test/api/'],
-  docs: ['test/api/rest/openapi/docs/'],
   wire: ['test/wire/'],
+  'wire-waits': ['test/wire/deadlines', 'test/wire/access', 'test/wire/watch', 'test/wire/stellar', 'test/wire/store-away'],
+  cli: ['test/cli/'],
   chains: ['test/chains/', 'test/local-chains/'],
   storage: ['test/storage/', 'test/webhooks/'],
+  signers: ['test/signers/', 'test/crypto/'],
+  lanes: ['test/engine/lane/', 'test/observability/'],
+  model: ['test/engine/model', 'test/engine/unsequenced'],
+  docs: ['test/api/rest/openapi/docs/'],
   core: ['test/codec/', 'test/core/', 'test/json/'],
   unit: [
     'test/architecture',
     'test/package-lock',
+    'test/bundle',
+    'test/bench/',
     'test/config/',
-    'test/crypto/',
     'test/docs/',
-    'test/engine/lane/',
-    'test/observability/',
+    'test/hostile/',
     'test/open-relayers',
-    'test/signers/',
   ],
 };
 
@@ -55,11 +69,11 @@ for (const file of all.filter((name) => name.endsWith('.test.ts')).sort()) {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(([name, files]) => moduleOf(name, files));
+const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(([name, files], index) => moduleOf(index, name, files));
 if (modules.length === 0) throw new Error(`no file of tests begins with ${chosen.join(' or ')}`);
 // Some wait for blocks while others compute.
-const concurrency = availableParallelism() * 2;
-const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, ...modules], {
+const concurrency = availableParallelism() * 3;
+const { status } = spawnSync(process.execPath, ['--test', `--test-concurrency=${concurrency}`, ...modules], {
   stdio: 'inherit',
 });
 process.exitCode = status ?? 1;
@@ -74,14 +88,25 @@ function processOf(file: string): string {
 
 /**
  * Writes the module that imports these files, each in a suite of its own, so that their hooks stay apart. One file is imported after the other: two
- * that await the same module would continue in the suite of the first.
+ * that await the same module would continue in the suite of the first. Stacks name the sources without `--enable-source-maps`, which costs a tenth of the
+ * processor time.
  */
-function moduleOf(name: string, files: readonly string[]): string {
+function moduleOf(index: number, name: string, files: readonly string[]): string {
   const suites = files.map((file) => {
     const built = `../../${file.replace(/\.ts$/, '.js')}`;
-    return `await new Promise((loaded) => describe('${file}', () => import('${built}').finally(loaded)));\n`;
+    return `await new Promise((loaded) => describe('${file}', () => import('${built}').finally(loaded)));`;
   });
-  const module = join(folder, `${name}.js`);
-  writeFileSync(module, `import { describe } from 'node:test';\n${suites.join('')}`);
+  // Node sorts the modules by name.
+  const module = join(folder, `${String(index).padStart(2, '0')}-${name}.js`);
+  const lines = [
+    "import { followWhileLoading, stopFollowing } from '../follow-tests.js';",
+    "import { nameSourcesInStacks } from '../../src/observability/stack-sources.js';",
+    'nameSourcesInStacks();',
+    'followWhileLoading();',
+    "const { describe } = await import('node:test');",
+    ...suites,
+    'stopFollowing();',
+  ];
+  writeFileSync(module, lines.join('\n'));
   return module;
 }
