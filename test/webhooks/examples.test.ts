@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { verifyWebhook } from '../../examples/webhooks/verify.js';
 import { verifyWebhook as verifyWithLibrary } from '../../examples/webhooks/verify-with-library.js';
@@ -26,6 +27,7 @@ interface Case {
 type Judge = (deliver: () => readonly Delivered[]) => Promise<readonly boolean[] | string>;
 
 const folder = 'examples/webhooks';
+const library = 'standardwebhooks==1.1.0';
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const event = Buffer.from('{"id":"0190","event":"transaction_update","payload":{"value":123456789012345678901234567890,"text":"ü ✓"}}');
 const plain = 'a signing key of more than 32 characters';
@@ -126,26 +128,23 @@ def accepts(one):
 print(json.dumps([accepts(one) for one in json.load(sys.stdin)]))
 `;
 
-/** Makes a Python environment with the library, in a folder that goes with the test; null if pip cannot install it. */
-async function pythonWithLibrary(): Promise<string | null> {
-  const dir = await temporaryFolder({});
-  const python = join(dir, 'bin', 'python');
-  for (const [command, args] of [
-    ['python3', ['-m', 'venv', dir]],
-    [
-      python,
-      ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '0', '--timeout', '20', 'standardwebhooks==1.1.0'],
-    ],
-  ] as const) {
-    if (
-      await run(command, args, folder, '').then(
-        () => false,
-        () => true,
-      )
-    )
-      return null;
+/** Installs the library, once for all runs of this build's folder. Returns the folder that has it; null if pip cannot install it. */
+async function pythonLibrary(): Promise<string | null> {
+  const installed = resolve('dist/test/python', library);
+  if (existsSync(installed)) return installed;
+  await mkdir(dirname(installed), { recursive: true });
+  const [environment, target] = [await temporaryFolder(), await mkdtemp(`${installed}-`)];
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '0', '--timeout', '20'];
+  try {
+    await run('python3', ['-m', 'venv', environment], folder, '');
+    await run(join(environment, 'bin', 'python'), [...pip, '--target', target, library], folder, '');
+    await rename(target, installed);
+    return installed;
+  } catch {
+    await rm(target, { recursive: true, force: true });
+    // Another run may have installed it meanwhile.
+    return existsSync(installed) ? installed : null;
   }
-  return python;
 }
 
 const goProgram = `package main
@@ -202,10 +201,10 @@ const languages: readonly { readonly name: string; readonly probe: readonly [str
     name: 'Python with standardwebhooks',
     probe: ['python3', '--version'],
     judge: async (deliver) => {
-      const python = await pythonWithLibrary();
-      return python === null
-        ? 'pip cannot install standardwebhooks here'
-        : JSON.parse(await run(python, ['-B', '-c', pythonLibraryProgram], folder, asInput(deliver())));
+      const installed = await pythonLibrary();
+      if (installed === null) return 'pip cannot install standardwebhooks here';
+      const program = `import sys; sys.path.insert(0, ${JSON.stringify(installed)})\n${pythonLibraryProgram}`;
+      return JSON.parse(await run('python3', ['-B', '-c', program], folder, asInput(deliver())));
     },
   },
   {
