@@ -67,7 +67,7 @@ interface Account {
   readonly listener: Watched['lane'];
   /** The relayer as configured now. */
   relayer(): Relayer;
-  /** What callers use while another instance runs the lane; null: nobody has called meanwhile. */
+  /** What callers use while another instance runs the lane; null: there was no call meanwhile. */
   remote: RemoteLane | null;
   /** Why the lane has disabled the relayer, here or at another instance; null: it has not. */
   disabledReason: string | null;
@@ -199,7 +199,7 @@ export function createEngine(deps: EngineDeps): Engine {
     };
   }
 
-  /** The directory for a lane, which shows at the other instances too why it disables the relayer: only the one that runs it can find out. */
+  /** The directory for a lane, which shows at the other instances too why it disables the relayer: only the instance that runs it can find out. */
   function shownElsewhere(relayer: Relayer, account: Account): Directory {
     return {
       ...directory,

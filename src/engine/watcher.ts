@@ -53,7 +53,7 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
-/** How many lanes are told of a head in one turn of the event loop: all of them may have work then, such as after the start. */
+/** How many lanes get a head in one turn of the event loop: all of them may have work then, such as after the start. */
 const lanesPerTurn = 50;
 
 /**

@@ -38,7 +38,7 @@ describe('what an instance tells the others', () => {
       assert.deepEqual(takenFrom(bag), { from: 7, news: { ...nothing, hasEvents: true }, hasLeases: false });
     });
 
-  for (const name of ['putDefinition', 'deleteDefinition', 'insertApiKey', 'deleteApiKey'])
+  for (const name of ['moveDefinitions', 'insertApiKey', 'deleteApiKey'])
     it(`says that definitions changed after ${name}`, () => {
       const bag = createNewsBag();
       bag.addChanges([change(name)]);

@@ -13,7 +13,7 @@ export interface Work {
   begin(): Promise<void>;
   /** Ends it; resolves when nothing of it runs any more. Another instance may begin it then. */
   end(): Promise<void>;
-  /** Called while the work does not run here, each time that its note changes: the one that the instance with the lease has left; null: there is none. */
+  /** Called while the work does not run here, each time that its note changes: what the instance with the lease has left; null: nothing. */
   noted?(note: string | null): void;
 }
 

@@ -73,8 +73,8 @@ export async function commitPlanned(
 const maxConflicts = 3;
 
 /**
- * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although nobody has changed the
- * transaction. As long as others change it, the move is decided again: each time, one of them has succeeded.
+ * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although the transaction has
+ * not changed. As long as others change it, the move is decided again: each time, one of them has succeeded.
  */
 export function createConflictLimit(): (error: unknown, before: Pick<Transaction, 'revision'>) => void {
   let lastRevision: number | null = null;

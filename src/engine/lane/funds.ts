@@ -1,12 +1,6 @@
 import { smallestUnits } from '../../core/relayer/network.js';
 import { minBalanceOf } from '../../core/relayer/relayer.js';
-import type { LaneContext } from './lane-context.js';
-
-/** The balance of an account, and the part of it that the account cannot spend. */
-export interface Balance {
-  readonly balance: bigint;
-  readonly locked: bigint;
-}
+import type { Balance, LaneContext } from './lane-context.js';
 
 /** A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without one. */
 const rememberedForMs = 3_000;

@@ -9,7 +9,6 @@ import type { Timers } from '../../core/ports/timers.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId } from '../../core/transaction/transaction.js';
-import type { Balance } from './funds.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
@@ -18,6 +17,12 @@ import type { OpenTransactions } from './open-transactions.js';
  * reset, or the account removed.
  */
 export type AccountDoubt = 'absent' | 'reset';
+
+/** The balance of an account, and the part of it that the account cannot spend. */
+export interface Balance {
+  readonly balance: bigint;
+  readonly locked: bigint;
+}
 
 /** The dependencies of a lane, beyond those of the callers' use cases. */
 export interface LaneWork extends TransactionDeps {

@@ -25,7 +25,7 @@ const readLeasesEveryMs = 5_000;
  */
 const leftOverAfterMs = 10_000;
 /** Changes that come closer to one another than this are sent together. */
-const tellGapMs = 10;
+const messageGapMs = 10;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Instances {
@@ -150,7 +150,7 @@ export function createMembers(deps: MembersDeps): Members {
       .tell(text)
       // The next round sends everything, if need be on another connection.
       .catch(() => bag.addAll())
-      .then(() => pause(tellGapMs, closing.signal))
+      .then(() => pause(messageGapMs, closing.signal))
       .finally(() => {
         isTelling = false;
         tell();
@@ -180,20 +180,15 @@ export function createMembers(deps: MembersDeps): Members {
     tell();
   }
 
-  /** Takes leases from now on, unless somebody has drained this instance while it started. */
+  /**
+   * Takes leases from now on, unless a caller has drained this instance while it started. Deletes the free leases of units that were removed while no instance
+   * ran, or by one that ended at once; an instance that knows such a unit adds its lease again.
+   */
   async function startSharing(): Promise<void> {
-    await commit([new BoundChange('startSharing', [step(instances.startSharing, { number: me })])]);
+    const drops = [...units].map(([kind, own]) => step(leases.dropOthers, { kind, keys: JSON.stringify([...own.keys()]) }));
+    await commit([new BoundChange('startSharing', [...drops, step(instances.startSharing, { number: me })])]);
     bag.addLeases();
     tell();
-  }
-
-  /**
-   * Deletes the free leases of units that were removed while no instance ran, or by one that ended at once. An instance that knows such a unit adds its lease
-   * again.
-   */
-  async function dropUnknown(): Promise<void> {
-    const drops = [...units].map(([kind, own]) => step(leases.dropOthers, { kind, keys: JSON.stringify([...own.keys()]) }));
-    await commit([new BoundChange('dropLeases', drops)]);
   }
 
   /** The number of leases of this holder, by kind, as they were read last. */
@@ -302,7 +297,7 @@ export function createMembers(deps: MembersDeps): Members {
       }
   }
 
-  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what nobody takes. */
+  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what no instance takes. */
   async function shareOut(): Promise<void> {
     const members = seen.filter(({ state }) => state === 'sharing').map(({ number }) => number);
     const isSharing = members.includes(me);
@@ -462,7 +457,6 @@ export function createMembers(deps: MembersDeps): Members {
     join: joinFirst,
     async start() {
       isStarted = true;
-      await dropUnknown();
       running = run();
       await nextRound();
     },
