@@ -201,7 +201,10 @@ export async function startApp(
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });
-    opened.onReturn(() => engine.storeReturned());
+    opened.onReturn(() => {
+      engine.storeReturned();
+      feed.changedElsewhere('all');
+    });
     onStop('work', () => engine.stop());
 
     // Deleting what is old.
@@ -306,7 +309,7 @@ export async function startApp(
       following.look();
     });
     if (opened.sharing !== null) {
-      // A notification is lost with the instance or the connection that sends it, or if what it says could not be read. Watches and keys look again by themselves.
+      // A notification is lost with the instance or the connection that sends it, or if its content could not be read. Watches and keys look again by themselves.
       const lookElsewhere = async () => {
         engine.changedElsewhere('all');
         delivery.wake();

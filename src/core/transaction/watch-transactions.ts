@@ -121,7 +121,9 @@ function loaderOf(read: Reads, { relayerId, transactionId }: WatchScope) {
     }
     const page = await read.changesAfter(relayerId, after, pageSize);
     // Read after the page, so that a removal between the two reads is noticed.
-    const { removedThrough } = await read.changePositions(relayerId);
+    const { last, removedThrough } = await read.changePositions(relayerId);
+    // Another server took over, which lacks the last commits: changes that follow use their positions again.
+    if (last < after) throw tokenExpired('resume_token is from a later state of the database');
     if (removedThrough > after) throw tokenExpired('resume_token is too old: transactions that changed since were deleted');
     return page;
   };

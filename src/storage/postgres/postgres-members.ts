@@ -106,8 +106,8 @@ export function createMembers(deps: MembersDeps): Members {
   let isStarted = false;
   let running: Promise<void> | undefined;
   let endPause = (): void => undefined;
-  /** Those who wait for the end of the next round. */
-  let waiters: (() => void)[] = [];
+  /** Those who wait for the end of the next round; `needsSuccess`: of the next one that does not fail. */
+  let waiters: { readonly resolve: () => void; readonly needsSuccess: boolean }[] = [];
 
   database.onReturn(() => {
     // What this instance could not tell, because it did not know whether its last commits were written.
@@ -378,8 +378,8 @@ export function createMembers(deps: MembersDeps): Members {
   async function give(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
     unit.isGiven = true;
     const holder = me;
-    await endWork(unit);
     try {
+      await endWork(unit);
       await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
     } catch (error) {
       // The next look begins the work again, or gives the lease up.
@@ -431,9 +431,10 @@ export function createMembers(deps: MembersDeps): Members {
       try {
         await exclusively(round);
         logged = '';
-        for (const resolve of waiting) resolve();
+        for (const { resolve } of waiting) resolve();
       } catch (error) {
-        waiters.unshift(...waiting);
+        for (const { resolve, needsSuccess } of waiting) if (!needsSuccess) resolve();
+        waiters.unshift(...waiting.filter(({ needsSuccess }) => needsSuccess));
         await fail(error);
       }
       if (waiters.length > 0 && logged === '') continue;
@@ -442,14 +443,15 @@ export function createMembers(deps: MembersDeps): Members {
       await pause(lookEveryMs, AbortSignal.any([pausing.signal, ending.signal]));
       endPause = () => undefined;
     }
-    for (const resolve of waiters) resolve();
+    for (const { resolve } of waiters) resolve();
   }
 
-  function nextRound(): Promise<void> {
+  /** Resolves after the next round, also if it fails: a caller must not wait until the other instances can be seen again. */
+  function nextRound(needsSuccess = false): Promise<void> {
     lookAgain();
     return new Promise((resolve) => {
       if (ending.signal.aborted) resolve();
-      else waiters.push(resolve);
+      else waiters.push({ resolve, needsSuccess });
     });
   }
 
@@ -458,7 +460,7 @@ export function createMembers(deps: MembersDeps): Members {
     async start() {
       isStarted = true;
       running = run();
-      await nextRound();
+      await nextRound(true);
     },
     async add(kind, added) {
       for (const [key, work] of added)
