@@ -91,7 +91,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   const listeners = new Set<Listener>();
   const held = db.prepare<[number], { key: string }>(`select key from leases where kind = 'lane' and holder = ?`);
   const members = db.prepare<[], MemberRow>(
-    `select number, host, pid, since_ms, version, config_hash, backend_pid, backend_started, state from instances where number > 1 order by number`,
+    `select number, host, pid, since_ms, version, config_hashes, backend_pid, backend_started, state from instances where number > 1 order by number`,
   );
   let pids = 0;
   /** The rows that were read last; null: something was written since. */

@@ -25,7 +25,14 @@ export const statements: Statements = {
       db.updateTable('leases').set({ holder }).where('kind', '=', kind).where('holder', 'is', null).where(isAmong(keys)),
     ),
     give: statement<Units & { holder: number }, never>('leases_give', ({ kind, keys, holder }) =>
-      db.updateTable('leases').set({ holder: null }).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+      db.updateTable('leases').set({ holder: null, note: null }).where('kind', '=', kind).where('holder', '=', holder).where(isAmong(keys)),
+    ),
+    dropOthers: statement<Units, never>('leases_drop_others', ({ kind, keys }) =>
+      db
+        .deleteFrom('leases')
+        .where('kind', '=', kind)
+        .where('holder', 'is', null)
+        .where((eb) => eb.not(isAmong(keys))),
     ),
   },
 };
