@@ -10,6 +10,7 @@ import { BoundChange, guarded, step } from '../bound-change.js';
 import type { Database, OwnRecord } from '../database.js';
 import type { Statements } from '../statements/all-statements.js';
 import type { OwnConnection } from '../statements/instances.js';
+import { asStoreAway } from '../store-away.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createNewsBag, readMessage } from './news-channel.js';
 import { type MemberRow, runningFrom } from './postgres-instances.js';
@@ -164,13 +165,13 @@ export function createMembers(deps: MembersDeps): Members {
   /** Of two instances that begin at the same time, at least the later one sees the other. */
   async function joinFirst(): Promise<void> {
     await join();
-    observer = await connectObserver();
     try {
+      observer = await connectObserver();
       seen = await observer.look();
       for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
     } catch (error) {
-      await observer.close();
-      throw error;
+      await observer?.close();
+      throw asStoreAway(error);
     }
   }
 
