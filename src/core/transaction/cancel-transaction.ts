@@ -3,7 +3,7 @@ import type { Chain } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
-import { findTransaction } from './find-transaction.js';
+import { findWithAttempts } from './find-transaction.js';
 import { endedUnsigned, givenUp, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
@@ -29,11 +29,10 @@ export async function cancelTransaction(
     requireRevision(transaction, expectedRevision);
   };
   for (;;) {
-    const view = await findTransaction(deps.store.read, relayer.id, transactionId);
-    const { transaction } = view;
-    require(view);
-    if (isCancelAccepted(transaction)) return view;
-    const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+    const seen = await findWithAttempts(deps.store.read, relayer.id, transactionId);
+    const { transaction } = seen;
+    require(seen);
+    if (isCancelAccepted(transaction)) return viewOf(seen);
     const canceled =
       isSigned(transaction) && transaction.nonce !== null
         ? await outbid(deps, relayer, seen, { purpose: 'cancel', replacement: null, require })

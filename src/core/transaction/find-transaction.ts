@@ -1,5 +1,5 @@
 import { DomainError } from '../errors.js';
-import type { Reads } from '../ports/store.js';
+import type { OpenTransaction, Reads } from '../ports/store.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
 import { shownName } from '../safe-text.js';
 import type { TransactionView } from './transaction.js';
@@ -7,12 +7,22 @@ import type { TransactionView } from './transaction.js';
 /** Finds the relayer's transaction with this id. Throws 404, also if it belongs to another relayer. */
 export async function findTransaction(read: Reads, relayerId: string, transactionId: string): Promise<TransactionView> {
   const view = await read.transaction(transactionId);
-  if (view === undefined || view.transaction.relayerId !== relayerId) {
-    throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with ID ${shownName(transactionId)} not found`, {
-      metadata: { transaction_id: shownName(transactionId) },
-    });
-  }
+  if (view === undefined || view.transaction.relayerId !== relayerId) throw notFound(transactionId);
   return view;
+}
+
+/** Finds it with all its attempts, as they are at one moment: another instance may add one meanwhile. Throws 404 as `findTransaction` does. */
+export async function findWithAttempts(read: Reads, relayerId: string, transactionId: string): Promise<OpenTransaction> {
+  const [found] = await read.transactionsById([transactionId]);
+  if (found === undefined || found.transaction.relayerId !== relayerId) throw notFound(transactionId);
+  return found;
+}
+
+function notFound(transactionId: string): DomainError {
+  const shown = shownName(transactionId);
+  return new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with ID ${shown} not found`, {
+    metadata: { transaction_id: shown },
+  });
 }
 
 /** Finds the relayer's transaction that has this nonce. Throws 404, and 501 if the network has no nonces. */

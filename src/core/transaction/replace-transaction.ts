@@ -4,7 +4,7 @@ import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import { type Relayer, requireActive } from '../relayer/relayer.js';
-import { findTransaction } from './find-transaction.js';
+import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
@@ -84,8 +84,8 @@ export async function replaceTransaction(
   }
 
   for (;;) {
-    const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
-    const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+    const seen = await findWithAttempts(deps.store.read, relayer.id, transactionId);
+    const { transaction } = seen;
     require(seen);
     const replaced =
       !isSigned(transaction) || mustQueue(seen)

@@ -230,9 +230,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   async function read(transactionId: string): Promise<OpenTransaction | null> {
     const known = transactions.get(transactionId);
     if (known !== undefined || transactions.tracked(transactionId) === undefined) return known ?? null;
-    const view = await deps.store.read.transaction(transactionId);
-    if (view === undefined || isFinal(view.transaction.status)) return null;
-    return { transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+    const [stored] = await deps.store.read.transactionsById([transactionId]);
+    return stored === undefined || isFinal(stored.transaction.status) ? null : stored;
   }
 
   /** Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed. */
@@ -255,10 +254,14 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
-    for (const transactionId of transactionIds) {
-      const view = await deps.store.read.transaction(transactionId);
-      if (view === undefined) transactions.drop(transactionId);
-      else put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
+    for (let at = 0; at < transactionIds.length; at += loadedAtOnce) {
+      const part = transactionIds.slice(at, at + loadedAtOnce);
+      const stored = new Map((await deps.store.read.transactionsById(part)).map((open) => [open.transaction.id, open]));
+      for (const transactionId of part) {
+        const open = stored.get(transactionId);
+        if (open === undefined) transactions.drop(transactionId);
+        else put(open);
+      }
     }
     await loadNonce();
   }
