@@ -11,7 +11,7 @@ RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM packages AS build
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json bundle.js ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY gen gen
 COPY src src
 RUN npm run build
