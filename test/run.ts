@@ -71,7 +71,7 @@ const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(
 if (modules.length === 0) throw new Error(`no file of tests begins with ${chosen.join(' or ')}`);
 // Some wait for blocks while others compute.
 const concurrency = availableParallelism() * 3;
-const { status } = spawnSync(process.execPath, ['--test', `--test-concurrency=${concurrency}`, ...modules], {
+const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, ...modules], {
   stdio: 'inherit',
 });
 process.exitCode = status ?? 1;
@@ -86,8 +86,7 @@ function processOf(file: string): string {
 
 /**
  * Writes the module that imports these files, each in a suite of its own, so that their hooks stay apart. One file is imported after the other: two
- * that await the same module would continue in the suite of the first. Stacks name the sources without `--enable-source-maps`, which costs a tenth of the
- * processor time.
+ * that await the same module would continue in the suite of the first.
  */
 function moduleOf(index: number, name: string, files: readonly string[]): string {
   const suites = files.map((file) => {
@@ -98,8 +97,6 @@ function moduleOf(index: number, name: string, files: readonly string[]): string
   const module = join(folder, `${String(index).padStart(2, '0')}-${name}.js`);
   const lines = [
     "import { followWhileLoading, stopFollowing } from '../follow-tests.js';",
-    "import { nameSourcesInStacks } from '../../src/observability/stack-sources.js';",
-    'nameSourcesInStacks();',
     'followWhileLoading();',
     "const { describe } = await import('node:test');",
     ...suites,
