@@ -1,19 +1,21 @@
 /*
- * `npm run bench:instances -- [--instances 3] [--relayers 6] [--rounds 12] [--batch 600] [--seconds 20]`. See README.md here.
+ * `npm run bench:instances -- [--instances 3] [--relayers 6] [--rounds 12] [--batch 1200] [--callers 48]
+ * [--seconds 20]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { startAnvil } from '../test/support/anvil.js';
 import { startPostgres } from '../test/support/postgres.js';
-import { createLanesHome } from './lanes-home.js';
+import { createLanesHome, type LanesHome } from './lanes-home.js';
 import { processCpuUs } from './load/process-cpu.js';
 import { authorization, type MeasuredServer, startServiceIn } from './servers.js';
 import { median } from './table.js';
 
 /*
- * What it costs that several instances share a database: the processor time of all of them for each confirmed transaction, compared with a single instance.
- * Both groups stay up, batches alternate between them, and the figure is the median of the ratios of neighbours.
+ * What it costs that several instances share a database: the processor time of all of them for each confirmed transaction, compared with a single instance and
+ * with as many services that share nothing. The latter shows what several processes on one core cost anyway: each does less at once, and they empty one another's
+ * caches. All groups stay up and get the same sends, batches go round them, and a figure is the median of the ratios of the same rounds.
  */
 
 const { values: options } = parseArgs({
@@ -21,20 +23,28 @@ const { values: options } = parseArgs({
     instances: { type: 'string', default: '3' },
     relayers: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '12' },
-    batch: { type: 'string', default: '600' },
+    batch: { type: 'string', default: '1200' },
+    callers: { type: 'string', default: '48' },
     seconds: { type: 'string', default: '20' },
   },
 });
 const relayers = Number(options.relayers);
 const batch = Number(options.batch);
-const callers = 48;
+const callers = Number(options.callers);
 /** The number of sends for each instance before the first measured one: until then the compilers are measured. */
 const unmeasuredSends = 6_000;
 const agent = new Agent({ connections: callers });
 
-/** Instances that share a database. */
+/** A relayer, and the server that callers use for it; null: all of them in turn. */
+interface Target {
+  readonly relayerId: string;
+  readonly server: number | null;
+}
+
+/** Processes that do the same work together. */
 interface Group {
   readonly servers: readonly MeasuredServer[];
+  readonly targets: readonly Target[];
   confirmed: number;
 }
 
@@ -45,41 +55,63 @@ try {
   const postgres = await startPostgres();
   releasers.push(postgres.stop);
 
-  async function startGroup(count: number): Promise<Group> {
-    const home = await createLanesHome(anvil.url, relayers);
+  /** The environment of a new service with a database of its own. */
+  async function newHome(lanes: number): Promise<LanesHome> {
+    const home = await createLanesHome(anvil.url, lanes);
     releasers.push(home.remove);
-    const shared = { ...home, env: { ...home.env, LOG_LEVEL: 'info', DATABASE_URL: await postgres.newDatabase() } };
-    const servers: MeasuredServer[] = [];
-    for (let started = 0; started < count; started += 1) {
-      const server = await startServiceIn(shared, 'dist/src/main.js', []);
-      releasers.push(server.stop);
-      servers.push(server);
-    }
-    const group = { servers, confirmed: 0 };
-    for (const id of relayerIds()) {
-      const { data } = await call(group, 0, 'GET', `/relayers/${id}`);
+    return { ...home, env: { ...home.env, LOG_LEVEL: 'info', DATABASE_URL: await postgres.newDatabase() } };
+  }
+
+  async function startIn(home: LanesHome): Promise<MeasuredServer> {
+    const server = await startServiceIn(home, 'dist/src/main.js', []);
+    releasers.push(server.stop);
+    return server;
+  }
+
+  async function fundedGroup(servers: readonly MeasuredServer[], targets: readonly Target[]): Promise<Group> {
+    const group = { servers, targets, confirmed: 0 };
+    for (const [index, { relayerId }] of targets.entries()) {
+      const { data } = await call(serverOf(group, index, 0), 'GET', `/relayers/${relayerId}`);
       await anvil.rpc('anvil_setBalance', [(data as { address: string }).address, '0x21e19e0c9bab2400000']);
     }
     return group;
   }
 
-  const one = await startGroup(1);
-  const several = await startGroup(Number(options.instances));
-  for (let sent = 0; sent < unmeasuredSends; sent += batch) await sendBatch(one);
-  for (let sent = 0; sent < unmeasuredSends * several.servers.length; sent += batch) await sendBatch(several);
-  const samples = { one: [] as number[], several: [] as number[] };
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    const order = [
-      () => sendBatch(one).then((us) => samples.one.push(us)),
-      () => sendBatch(several).then((us) => samples.several.push(us)),
-    ];
-    for (const measure of round % 2 === 0 ? order : order.toReversed()) await measure();
+  async function startSharing(count: number): Promise<Group> {
+    const home = await newHome(relayers);
+    const servers: MeasuredServer[] = [];
+    while (servers.length < count) servers.push(await startIn(home));
+    return fundedGroup(
+      servers,
+      relayerIds(relayers).map((relayerId) => ({ relayerId, server: null })),
+    );
   }
-  const ratio = median(samples.several.map((us, index) => us / (samples.one[index] ?? Number.NaN)));
+
+  async function startIndependent(count: number): Promise<Group> {
+    const lanes = Math.ceil(relayers / count);
+    const servers: MeasuredServer[] = [];
+    while (servers.length < count) servers.push(await startIn(await newHome(lanes)));
+    return fundedGroup(
+      servers,
+      relayerIds(lanes).flatMap((relayerId) => servers.map((_, server) => ({ relayerId, server }))),
+    );
+  }
+
+  const count = Number(options.instances);
+  const groups = [await startSharing(1), await startSharing(count), await startIndependent(count)] as const;
+  for (const group of groups) for (let sent = 0; sent < unmeasuredSends * group.servers.length; sent += batch) await sendBatch(group);
+  const samples = groups.map((): number[] => []);
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    const order = groups.map((_, index) => (index + round) % groups.length);
+    for (const index of order) samples[index]?.push(await sendBatch(groups[index] as Group));
+  }
+  const [one = [], sharing = [], independent = []] = samples;
+  say(`one instance: ${median(one).toFixed(0)} µs a confirmed transaction, ${relayers} relayers`);
+  say(`${count} instances ÷ 1: ${pairedRatio(sharing, one)} (${median(sharing).toFixed(0)} µs)`);
   say(
-    `${several.servers.length} instances ÷ 1: ${ratio.toFixed(2)} (${median(samples.several).toFixed(0)} and ${median(samples.one).toFixed(0)} µs a confirmed transaction, ${relayers} relayers)`,
+    `${count} instances ÷ ${count} services that share nothing: ${pairedRatio(sharing, independent)} (${median(independent).toFixed(0)} µs)`,
   );
-  for (const group of [one, several]) {
+  for (const group of groups.slice(0, 2)) {
     const before = cpuUs(group);
     await elapsed(Number(options.seconds) * 1000);
     const share = (cpuUs(group) - before) / Number(options.seconds) / 10_000 / group.servers.length;
@@ -89,19 +121,30 @@ try {
   for (const release of releasers.reverse()) await release();
 }
 
-function relayerIds(): readonly string[] {
-  return Array.from({ length: relayers }, (_, index) => `r${index + 1}`);
+function relayerIds(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `r${index + 1}`);
 }
 
-/** Sends a batch, to all relayers and through all instances in turn, and returns the processor time per transaction when all are confirmed. */
+function pairedRatio(samples: readonly number[], baseline: readonly number[]): string {
+  return median(samples.map((us, index) => us / (baseline[index] ?? Number.NaN))).toFixed(2);
+}
+
+/** The server that a call for a target goes to; `turn` counts the calls for it. */
+function serverOf({ servers, targets }: Group, target: number, turn: number): MeasuredServer {
+  return servers[targets[target]?.server ?? turn % servers.length] as MeasuredServer;
+}
+
+/** Sends a batch to all relayers in turn, and returns the processor time per transaction when all are confirmed. */
 async function sendBatch(group: Group): Promise<number> {
   const before = cpuUs(group);
   let next = 0;
   const send = async (): Promise<void> => {
     while (next < batch) {
       const index = next++;
+      const target = index % group.targets.length;
+      const server = serverOf(group, target, Math.floor(index / group.targets.length));
       const body = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: index, speed: 'fast' };
-      await call(group, index, 'POST', `/relayers/r${(Math.floor(index / group.servers.length) % relayers) + 1}/transactions`, body);
+      await call(server, 'POST', `/relayers/${group.targets[target]?.relayerId}/transactions`, body);
     }
   };
   await Promise.all(Array.from({ length: callers }, send));
@@ -113,21 +156,16 @@ async function sendBatch(group: Group): Promise<number> {
 
 async function confirmedCount(group: Group): Promise<number> {
   const pages = await Promise.all(
-    relayerIds().map((id, index) => call(group, index, 'GET', `/relayers/${id}/transactions?per_page=1&status=confirmed`)),
+    group.targets.map(({ relayerId }, index) =>
+      call(serverOf(group, index, index), 'GET', `/relayers/${relayerId}/transactions?per_page=1&status=confirmed`),
+    ),
   );
   return pages.reduce((sum, { pagination }) => sum + (pagination as { total_items: number }).total_items, 0);
 }
 
 /** The envelope of a REST call that must succeed. */
-async function call(
-  { servers }: Group,
-  index: number,
-  method: 'GET' | 'POST',
-  path: string,
-  body?: object,
-): Promise<Record<string, unknown>> {
-  const server = servers[index % servers.length] as MeasuredServer;
-  const answer = await request(`http://127.0.0.1:${server.ports[0]}/api/v1${path}`, {
+async function call({ ports }: MeasuredServer, method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>> {
+  const answer = await request(`http://127.0.0.1:${ports[0]}/api/v1${path}`, {
     dispatcher: agent,
     method,
     headers: { authorization, 'content-type': 'application/json' },
