@@ -1,5 +1,6 @@
 /*
- * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres] [names of rows...]`. See README.md here.
+ * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres both|own] [names of rows...]`. See
+ * README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -31,14 +32,15 @@ const { values: options, positionals: names } = parseArgs({
     'slice-ms': { type: 'string', default: '300' },
     batch: { type: 'string', default: '500' },
     max: { type: 'string' },
-    postgres: { type: 'boolean', default: false },
+    postgres: { type: 'string' },
   },
 });
 const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'engine'] as const;
 const unknown = names.filter((name) => !(rows as readonly string[]).includes(name));
-if (options.against === undefined || unknown.length > 0) {
+const onPostgres = options.postgres;
+if (options.against === undefined || unknown.length > 0 || ![undefined, 'both', 'own'].includes(onPostgres)) {
   process.stderr.write(
-    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres] [${rows.join(' ')}]\n`,
+    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--max 1.25] [--postgres both|own] [${rows.join(' ')}]\n`,
   );
   process.exit(2);
 }
@@ -57,9 +59,9 @@ try {
   const reference = referenceBuild(options.against);
   const chain = await startAnvil({ blockTime: 1, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   releasers.push(chain.stop);
-  const postgres = options.postgres ? await startPostgres() : null;
+  const postgres = onPostgres === undefined ? null : await startPostgres();
   if (postgres !== null) releasers.push(postgres.stop);
-  const old = await startContender(`${reference}/dist/src/main.js`, chain, postgres);
+  const old = await startContender(`${reference}/dist/src/main.js`, chain, onPostgres === 'both' ? postgres : null);
   const own = await startContender('dist/src/main.js', chain, postgres);
   for (const row of chosen) {
     const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);

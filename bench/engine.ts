@@ -9,7 +9,7 @@ import { createSenders, say } from './sends.js';
 /*
  * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a higher block gas limit, all on the same cores.
  *
- *     npm run bench:engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1]
+ *     npm run bench:engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1 --latency-sends 2000 --latency-rate 100]
  */
 
 const options = readOptions(process.argv.slice(2));
@@ -19,6 +19,8 @@ interface Options {
   readonly callers: number;
   readonly blockTime: number;
   readonly latencySends: number;
+  /** Sends per second. */
+  readonly latencyRate: number;
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -31,6 +33,7 @@ function readOptions(args: readonly string[]): Options {
     callers: numberOf('callers', 64),
     blockTime: numberOf('block-time', 1),
     latencySends: numberOf('latency-sends', 2_000),
+    latencyRate: numberOf('latency-rate', 100),
   };
 }
 
@@ -117,7 +120,7 @@ async function latency(): Promise<void> {
     const startedAt = performance.now();
     const sending: Promise<number>[] = [];
     for (let index = 0; index < options.latencySends; index++) {
-      const due = startedAt + index * 10;
+      const due = startedAt + (index * 1_000) / options.latencyRate;
       const waitMs = due - performance.now();
       if (waitMs > 0) await elapsed(waitMs);
       sending.push(send(service, index));
@@ -138,7 +141,7 @@ async function latency(): Promise<void> {
     delays.sort((a, b) => a - b);
     const at = (share: number) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
     say(
-      `latency at 100 sends/s: accepted by the service to accepted by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, maximum ${at(1)} ms, of ${delays.length}`,
+      `latency at ${options.latencyRate} sends/s: accepted by the service to accepted by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, maximum ${at(1)} ms, of ${delays.length}`,
     );
   });
 }
