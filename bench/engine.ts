@@ -37,6 +37,9 @@ function readOptions(args: readonly string[]): Options {
   };
 }
 
+/** The number of sends before the first delay that is measured: until then the compilers are measured. */
+const unmeasuredSends = 6_000;
+
 const { agent, send, sendAll, totalOf, untilConfirmed } = createSenders(options.callers);
 
 /** A service on a node of its own, with a relayer that may have all transactions in flight. */
@@ -117,6 +120,8 @@ async function calls(): Promise<void> {
 /** Sends at a steady rate. The record shows when a transaction was accepted and when a node accepted it. */
 async function latency(): Promise<void> {
   await withService('steady', direct, async (service) => {
+    await sendAll(service, unmeasuredSends);
+    await untilConfirmed(service, unmeasuredSends);
     const startedAt = performance.now();
     const sending: Promise<number>[] = [];
     for (let index = 0; index < options.latencySends; index++) {
@@ -127,7 +132,7 @@ async function latency(): Promise<void> {
     }
     const refusals = (await Promise.all(sending)).filter((count) => count > 0).length;
     if (refusals > 0) throw new Error(`${refusals} sends were refused, so that their delays say nothing: 10,000 transactions waited`);
-    await untilConfirmed(service, options.latencySends);
+    await untilConfirmed(service, unmeasuredSends + options.latencySends);
     const delays: number[] = [];
     for (let page = 1; delays.length < options.latencySends; page++) {
       const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=100&page=${page}`, {
