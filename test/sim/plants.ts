@@ -430,7 +430,7 @@ export const plants: readonly Plant[] = [
     name: 'instances: one that was removed keeps its lanes',
     instances: 3,
     module: 'storage/postgres/postgres-members',
-    changes: [['await endAll();', '']],
+    changes: [['await shares.endAll();', '']],
     faults: ['hung instance', 'burst'],
   },
   {
@@ -443,8 +443,13 @@ export const plants: readonly Plant[] = [
   {
     name: 'instances: a lease is given up before its work has ended',
     instances: 3,
-    module: 'storage/postgres/postgres-members',
-    changes: [['const holder = me;\n        await endWork(unit);', 'const holder = me;\n        void endWork(unit);']],
+    module: 'storage/postgres/lease-shares',
+    changes: [
+      [
+        'const holder = me();\n        try {\n            await endWork(unit);',
+        'const holder = me();\n        try {\n            void endWork(unit);',
+      ],
+    ],
     faults: ['crash', 'handover', 'burst'],
   },
   {
@@ -494,21 +499,21 @@ export const plants: readonly Plant[] = [
     name: 'instances: what a lost connection did not tell is not looked for',
     instances: 3,
     module: 'storage/postgres/postgres-members',
-    changes: [['tellListeners(allNews);', '']],
+    changes: [['shares.outdate();\n        callListeners(allNews);', 'shares.outdate();']],
     faults: ['lost observers', 'late news', 'burst'],
   },
   {
     name: 'instances: what a commit without an answer has stored is not told',
     instances: 3,
     module: 'storage/postgres/postgres-members',
-    changes: [['bag.addAll();\n        tell();', '']],
+    changes: [['news.addAll();\n        news.send();', '']],
     faults: ['lost commits', 'lost connections', 'burst'],
   },
   {
     name: 'instances: a change of another one ends a move without a second look',
     instances: 3,
     module: 'engine/lane/remote-lane',
-    changes: [['if (!(error instanceof ConflictError) || conflicts >= maxConflicts)', 'if (true)']],
+    changes: [['requireRace(error, current.transaction);', 'throw error;']],
     faults: ['replace', 'cancel', 'burst', 'slow reads', 'slow commits'],
   },
 ];

@@ -1,0 +1,278 @@
+import type { DurationClock } from '../../core/ports/clock.js';
+import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
+import type { Log } from '../../core/ports/log.js';
+import type { Change } from '../../core/ports/store.js';
+import { BoundChange, type Step, step } from '../bound-change.js';
+import type { Database } from '../database.js';
+import type { Statements } from '../statements/all-statements.js';
+import type { NewsSender } from './news-sender.js';
+import { shareOf } from './share-out.js';
+
+/** Leases are read when a notification says that they have changed, and this often anyway. */
+const readLeasesEveryMs = 5_000;
+/**
+ * A lease that was free for this long although every instance could take its share is taken by any instance: the one whose share it is may lack the
+ * signer of the lane, or not see the leases.
+ */
+const leftOverAfterMs = 10_000;
+
+/** The units that this instance can work on, and its share of their leases. */
+export interface LeaseShares {
+  /** Adds units, which the next round shares out. */
+  add(kind: LeaseKind, added: ReadonlyMap<string, Work>): void;
+  /** See `Leases.note`. */
+  note(kind: LeaseKind, key: string, note: string | null): void;
+  /** See `Leases.remove`. Must not run during a round. */
+  remove(kind: LeaseKind, key: string): Promise<void>;
+  /** Returns the steps that delete the free leases of all other units. */
+  dropOthers(): readonly Step[];
+  /** Makes the next round read the leases. */
+  outdate(): void;
+  /** Leases that no instance took are shared again: the instances have changed. */
+  forgetLeftOver(): void;
+  /** Shares the leases out among these instances, if they are to be read. */
+  round(members: readonly number[]): Promise<void>;
+  /** Ends all work, but gives up no lease. */
+  endAll(): Promise<void>;
+  /** Ends all work, then gives up its leases. */
+  giveAll(): Promise<void>;
+  /** The number of leases of this holder, by kind, as they were read last. */
+  heldBy(holder: number): ReadonlyMap<LeaseKind, number>;
+  /** The number of leases of these units that no instance holds, by kind, as they were read last. */
+  unheld(): ReadonlyMap<LeaseKind, number>;
+}
+
+/** The parts that make the shares. */
+export interface LeaseSharesDeps {
+  readonly leases: Statements['leases'];
+  readonly query: Database['query'];
+  commit(changes: readonly Change[]): Promise<void>;
+  /** The number of this instance. */
+  me(): number;
+  readonly news: Pick<NewsSender, 'addLeases' | 'send'>;
+  /** Makes the next round come at once, which reads the leases. */
+  lookAgain(): void;
+  readonly clock: Pick<DurationClock, 'elapsedMs'>;
+  readonly log: Log;
+}
+
+/** A unit that this instance can work on. */
+interface Unit {
+  readonly work: Work;
+  /** The work has begun, or begins. */
+  begun: Promise<void> | null;
+  /** The work ends, and then its lease is given up. */
+  isGiven: boolean;
+  /** The note of the work that runs here. */
+  note: string | null;
+  /** The note that the work was called with last, or left itself. */
+  noted: string | null;
+  /** When the lease was first read as free; null: another read has shown it held since. */
+  freeSinceMs: number | null;
+  /** No instance took the lease as part of its share, so this one keeps it beyond its own until the instances change. */
+  isLeftOver: boolean;
+}
+
+/** Creates the shares of an instance, which has no units yet. An instance that gives up a lease ends the work first. */
+export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
+  const { leases, query, commit, me, news, lookAgain, clock, log } = deps;
+  const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
+  let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
+  /** The notes of the leases, by kind and key. */
+  let notes: ReadonlyMap<LeaseKind, ReadonlyMap<string, string>> = new Map();
+  let isOutdated = true;
+  let readAtMs = 0;
+
+  async function round(members: readonly number[]): Promise<void> {
+    if (!isOutdated && clock.elapsedMs() - readAtMs < readLeasesEveryMs) return;
+    isOutdated = false;
+    await readLeases();
+    await shareOut(members);
+    await exchangeNotes();
+    news.send();
+  }
+
+  async function readLeases(): Promise<void> {
+    const rows = await query(leases.all, {});
+    const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
+    const noted = new Map<LeaseKind, Map<string, string>>([...units.keys()].map((kind) => [kind, new Map()]));
+    for (const { kind, key, holder, note } of rows) {
+      all.get(kind)?.set(key, holder);
+      if (note !== null) noted.get(kind)?.set(key, note);
+    }
+    held = all;
+    notes = noted;
+    readAtMs = clock.elapsedMs();
+    for (const [kind, own] of units)
+      for (const [key, unit] of own) {
+        const holder = all.get(kind)?.get(key);
+        unit.freeSinceMs = holder === null ? (unit.freeSinceMs ?? readAtMs) : null;
+        if (holder !== null && holder !== me()) unit.isLeftOver = false;
+      }
+  }
+
+  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what no instance takes. */
+  async function shareOut(members: readonly number[]): Promise<void> {
+    const isSharing = members.includes(me());
+    let hasTaken = false;
+    for (const [kind, own] of units) {
+      const holders = held.get(kind) ?? new Map<string, number | null>();
+      const missing = [...own.keys()].filter((key) => !holders.has(key));
+      const mine = [...own].filter(([key]) => holders.get(key) === me());
+      // The leases were read before they were given up, or a server that lacks the last commits has taken over.
+      for (const [key, unit] of own) if (unit.begun !== null && !unit.isGiven && holders.get(key) !== me()) void give(kind, key, unit);
+      // What is missing is about to be added.
+      const shares = { members, holders: new Map([...holders, ...missing.map((key) => [key, null] as const)]) };
+      // If no instance can take them, they stay.
+      const share = members.length === 0 ? mine.length : shareOf(me(), shares);
+      const kept = mine.filter(([, { isGiven }]) => !isGiven);
+      const isLeftOver = ([, unit]: readonly [string, Unit]) => isSharing && unit.isLeftOver;
+      // Beside its share, so that the others stay where they are.
+      const leftOver = kept.filter(isLeftOver);
+      const ofMyShare = kept.filter((one) => !isLeftOver(one));
+      // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
+      for (const [key, unit] of ofMyShare.splice(share)) void give(kind, key, unit);
+      await Promise.all([...ofMyShare, ...leftOver].map(([key, unit]) => beginWork(kind, key, unit)));
+      const allFree = [...own].filter(([key]) => shares.holders.get(key) === null);
+      const ofShare = allFree.splice(0, Math.max(0, share - mine.length));
+      const ofNobody = isSharing ? allFree.filter(([, { freeSinceMs }]) => readAtMs - (freeSinceMs ?? readAtMs) >= leftOverAfterMs) : [];
+      for (const [, unit] of ofNobody) unit.isLeftOver = true;
+      const free = [...ofShare, ...ofNobody].map(([key]) => key);
+      if (missing.length > 0 || free.length > 0) {
+        await take(kind, missing, free);
+        hasTaken = true;
+      }
+    }
+    if (!hasTaken) return;
+    news.addLeases();
+    await readLeases();
+    await beginHeld();
+    // Another instance may have been faster.
+    isOutdated = true;
+  }
+
+  async function take(kind: LeaseKind, missing: readonly string[], free: readonly string[]): Promise<void> {
+    await commit([
+      new BoundChange('takeLeases', [
+        ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: JSON.stringify(missing) })]),
+        step(leases.take, { kind, keys: JSON.stringify(free), holder: me() }),
+      ]),
+    ]);
+  }
+
+  async function beginHeld(): Promise<void> {
+    for (const [kind, own] of units)
+      await Promise.all([...own].filter(([key]) => held.get(kind)?.get(key) === me()).map(([key, unit]) => beginWork(kind, key, unit)));
+  }
+
+  async function beginWork(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
+    if (unit.begun !== null || unit.isGiven) return;
+    showNote(unit, null);
+    unit.begun = unit.work.begin();
+    try {
+      await unit.begun;
+    } catch (error) {
+      log.warn({ kind, key, err: error }, 'the work of a lease could not begin; retrying');
+      await endWork(unit);
+      isOutdated = true;
+    }
+  }
+
+  async function endWork(unit: Unit): Promise<void> {
+    const { begun } = unit;
+    if (begun === null) return;
+    await begun.catch(() => undefined);
+    await unit.work.end();
+    unit.begun = null;
+    unit.note = null;
+  }
+
+  /** Ends the work on a unit, then gives up its lease. */
+  async function give(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
+    unit.isGiven = true;
+    const holder = me();
+    try {
+      await endWork(unit);
+      await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
+    } catch (error) {
+      // The next look begins the work again, or gives the lease up.
+      log.warn({ kind, key, err: error }, 'a lease could not be given up; retrying');
+    }
+    unit.isGiven = false;
+    news.addLeases();
+    news.send();
+    lookAgain();
+  }
+
+  /** Ends the work on all units of a kind, then gives up their leases. */
+  async function giveKind(kind: LeaseKind, own: ReadonlyMap<string, Unit>): Promise<void> {
+    await Promise.all([...own.values()].map(endWork));
+    const given = { kind, keys: JSON.stringify([...own.keys()]), holder: me() };
+    await commit([new BoundChange('giveLeases', [step(leases.give, given)])]).catch((error: unknown) =>
+      log.warn({ kind, err: error }, 'the leases could not be given up; the other instances take them when this one is gone'),
+    );
+    news.addLeases();
+    news.send();
+  }
+
+  /** Stores the notes of the work that runs here, and passes on those of the other instances. */
+  async function exchangeNotes(): Promise<void> {
+    for (const [kind, own] of units)
+      for (const [key, unit] of own) {
+        const stored = notes.get(kind)?.get(key) ?? null;
+        if (unit.begun === null) showNote(unit, stored);
+        else if (stored !== unit.note && held.get(kind)?.get(key) === me()) await storeNote(kind, key, unit.note);
+      }
+  }
+
+  async function storeNote(kind: LeaseKind, key: string, note: string | null): Promise<void> {
+    await commit([new BoundChange('noteLease', [step(leases.setNote, { kind, key, holder: me(), note })])]);
+    news.addLeases();
+    isOutdated = true;
+  }
+
+  function showNote(unit: Unit, note: string | null): void {
+    if (unit.noted === note) return;
+    unit.noted = note;
+    unit.work.noted?.(note);
+  }
+
+  return {
+    add(kind, added) {
+      for (const [key, work] of added)
+        units.get(kind)?.set(key, { work, begun: null, isGiven: false, note: null, noted: null, freeSinceMs: null, isLeftOver: false });
+    },
+    note(kind, key, note) {
+      const unit = units.get(kind)?.get(key);
+      if (unit === undefined) return;
+      unit.note = note;
+      unit.noted = note;
+      lookAgain();
+    },
+    async remove(kind, key) {
+      const unit = units.get(kind)?.get(key);
+      units.get(kind)?.delete(key);
+      if (unit !== undefined) await endWork(unit);
+      await commit([new BoundChange('removeLease', [step(leases.remove, { kind, key, holder: me() })])]);
+      news.addLeases();
+      news.send();
+    },
+    dropOthers: () => [...units].map(([kind, own]) => step(leases.dropOthers, { kind, keys: JSON.stringify([...own.keys()]) })),
+    outdate() {
+      isOutdated = true;
+    },
+    forgetLeftOver() {
+      for (const own of units.values()) for (const unit of own.values()) unit.isLeftOver = false;
+    },
+    round,
+    async endAll() {
+      await Promise.all([...units.values()].flatMap((own) => [...own.values()].map(endWork)));
+    },
+    async giveAll() {
+      await Promise.all([...units].map(([kind, own]) => giveKind(kind, own)));
+    },
+    heldBy: (holder) => new Map([...held].map(([kind, all]) => [kind, [...all.values()].filter((one) => one === holder).length])),
+    // Leases of units that no longer exist, such as a relayer that was removed from the file, have no holder and need none.
+    unheld: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !held.get(kind)?.get(key)).length])),
+  };
+}
