@@ -33,9 +33,9 @@ export interface ReadyChange {
   readonly steps: readonly Step[];
 }
 
-/** The lists of a batch with all values, and the steps that take their positions, which run before them. */
+/** The lists of a batch with all values, and the steps that take their positions, which run before them: one for each relayer, in order. */
 export interface ReadyBatch {
-  readonly takes: readonly Step[];
+  readonly takes: ReadonlyMap<string, Step>;
   readonly lists: readonly (readonly ReadyChange[])[];
 }
 
@@ -47,7 +47,8 @@ export function readyBatch(lists: readonly (readonly BoundChange[])[], take: Sta
   const left = new Map<string, number>();
   for (const list of lists)
     for (const { countedFor } of list) if (countedFor !== null) left.set(countedFor, (left.get(countedFor) ?? 0) + 1);
-  const takes = [...left].sort(([a], [b]) => (a < b ? -1 : 1)).map(([relayer_id, count]) => step(take, { relayer_id, count }));
+  const inOrder = [...left].sort(([a], [b]) => (a < b ? -1 : 1));
+  const takes = new Map(inOrder.map(([relayer_id, count]) => [relayer_id, step(take, { relayer_id, count })]));
   const ready = ({ name, countedFor, stepsAt }: BoundChange): ReadyChange => {
     if (countedFor === null) return { name, steps: stepsAt(0) };
     const positionsBack = (left.get(countedFor) ?? 1) - 1;

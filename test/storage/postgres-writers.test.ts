@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { systemClock } from '../../src/core/ports/clock.js';
-import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
+import { type Change, ConflictError, type Store, StoreAwayError } from '../../src/core/ports/store.js';
+import type { Transaction } from '../../src/core/transaction/transaction.js';
 import { createStore } from '../../src/storage/create-store.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { migrateDatabase } from '../../src/storage/open-store.js';
@@ -180,6 +181,72 @@ describe('two processes that write to one PostgreSQL', () => {
     await other.query(counter('r2'));
     await other.query('commit');
     await inserted;
+  });
+
+  it('a relayer whose row another process keeps locked fails alone: the other lists of its batch are written', async (test) => {
+    const { stores, databaseUrl } = await twoWriters(test);
+    const [store] = stores;
+    const insert = (id: string, relayerId: string) => store.commit([store.change.insertTransaction(aTransaction({ id, relayerId }))]);
+    await Promise.all(relayers.map((relayerId) => insert(`first of ${relayerId}`, relayerId)));
+    const other = await connected(test, databaseUrl);
+    await other.query(`begin; select from change_positions where relayer_id in ('r1', 'r3') for update`);
+    const ids = ['r0', 'r1', 'r2', 'r3', 'r1', 'r4'].map((relayerId, index) => ({ id: `${index}`, relayerId }));
+    // A conflict in the same batch is still one.
+    const conflict = insert('first of r5', 'r5').then(() => assert.fail(), String);
+    const outcomes = await Promise.allSettled(ids.map(({ id, relayerId }) => insert(id, relayerId)));
+    for (const [index, { relayerId }] of ids.entries()) {
+      const outcome = outcomes[index];
+      if (!['r1', 'r3'].includes(relayerId)) assert.equal(outcome?.status, 'fulfilled', `${relayerId}: ${JSON.stringify(outcome)}`);
+      else
+        assert.ok(outcome?.status === 'rejected' && outcome.reason instanceof StoreAwayError, `${relayerId}: ${JSON.stringify(outcome)}`);
+    }
+    assert.match(await conflict, /ConflictError/);
+    await other.query('commit');
+    const stored = await query(databaseUrl, `select id from transactions where id not like 'first%' order by id`);
+    assert.deepEqual(
+      stored.map(({ id }) => id),
+      ['0', '2', '5'],
+    );
+    await Promise.all([insert('again', 'r1'), insert('more', 'r0')]);
+    // Each change of a relayer has a position of its own.
+    const taken = await query(
+      databaseUrl,
+      'select relayer_id, position from transactions group by relayer_id, position having count(*) > 1',
+    );
+    assert.deepEqual(taken, []);
+  });
+
+  it('a transaction whose row another process keeps locked fails alone, also beside one of the same relayer', async (test) => {
+    const { stores, databaseUrl } = await twoWriters(test);
+    const [store] = stores;
+    const [locked, free] = ['locked', 'free'].map((id) => aTransaction({ id })) as [Transaction, Transaction];
+    await store.commit([locked, free].map((transaction) => store.change.insertTransaction(transaction)));
+    const other = await connected(test, databaseUrl);
+    await other.query(`begin; select from transactions where id = 'locked' for update`);
+    const end = (transaction: Transaction) => store.commit([store.change.updateTransaction(next(transaction, { status: 'expired' }))]);
+    const [ofLocked, ofFree] = await Promise.allSettled([end(locked), end(free)]);
+    assert.ok(ofLocked.status === 'rejected' && ofLocked.reason instanceof StoreAwayError, JSON.stringify(ofLocked));
+    assert.equal(ofFree.status, 'fulfilled', JSON.stringify(ofFree));
+    await other.query('commit');
+    await end(locked);
+    assert.equal((await store.read.transactionsOf(locked.relayerId, ['expired'], { offset: 0, limit: 10 })).total, 2);
+  });
+
+  it('a batch of which another process locks everything fails, and the next one is written', async (test) => {
+    const { stores, databaseUrl } = await twoWriters(test);
+    const [store] = stores;
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    await insert('first');
+    const other = await connected(test, databaseUrl);
+    await other.query('begin; select from change_positions for update');
+    await assert.rejects(insert('locked'), StoreAwayError);
+    await other.query('commit');
+    await insert('next');
+    const stored = await query(databaseUrl, 'select id from transactions order by seq');
+    assert.deepEqual(
+      stored.map(({ id }) => id),
+      ['first', 'next'],
+    );
   });
 
   it('of 200 idempotency keys used at both at once, each has one effect, and the other commit fails as a whole', async (test) => {

@@ -16,17 +16,28 @@ const maxGivingWay = 10;
 
 const { take } = changePositionStatements(postgres.builder);
 
+/** A statement waited too long for a row that another writer has locked, such as one whose process was stopped. */
+const lockTimeout = '55P03';
+/** A batch that still meets locked rows after this many attempts without the lists that need them fails as a whole. */
+const maxLocked = 8;
+/** How long such an attempt waits for a lock: its lists have already waited. */
+const nextLockTimeoutMs = 500;
+
 /** A list and its position in the batch. */
 interface Entry {
   readonly list: readonly ReadyChange[];
   readonly index: number;
+  /** The relayers for which it takes positions. */
+  readonly relayers: ReadonlySet<string>;
 }
 
 /** The first steps of a batch's transaction. */
 interface Opening {
   readonly fence: Step | null;
-  /** Take the positions of the batch. */
-  readonly takes: readonly Step[];
+  /** Take the positions of the batch, by the relayer. */
+  readonly takes: ReadonlyMap<string, Step>;
+  /** A list was left out because another writer holds a lock that it needs. */
+  readonly isAfterLock: boolean;
 }
 
 interface Failure {
@@ -64,20 +75,42 @@ export class NotOwnerError extends Error {
   }
 }
 
+/** Some lists cannot be written now, because another writer holds a lock that they need. The others can. */
+class LockedError extends Error {
+  override readonly name = 'LockedError';
+  readonly needsLock: (entry: Entry) => boolean;
+
+  constructor(needsLock: (entry: Entry) => boolean, cause: pg.DatabaseError) {
+    super(cause.message, { cause });
+    this.needsLock = needsLock;
+  }
+}
+
 /**
  * Runs a batch as `RunBatch` does. `fence` begins its transaction: if it affects no row, another process owns the database, and nothing is
  * written. Throws UnansweredCommitError, LostConnectionError, NotOwnerError, or the error because of which nothing is written.
  */
 export type RunFencedBatch = (lists: readonly ChangeList[], fence: Step | null) => Promise<readonly Outcome[]>;
 
+function isLockTimeout(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === lockTimeout;
+}
+
 function isCausedByValues(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code !== undefined && classesOfValues.test(error.code);
+}
+
+/** The relayers for which a list takes positions. */
+function relayersOf(list: ChangeList): ReadonlySet<string> {
+  return new Set(list.flatMap(({ countedFor }) => countedFor ?? []));
 }
 
 /**
  * Runs batches on a writing connection, which must pipeline: it sends all statements at once in one transaction, and commits after every
  * guard held. If a list fails, it rolls back and runs the transaction again without that list. If another one fails then, it runs the transaction
  * with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a read.
+ *
+ * If another writer holds a row locked for too long, the lists that need it fail, and the transaction runs again without them.
  */
 export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   /** Sends statements, each of them as text or as a step, in one write to the socket: alone, each would be a call of the system. */
@@ -98,13 +131,21 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /** Begins the transaction and sends the steps; resolves with their results when all have ended. */
-  async function begin({ fence, takes }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
-    const opening = [...(fence === null ? [] : [fence]), ...takes];
-    const [begun, ...results] = await sendAll(['begin', ...opening, ...steps]);
+  async function begin({ fence, takes, isAfterLock }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+    const fences = fence === null ? [] : [fence];
+    const begins = isAfterLock ? `begin; set local lock_timeout = ${nextLockTimeoutMs}` : 'begin';
+    const [begun, ...results] = await sendAll([begins, ...fences, ...takes.values(), ...steps]);
     if (begun?.status === 'rejected') throw begun.reason;
-    for (const [position, opened] of results.splice(0, opening.length).entries()) {
-      if (opened.status === 'rejected') throw opened.reason;
-      if (opening[position] === fence && opened.value.rowCount !== 1) throw new NotOwnerError();
+    for (const fenced of results.splice(0, fences.length)) {
+      if (fenced.status === 'rejected') throw fenced.reason;
+      if (fenced.value.rowCount !== 1) throw new NotOwnerError();
+    }
+    const taken = results.splice(0, takes.size);
+    for (const [position, relayerId] of [...takes.keys()].entries()) {
+      const took = taken[position];
+      if (took?.status !== 'rejected') continue;
+      if (isLockTimeout(took.reason)) throw new LockedError(({ relayers }) => relayers.has(relayerId), took.reason);
+      throw took.reason;
     }
     return results;
   }
@@ -115,6 +156,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
       return step.guarded && result.value.rowCount !== 1 ? { entry, error: new ConflictError(change.name) } : undefined;
     }
     const { reason } = result;
+    if (isLockTimeout(reason)) throw new LockedError((other) => other === entry, reason);
     if (!isCausedByValues(reason)) throw reason;
     return { entry, error: reason.code === uniqueViolation ? new ConflictError(change.name) : reason };
   }
@@ -163,10 +205,10 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     );
   }
 
-  /** Writes the lists; a failed one is absent from the database and has an error as its outcome. */
-  async function write(lists: readonly Entry['list'][], opening: Opening): Promise<readonly Outcome[]> {
-    const outcomes: Outcome[] = lists.map(() => undefined);
-    let entries: readonly Entry[] = lists.map((list, index) => ({ list, index }));
+  /** Writes the lists; a failed one is absent from the database and has an error as its outcome, at its position in the batch. */
+  async function write(lists: readonly Entry[], opening: Opening): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    let entries = lists;
     for (let failures = 0; failures < 2; failures += 1) {
       const failure = await runAll(entries, opening);
       if (failure === undefined) return outcomes;
@@ -178,22 +220,39 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     return outcomes;
   }
 
-  /** Writes the lists, again if other writers made this one give way, and leaves the transaction open. */
-  async function writeAtLast(lists: readonly Entry['list'][], opening: Opening): Promise<readonly Outcome[]> {
-    for (let gaveWay = 0; ; gaveWay += 1) {
+  /**
+   * Writes the lists, and leaves the transaction open: again if other writers made this one give way, and without the lists for which another one holds a lock.
+   */
+  async function writeAtLast(lists: readonly Entry[], fence: Step | null, takes: ReadonlyMap<string, Step>): Promise<readonly Outcome[]> {
+    let entries = lists;
+    const locked: { readonly index: number; readonly error: Error }[] = [];
+    for (let gaveWay = 0, locks = 0; ; ) {
       try {
-        return await write(lists, opening);
+        const needed = new Map([...takes].filter(([relayerId]) => entries.some(({ relayers }) => relayers.has(relayerId))));
+        const outcomes = await write(entries, { fence, takes: needed, isAfterLock: locks > 0 });
+        for (const { index, error } of locked) outcomes[index] = error;
+        return lists.map(({ index }) => outcomes[index]);
       } catch (error) {
         // If the connection is gone, the server has rolled back already; the first error is the one to report.
-        if (!(await survivesRollback())) throw new LostConnectionError(error);
-        if (!(error instanceof pg.DatabaseError) || !givingWay.has(error.code) || gaveWay >= maxGivingWay) throw error;
+        if (!(await survivesRollback())) throw new LostConnectionError(error instanceof LockedError ? error.cause : error);
+        if (error instanceof LockedError) {
+          const { needsLock, cause } = error;
+          locks += 1;
+          locked.push(...entries.filter(needsLock).map(({ index }) => ({ index, error: cause as Error })));
+          entries = entries.filter((entry) => !needsLock(entry));
+          if (entries.length === 0 || locks > maxLocked) throw cause;
+        } else {
+          gaveWay += 1;
+          if (!(error instanceof pg.DatabaseError) || !givingWay.has(error.code) || gaveWay > maxGivingWay) throw error;
+        }
       }
     }
   }
 
   return async (lists, fence) => {
     const { takes, lists: ready } = readyBatch(lists, take);
-    const outcomes = await writeAtLast(ready, { fence, takes });
+    const entries = ready.map((list, index) => ({ list, index, relayers: relayersOf(lists[index] ?? []) }));
+    const outcomes = await writeAtLast(entries, fence, takes);
     try {
       await client.query('commit');
     } catch (error) {

@@ -63,7 +63,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
     begin.run();
     try {
       requireOwned();
-      for (const { statement, values } of takes) prepared(statement).run(values);
+      for (const { statement, values } of takes.values()) prepared(statement).run(values);
       const result = lists.map(run);
       commit.run();
       return result;
