@@ -64,6 +64,14 @@ interface Target extends Runner {
   ready: OutboxEvent[];
 }
 
+/** An attempt that runs. */
+interface Running {
+  readonly notificationId: string;
+  /** Another instance has taken over the slice, so the outcome is not stored. */
+  isTakenOver: boolean;
+  ended: Promise<void>;
+}
+
 function bytesOf(events: readonly OutboxEvent[]): number {
   return events.reduce((sum, { body }) => sum + body.length, 0);
 }
@@ -87,7 +95,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   /** The slices whose notifications are delivered here. */
   const begun = new Set<string>();
   /** Running attempts by the id of their event. */
-  const running = new Map<string, { readonly notificationId: string; readonly ended: Promise<void> }>();
+  const running = new Map<string, Running>();
   /** The notifications that have running or waiting attempts. */
   const targets = new Map<string, Target>();
   const places = createPlaces();
@@ -202,7 +210,10 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
 
   function start(event: OutboxEvent, target: Target): void {
     places.taken(target);
-    const ended = attemptAndSettle(event, target).finally(() => {
+    const { notificationId } = target;
+    const attempt: Running = { notificationId, isTakenOver: false, ended: Promise.resolve() };
+    running.set(event.id, attempt);
+    attempt.ended = attemptAndSettle(event, target, attempt).finally(() => {
       places.freed(target);
       running.delete(event.id);
       heldBytes -= bytesOf([event]);
@@ -211,7 +222,6 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
       wake();
     });
-    running.set(event.id, { notificationId: target.notificationId, ended });
   }
 
   /** The receiver asked not to be called: what was read ahead is read again after the pause. */
@@ -225,24 +235,29 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     target.ready = [];
   }
 
-  /** Starts no further attempt of a slice; resolves when those that run have ended, because another instance may begin the same events then. */
-  async function endSlice(slice: string): Promise<void> {
+  /**
+   * Starts no further attempt of a slice; resolves when those that run have ended, because another instance may begin the same events then. If one has begun them
+   * already, those that run store no outcome and are not waited for: this instance can store nothing until all its work has ended.
+   */
+  async function endSlice(slice: string, isTakenOver: boolean): Promise<void> {
     begun.delete(slice);
     for (const [notificationId, target] of targets) {
       if (sliceOf(notificationId) !== slice) continue;
       forgetReady(target);
       if (target.running === 0) targets.delete(notificationId);
     }
-    await Promise.all([...running.values()].filter((one) => sliceOf(one.notificationId) === slice).map(({ ended }) => ended));
+    const ofSlice = [...running.values()].filter(({ notificationId }) => sliceOf(notificationId) === slice);
+    if (isTakenOver) for (const attempt of ofSlice) attempt.isTakenOver = true;
+    else await Promise.all(ofSlice.map(({ ended }) => ended));
   }
 
-  async function attemptAndSettle(event: OutboxEvent, target: Target): Promise<void> {
+  async function attemptAndSettle(event: OutboxEvent, target: Target, attempt: Running): Promise<void> {
     try {
       const settlement = await deliverEvent(eventDeps, event);
       if (settlement === undefined) return;
       places.noteEnd(target, settlement.attempt?.httpStatus !== null);
       if (settlement.pauseMs > 0) pauseTarget(target, settlement.pauseMs);
-      await settle(settlement, event);
+      await settle(settlement, event, attempt);
       count(event, settlement);
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
@@ -257,17 +272,21 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /**
-   * Retries until the outcome is stored: without it, the event would be posted again. If the work on its slice ends first, it is: an instance that was removed
-   * can store nothing before all its work has ended.
+   * Retries until the outcome is stored: without it, the event would be posted again. If another instance takes over its slice first, or the work on it ends, it
+   * is.
    */
-  async function settle({ event, attempt, gone }: Settlement, { attempts: attemptsBefore, notificationId }: OutboxEvent): Promise<void> {
+  async function settle(
+    { event, attempt, gone }: Settlement,
+    { attempts: attemptsBefore, notificationId }: OutboxEvent,
+    run: Running,
+  ): Promise<void> {
     const changes = [
       // A redelivery that was requested during the attempt has begun a new schedule, which only a success may end.
       store.change.updateEvent(event, event.status === 'delivered' ? null : attemptsBefore),
       ...(attempt === null ? [] : [store.change.insertDeliveryAttempt(event.id, attempt)]),
       ...(gone === null ? [] : [store.change.markNotificationGone(gone, event.nextAttemptAtMs)]),
     ];
-    for (;;) {
+    while (!run.isTakenOver) {
       try {
         await store.commit(changes);
         return;
@@ -294,7 +313,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
           begun.add(slice);
           wake();
         };
-        return [slice, { begin, end: () => endSlice(slice) }];
+        return [slice, { begin, end: (isTakenOver = false) => endSlice(slice, isTakenOver) }];
       }),
     ),
     wake,

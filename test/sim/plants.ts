@@ -430,7 +430,7 @@ export const plants: readonly Plant[] = [
     name: 'instances: one that was removed keeps its lanes',
     instances: 3,
     module: 'storage/postgres/postgres-members',
-    changes: [['await shares.endAll();', '']],
+    changes: [['await shares.endTakenOver();', '']],
     faults: ['hung instance', 'burst'],
   },
   {

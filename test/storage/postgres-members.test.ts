@@ -391,7 +391,10 @@ describe('an instance that was removed', () => {
     const a = await open(test, databaseUrl, 'a');
     const work: Work = {
       begin: async () => void begun.push('begun'),
-      end: () => ending.promise,
+      end(isTakenOver) {
+        assert.equal(isTakenOver, begun.length === 1);
+        return ending.promise;
+      },
     };
     await a.leases.add('lane', new Map([['unit', work]]));
     await a.leases.start();

@@ -295,6 +295,29 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 2);
   });
 
+  it('delivery: a slice that another instance has taken over ends at once; its running post stores nothing, and the event is posted again', async (test) => {
+    const waiting: ServerResponse[] = [];
+    const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    const first = await outbox.event(notificationId, 'tx-1');
+    const second = await outbox.event(notificationId, 'tx-1');
+    const { works, wake } = outbox.deliver();
+    const late = await waitFor('the first post', () => waiting[0]);
+    await Promise.all([...works.values()].map((work) => work.end(true)));
+    await Promise.all([...works.values()].map((work) => work.begin()));
+    wake();
+    await assert.rejects(
+      waitFor('the event to be posted beside its running post', () => waiting[1], 300),
+      /in vain/,
+    );
+    late.end();
+    (await waitFor('the second post', () => waiting[1])).end();
+    (await waitFor('the third post', () => waiting[2])).end();
+    await waitFor('the outbox to be empty', outbox.isEmpty);
+    assert.deepEqual(receiver.requests.map(idOf), [first, first, second]);
+  });
+
   it('delivery: drops an event whose notification was deleted before its commit', async (test) => {
     const outbox = await openOutbox(test);
     await outbox.event('gone', 'tx-1');

@@ -11,8 +11,11 @@ export type LeaseKind = (typeof leaseKinds)[number];
 export interface Work {
   /** Begins it, from what the store has. If it fails, it is tried again. */
   begin(): Promise<void>;
-  /** Ends it; resolves when nothing of it runs any more. Another instance may begin it then. */
-  end(): Promise<void>;
+  /**
+   * Ends it; resolves when nothing of it runs any more. Another instance may begin it then. `isTakenOver`: another one has begun it already, so there is no need
+   * to wait for what stores nothing any more.
+   */
+  end(isTakenOver?: boolean): Promise<void>;
   /** Called while the work does not run here, each time that its note changes: what the instance with the lease has left; null: nothing. */
   noted?(note: string | null): void;
 }

@@ -32,8 +32,8 @@ export interface LeaseShares {
   forgetLeftOver(): void;
   /** Shares the leases out among these instances, if they are to be read. */
   round(members: readonly number[]): Promise<void>;
-  /** Ends all work, but gives up no lease. */
-  endAll(): Promise<void>;
+  /** Ends all work, which other instances have taken over. */
+  endTakenOver(): Promise<void>;
   /** Ends all work, then gives up its leases. */
   giveAll(): Promise<void>;
   /** The number of leases of this holder, by kind, as they were read last. */
@@ -178,11 +178,11 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     }
   }
 
-  async function endWork(unit: Unit): Promise<void> {
+  async function endWork(unit: Unit, isTakenOver = false): Promise<void> {
     const { begun } = unit;
     if (begun === null) return;
     await begun.catch(() => undefined);
-    await unit.work.end();
+    await unit.work.end(isTakenOver);
     unit.begun = null;
     unit.note = null;
   }
@@ -206,7 +206,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
 
   /** Ends the work on all units of a kind, then gives up their leases. */
   async function giveKind(kind: LeaseKind, own: ReadonlyMap<string, Unit>): Promise<void> {
-    await Promise.all([...own.values()].map(endWork));
+    await Promise.all([...own.values()].map((unit) => endWork(unit)));
     const given = { kind, keys: JSON.stringify([...own.keys()]), holder: me() };
     await commit([new BoundChange('giveLeases', [step(leases.give, given)])]).catch((error: unknown) =>
       log.warn({ kind, err: error }, 'the leases could not be given up; the other instances take them when this one is gone'),
@@ -265,8 +265,8 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       for (const own of units.values()) for (const unit of own.values()) unit.isLeftOver = false;
     },
     round,
-    async endAll() {
-      await Promise.all([...units.values()].flatMap((own) => [...own.values()].map(endWork)));
+    async endTakenOver() {
+      await Promise.all([...units.values()].flatMap((own) => [...own.values()].map((unit) => endWork(unit, true))));
     },
     async giveAll() {
       await Promise.all([...units].map(([kind, own]) => giveKind(kind, own)));

@@ -146,7 +146,7 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function round(): Promise<void> {
     if (database.isRemoved()) {
-      await shares.endAll();
+      await shares.endTakenOver();
       await join();
       watches.clear();
       shares.outdate();
