@@ -49,6 +49,8 @@ export function createFeed(): Feed {
 
   return {
     publish({ transaction: { relayerId, id } }) {
+      // Most changes have no reader, and need no keys then.
+      if (topics.size === 0) return;
       for (const transactionId of [null, id]) wakeAll(topics.get(keyOf({ relayerId, transactionId })));
     },
     changedElsewhere(relayers) {
