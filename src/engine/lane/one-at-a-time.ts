@@ -10,16 +10,14 @@ export function createOneAtATime(): OneAtATime {
   return {
     run<T>(keys: readonly string[], task: () => Promise<T>): Promise<T> {
       // All keys are taken in the same turn of the event loop, so two tasks never wait for each other.
-      const earlier = Promise.allSettled(keys.map((key) => last.get(key)));
-      const running = earlier.then(task);
-      const settled = running.then(
-        () => undefined,
-        () => undefined,
-      );
-      for (const key of keys) last.set(key, settled);
-      void settled.then(() => {
-        for (const key of keys) if (last.get(key) === settled) last.delete(key);
-      });
+      const earlier = keys.flatMap((key) => last.get(key) ?? []);
+      // Every change of a transaction comes through here, so it makes few promises. Those that are waited for never reject.
+      const running = Promise.all(earlier).then(task);
+      const ended = running.then(release, release);
+      function release(): void {
+        for (const key of keys) if (last.get(key) === ended) last.delete(key);
+      }
+      for (const key of keys) last.set(key, ended);
       return running;
     },
   };
