@@ -8,6 +8,7 @@ import { join } from 'node:path';
  *
  *     npm test                       all of them
  *     npm test -- test/codec         those whose path begins so
+ *     npm test -- test '!test/e2e'   without those whose path begins with what follows the exclamation mark
  *
  * Loading modules takes longer than most files of tests run. So the files of one row below share a process, each inside a suite that has its
  * path. A file that no row names has a process of its own.
@@ -56,11 +57,14 @@ const processes: Readonly<Record<string, readonly string[]>> = {
 };
 
 const folder = 'dist/test/processes';
-const chosen = process.argv.slice(2);
+const wanted = process.argv.slice(2);
+const excluded = wanted.filter((beginning) => beginning.startsWith('!')).map((beginning) => beginning.slice(1));
+const chosen = wanted.filter((beginning) => !beginning.startsWith('!'));
 const filesByProcess = new Map<string, string[]>(Object.keys(processes).map((name) => [name, []]));
 const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((file) => join('test', file));
 for (const file of all.filter((name) => name.endsWith('.test.ts')).sort()) {
   if (chosen.length > 0 && !chosen.some((beginning) => file.startsWith(beginning))) continue;
+  if (excluded.some((beginning) => file.startsWith(beginning))) continue;
   const name = processOf(file);
   filesByProcess.set(name, [...(filesByProcess.get(name) ?? []), file]);
 }
@@ -68,7 +72,7 @@ for (const file of all.filter((name) => name.endsWith('.test.ts')).sort()) {
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(([name, files], index) => moduleOf(index, name, files));
-if (modules.length === 0) throw new Error(`no file of tests begins with ${chosen.join(' or ')}`);
+if (modules.length === 0) throw new Error(`no file of tests begins with ${wanted.join(' or ')}`);
 // Some wait for blocks while others compute.
 const concurrency = availableParallelism() * 3;
 const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, ...modules], {
