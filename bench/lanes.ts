@@ -1,13 +1,15 @@
 /*
- * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--service dist/src/main.js]`. See README.md
- * here.
+ * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/src/main.js]
+ * [--node-flag=--cpu-prof]`. See README.md here.
  */
 import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
+import pg from 'pg';
 import { request } from 'undici';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
+import { startPostgres } from '../test/support/postgres.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { createLanesHome, type LanesHome } from './lanes-home.js';
 import { processCpuUs } from './load/process-cpu.js';
@@ -25,7 +27,9 @@ const { values: options, positionals } = parseArgs({
     lanes: { type: 'string', default: '1000' },
     rate: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '30' },
+    postgres: { type: 'boolean', default: false },
     service: { type: 'string', default: 'dist/src/main.js' },
+    'node-flag': { type: 'string', multiple: true, default: [] },
   },
 });
 const seconds = Number(options.seconds);
@@ -34,6 +38,7 @@ const scrapes = 5;
 const warmUpSeconds = 10;
 
 const { agent, send } = createSenders(128);
+const postgres = options.postgres ? await startPostgres() : null;
 if (positionals.length === 0 || positionals.includes('idle')) for (const lanes of options.idle) await withLanes(Number(lanes), idle);
 if (positionals.length === 0 || positionals.includes('load')) {
   const many = await withLanes(Number(options.lanes), load);
@@ -41,6 +46,7 @@ if (positionals.length === 0 || positionals.includes('load')) {
   say(`load: a transaction of one of many lanes costs ${(many / one).toFixed(2)} times the processor time of one of a single lane`);
 }
 await agent.close();
+await postgres?.stop();
 
 /** A service with many relayers. */
 interface Rig {
@@ -48,6 +54,7 @@ interface Rig {
   readonly chain: Anvil;
   readonly proxy: CountingProxy;
   readonly home: LanesHome;
+  readonly database: Database;
   readonly server: MeasuredServer;
   /** From the start of the process until it answered. */
   readonly startMs: number;
@@ -59,11 +66,21 @@ async function withLanes<T>(lanes: number, run: (rig: Rig) => Promise<T>): Promi
   const chain = await startAnvil({ blockTime: 1, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   const proxy = await startCountingProxy(chain.url);
   const home = await createLanesHome(proxy.url, lanes);
+  const database = postgres === null ? sqliteOf(home) : postgresOf(await postgres.newDatabase());
   const startedAt = performance.now();
-  const server = await startServiceIn(home, options.service, []);
+  const server = await startServiceIn({ ...home, env: { ...home.env, DATABASE_URL: database.url } }, options.service, options['node-flag']);
   const startMs = performance.now() - startedAt;
   try {
-    return await run({ lanes, chain, proxy, home, server, startMs, cpuMs: () => (processCpuUs(server.pid) ?? Number.NaN) / 1000 });
+    return await run({
+      lanes,
+      chain,
+      proxy,
+      home,
+      database,
+      server,
+      startMs,
+      cpuMs: () => (processCpuUs(server.pid) ?? Number.NaN) / 1000,
+    });
   } finally {
     await server.stop();
     await home.remove();
@@ -133,11 +150,11 @@ async function load(rig: Rig): Promise<number> {
     await Promise.all(home.addresses.slice(at, at + 100).map((address) => chain.rpc('anvil_setBalance', [address, '0x56bc75e2d63100000'])));
   await untilAccountsAreRead(rig);
   await sendAtRate(rig, rate * warmUpSeconds);
-  const confirmed = confirmedOf(rig);
+  const confirmed = await confirmedOf(rig);
   const before = { cpuMs: cpuMs(), requests: proxy.requests(), byMethod: new Map(proxy.byMethod()), atMs: performance.now() };
   await sendAtRate(rig, rate * seconds);
   const tookMs = performance.now() - before.atMs;
-  const count = confirmedOf(rig) - confirmed;
+  const count = (await confirmedOf(rig)) - confirmed;
   const microseconds = ((cpuMs() - before.cpuMs) / count) * 1000;
   say(
     `load: ${lanes} lanes, ${rate} sends/s in all: ${count} confirmed within ${(tookMs / 1000).toFixed(1)} s; ${microseconds.toFixed(0)} µs of processor time and ${((proxy.requests() - before.requests) / count).toFixed(2)} requests to the node a transaction; ${residentMb(server.pid).toFixed(0)} MB`,
@@ -151,7 +168,7 @@ async function load(rig: Rig): Promise<number> {
 /** Resolves when all are confirmed. A caller that falls behind the rate does not catch up with a burst. */
 async function sendAtRate(rig: Rig, count: number): Promise<void> {
   const rate = Number(options.rate);
-  const before = confirmedOf(rig);
+  const before = await confirmedOf(rig);
   const startedAt = performance.now();
   const sending: Promise<number>[] = [];
   const service = { baseUrl: `http://127.0.0.1:${rig.server.ports[0]}` };
@@ -161,16 +178,46 @@ async function sendAtRate(rig: Rig, count: number): Promise<void> {
     sending.push(send(service, index, `r${(index % rig.lanes) + 1}`));
   }
   await Promise.all(sending);
-  while (confirmedOf(rig) < before + count) await elapsed(100);
+  while ((await confirmedOf(rig)) < before + count) await elapsed(100);
 }
 
-/** Read from the database: no method counts the transactions of all relayers. */
-function confirmedOf({ home }: Rig): number {
-  const database = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
-  try {
-    const row = database.prepare("select sum(total) as count from transaction_totals where status = 'confirmed'").get();
-    return Number((row as { count: number | null }).count ?? 0);
-  } finally {
-    database.close();
-  }
+/** The database of the service, beside which the benchmark reads it: no method counts the transactions of all relayers. */
+interface Database {
+  readonly url: string;
+  /** Returns the rows that the statement selects. */
+  read(statement: string): Promise<readonly unknown[]>;
+}
+
+function sqliteOf({ dir, env }: LanesHome): Database {
+  return {
+    url: env.DATABASE_URL ?? '',
+    async read(statement) {
+      const database = new Sqlite(join(dir, 'relayer.db'), { readonly: true });
+      try {
+        return database.prepare(statement).all();
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
+
+function postgresOf(url: string): Database {
+  return {
+    url,
+    async read(statement) {
+      const client = new pg.Client(url);
+      await client.connect();
+      try {
+        return (await client.query(statement)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}
+
+async function confirmedOf({ database }: Rig): Promise<number> {
+  const [row] = await database.read("select sum(total) as count from transaction_totals where status = 'confirmed'");
+  return Number((row as { count: number | string | null }).count ?? 0);
 }
