@@ -57,3 +57,38 @@ describe('metrics with a gauge that cannot be read', () => {
     });
   }
 });
+
+describe('metrics of many relayers', () => {
+  it('metrics: a scrape writes at most 100 relayers in one turn of the event loop, and all of them', async () => {
+    const ids = Array.from({ length: 1_050 }, (_, index) => `r${index}`);
+    let turn = 0;
+    let counting: NodeJS.Immediate;
+    const countTurns = (): void => {
+      turn += 1;
+      counting = setImmediate(countTurns);
+    };
+    countTurns();
+    const writtenInTurn = new Map<number, number>();
+    const metrics = createMetrics({ version: '1', clock: systemClock });
+    metrics.show({
+      *relayers() {
+        for (const relayerId of ids) {
+          writtenInTurn.set(turn, (writtenInTurn.get(turn) ?? 0) + 1);
+          yield { relayerId, isActive: true, waiting: 0, inFlight: 0, inFlightLimit: null, open: new Map(), oldestOpenMs: null };
+        }
+      },
+      networks: () => [network],
+      instances: () => noInstances,
+      webhookBacklog: async () => 0,
+      databaseLogBytes: () => 0,
+    });
+    const text = await metrics.text().finally(() => clearImmediate(counting));
+    // The walk takes the next relayer before it ends a turn.
+    assert.ok(Math.max(...writtenInTurn.values()) <= 101, [...writtenInTurn.values()].join());
+    for (const name of ['relayer_active', 'relayer_lane_waiting'])
+      assert.deepEqual(
+        [...text.matchAll(new RegExp(`^${name}\\{relayer="(.*)"\\}`, 'gm'))].map(([, id]) => id),
+        ids,
+      );
+  });
+});

@@ -55,7 +55,7 @@ export interface FigureSources {
 const maxReadingMs = 2_000;
 
 /** How many relayers are written in one turn of the event loop: a service may have ten thousand, and calls must not wait for a scrape. */
-const relayersPerTurn = 500;
+const relayersPerTurn = 100;
 
 /** Returns the value of a gauge. One that fails or hangs has no value, so that the others still have theirs. */
 async function readInTime(read: () => Promise<number>): Promise<number | null> {
@@ -129,18 +129,28 @@ export async function gaugesText(
 ): Promise<string> {
   const backlog = await readInTime(webhookBacklog);
   const openHead = headText('relayer_open_transactions', 'Open transactions by status', 'gauge');
-  const texts = [openHead, ...relayerGauges.map(({ name, help }) => headText(name, help, 'gauge'))];
+  const texts = [openHead, ...relayerGauges.map(({ name, help }) => headText(name, help, 'gauge'))].map((head) => [head]);
   // A lane changes between two turns of the loop, but each relayer is written in one.
+  let lines = texts.map((): string[] => []);
+  // Each turn joins its own lines. Joining all of them at the end would take longer than any turn.
+  const joinLines = () => {
+    for (const [index, text] of texts.entries()) text.push(lines[index]?.join('') ?? '');
+    lines = texts.map(() => []);
+  };
   let written = 0;
   for (const figures of relayers()) {
-    if (written > 0 && written % relayersPerTurn === 0) await nextTurn();
+    if (written > 0 && written % relayersPerTurn === 0) {
+      joinLines();
+      await nextTurn();
+    }
     written += 1;
     const labels = labelsText(['relayer'], [figures.relayerId]);
     for (const status of openStatuses)
-      texts[0] += lineOf('relayer_open_transactions', `${labels},status="${status}"`, figures.open.get(status) ?? 0);
-    addLines(texts, 1, relayerGauges, labels, figures, nowMs());
+      lines[0]?.push(lineOf('relayer_open_transactions', `${labels},status="${status}"`, figures.open.get(status) ?? 0));
+    addLines(lines, 1, relayerGauges, labels, figures, nowMs());
   }
-  const networkTexts = networkGauges.map(({ name, help }) => headText(name, help, 'gauge'));
+  joinLines();
+  const networkTexts = networkGauges.map(({ name, help }) => [headText(name, help, 'gauge')]);
   for (const figures of networks()) addLines(networkTexts, 0, networkGauges, labelsText(['network'], [figures.network]), figures, nowMs());
   const own = [
     headText('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', 'gauge') +
@@ -148,7 +158,7 @@ export async function gaugesText(
     headText('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", 'gauge') +
       lineOf('relayer_database_log_bytes', '', databaseLogBytes()),
   ];
-  return [...texts, ...networkTexts, ...instanceTexts(instances()), ...own].join('\n');
+  return [...[...texts, ...networkTexts].map((text) => text.join('')), ...instanceTexts(instances()), ...own].join('\n');
 }
 
 function instanceTexts({ states, heldLeases, unheldLeases }: InstanceFigures): readonly string[] {
@@ -172,9 +182,9 @@ function countsText<T extends string>(
   return headText(name, help, 'gauge') + lines.join('');
 }
 
-/** Adds a value of each gauge to its text; the first gauge's is at `start`. */
+/** Adds a value of each gauge to its lines; those of the first gauge are at `start`. */
 function addLines<Figures>(
-  texts: string[],
+  lines: readonly string[][],
   start: number,
   gauges: readonly GaugeOf<Figures>[],
   labels: string,
@@ -183,6 +193,6 @@ function addLines<Figures>(
 ): void {
   for (const [index, gauge] of gauges.entries()) {
     const value = gauge.valueOf(figures, nowMs);
-    if (value !== null) texts[start + index] += lineOf(gauge.name, labels, value);
+    if (value !== null) lines[start + index]?.push(lineOf(gauge.name, labels, value));
   }
 }
