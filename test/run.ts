@@ -53,7 +53,16 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   model: ['test/engine/model', 'test/engine/unsequenced'],
   docs: ['test/api/rest/openapi/docs/'],
   core: ['test/codec/', 'test/core/', 'test/json/'],
-  unit: ['test/architecture', 'test/package-lock', 'test/bench/', 'test/config/', 'test/docs/', 'test/hostile/', 'test/open-relayers'],
+  unit: [
+    'test/architecture',
+    'test/package-lock',
+    'test/bench/',
+    'test/config/',
+    'test/docs/',
+    'test/hostile/',
+    'test/open-relayers',
+    'test/sim/',
+  ],
 };
 
 const folder = 'dist/test/processes';

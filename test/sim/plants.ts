@@ -133,7 +133,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a failing chore ends the upkeep of its lane',
     module: 'engine/lane/chore',
-    changes: [['fail(error);\n            return;', 'fail(error);\n            throw error;']],
+    changes: [['chore: name }, error);\n            return;', 'chore: name }, error);\n            throw error;']],
   },
   {
     name: 'expired content is broadcast',
@@ -280,7 +280,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a new owner does not load what is open',
     module: 'engine/lane/lane',
-    changes: [['transactions.put(open);\n                    const { nonce }', 'const { nonce }']],
+    changes: [['< revision)\n                        transactions.put(open);', '< revision)\n                        ;']],
     faults: ['hung owner'],
   },
   {
@@ -463,14 +463,14 @@ export const plants: readonly Plant[] = [
     name: 'instances: what others have changed is not taken in',
     instances: 3,
     module: 'engine/lane/lane',
-    changes: [['reports += 1;\n            followingElsewhere.wake();', '']],
+    changes: [['storedFinder.noteReport();\n            followingElsewhere.wake();', '']],
     faults: ['burst'],
   },
   {
     name: 'instances: a failed look at what others have changed is not repeated',
     instances: 3,
     module: 'engine/lane/lane',
-    changes: [['if (followed !== reports)', 'if (false)']],
+    changes: [['if (storedFinder.isBehind())', 'if (false)']],
     faults: ['failed reads', 'burst'],
   },
   {
@@ -491,7 +491,7 @@ export const plants: readonly Plant[] = [
     module: 'engine/lane/lane',
     changes: [
       ['const { last } = await deps.store.read.changePositions(relayer().id);\n            let after;', 'let after;'],
-      ['takenIn = last;', 'takenIn = (await deps.store.read.changePositions(relayer().id)).last;'],
+      ['storedFinder.notePosition(last);', 'storedFinder.notePosition((await deps.store.read.changePositions(relayer().id)).last);'],
     ],
     faults: ['crash', 'handover', 'burst', 'slow reads'],
   },
