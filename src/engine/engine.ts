@@ -9,12 +9,12 @@ import type { Log } from '../core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
 import type { Timers } from '../core/ports/timers.js';
-import { laneOf, type Relayer } from '../core/relayer/relayer.js';
+import { laneOf, maxInFlightOf, type Relayer } from '../core/relayer/relayer.js';
 import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
 import type { LaneId } from '../core/transaction/transaction.js';
 import { createLane, type Lane } from './lane/lane.js';
-import type { LaneFigures } from './lane/open-transactions.js';
+import { type LaneFigures, nothingOpen } from './lane/open-transactions.js';
 import { createRemoteLane, type RemoteLane } from './lane/remote-lane.js';
 import { createWatcher, type NetworkHealth, type Watched, type Watcher } from './watcher.js';
 
@@ -35,8 +35,8 @@ export interface EngineDeps {
 }
 
 /**
- * Everything that runs without a request: one watcher per chain, and the lanes whose leases this instance has. A lane loads its open transactions from the
- * store when it gets its lease.
+ * Everything that runs without a request: one watcher per chain, and the lanes whose leases this instance has. A lane with open transactions in the store is
+ * opened when this instance gets its lease, another one when it gets its first transaction.
  */
 export interface Engine extends Lanes {
   /** Adds the lanes of all relayers to the leases, and resolves as `Leases.add` does. Needs no node. */
@@ -71,14 +71,36 @@ interface Account {
   remote: RemoteLane | null;
   /** Why the lane has disabled the relayer, here or at another instance; null: it has not. */
   disabledReason: string | null;
-  /** The lane, while this instance has its lease. Callers may use it before it is loaded. */
-  running: { readonly lane: Lane; isLoaded: boolean } | null;
+  /** This instance has the lease. */
+  isHere: boolean;
+  /** The position of the relayer's changes at which nothing was open; null: not read. */
+  emptyAt: number | null;
+  /** The lane, once it is opened here. Without open transactions it is opened when a caller needs it: thousands of accounts may have nothing to do. */
+  running: Running | null;
   /** Resolves when the lane that ran last has ended. */
   ended: Promise<void>;
 }
 
+/** A lane that is open. */
+interface Running {
+  readonly lane: Lane;
+  /** Callers may use the lane before. */
+  isLoaded: boolean;
+  loading: Promise<void>;
+}
+
+/** What the store has of all lanes. */
+interface StoredLanes {
+  readonly open: readonly LaneId[];
+  /** The keys of these lanes. */
+  readonly openKeys: ReadonlySet<string>;
+  /** Were read first, so that what changes meanwhile is looked at later. */
+  readonly positions: ReadonlyMap<string, number>;
+}
+
 /** The number of lanes that read the store at once when they begin: there may be thousands. */
 const loadedAtOnce = 16;
+const loadAgainMs = 1_000;
 
 /** Makes the engine; nothing runs before `start`. */
 export function createEngine(deps: EngineDeps): Engine {
@@ -91,7 +113,10 @@ export function createEngine(deps: EngineDeps): Engine {
     accept: (transaction) => laneOrRemote(transaction).accept(transaction),
     noteUnanswered: (id) => laneOrRemote(id).noteUnanswered(),
     whyUnsigned: (id, content) => laneOrRemote(id).whyUnsigned(content),
-    maxInFlight: (id) => laneOrRemote(id).maxInFlight(),
+    maxInFlight: (id) => {
+      const account = accountOf(id);
+      return account.running === null ? policyLimitOf(account) : account.running.lane.maxInFlight();
+    },
     move: (seen, decide) => laneOrRemote(seen).move(seen.id, decide, seen.revision),
     async start() {
       const relayers = directory.relayers();
@@ -100,7 +125,7 @@ export function createEngine(deps: EngineDeps): Engine {
         'lane',
         new Map(relayers.map((relayer, index) => [laneKey(laneOf(relayer)), workOf(relayer, added[index] as Account)])),
       );
-      for (const id of await deps.store.read.openLanes()) {
+      for (const id of (await readStoredLanes()).open) {
         if (!accounts.has(laneKey(id)))
           log.warn(
             { chain: id.chain, account: id.account },
@@ -128,7 +153,8 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     changedElsewhere(relayers) {
       if (relayers === 'all') void lookAtAll();
-      else for (const { relayerId, running } of accounts.values()) if (relayers.has(relayerId)) running?.lane.changedElsewhere();
+      else
+        for (const account of accounts.values()) if (account.isHere && relayers.has(account.relayerId)) opened(account).changedElsewhere();
     },
     storeReturned() {
       for (const { running } of accounts.values()) running?.lane.storeReturned();
@@ -138,7 +164,11 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     networks: () => [...watchers.values()].map((watcher) => watcher.health()),
     *lanes() {
-      for (const { running } of accounts.values()) if (running !== null) yield running.lane.figures();
+      for (const account of accounts.values()) {
+        const { isHere, running, relayerId } = account;
+        if (running !== null) yield running.lane.figures();
+        else if (isHere) yield { relayerId, inFlightLimit: policyLimitOf(account), ...nothingOpen };
+      }
     },
   };
 
@@ -149,7 +179,25 @@ export function createEngine(deps: EngineDeps): Engine {
   async function lookAtAll(): Promise<void> {
     const positions = await deps.store.read.lastPositions().catch(() => null);
     if (positions === null) return;
-    for (const { relayerId, running } of accounts.values()) running?.lane.changedElsewhere(positions.get(relayerId) ?? 0);
+    for (const account of accounts.values()) {
+      const { running, emptyAt, relayerId } = account;
+      const last = positions.get(relayerId) ?? 0;
+      if (running !== null) running.lane.changedElsewhere(last);
+      else if (account.isHere && emptyAt !== null && emptyAt !== last) opened(account);
+    }
+  }
+
+  /** A look at the store that begins in this turn, which all lanes that begin in it share. */
+  let lookThatBegins: Promise<StoredLanes> | null = null;
+
+  function readStoredLanes(): Promise<StoredLanes> {
+    lookThatBegins ??= Promise.resolve().then(async () => {
+      lookThatBegins = null;
+      const positions = await deps.store.read.lastPositions();
+      const open = await deps.store.read.openLanes();
+      return { positions, open, openKeys: new Set(open.map(laneKey)) };
+    });
+    return lookThatBegins;
   }
 
   function addAccount(relayer: Relayer): Account {
@@ -167,6 +215,8 @@ export function createEngine(deps: EngineDeps): Engine {
       relayer: () => directory.relayer(relayer.id) ?? relayer,
       remote: null,
       disabledReason: null,
+      isHere: false,
+      emptyAt: null,
       running: null,
       ended: Promise.resolve(),
     };
@@ -178,16 +228,13 @@ export function createEngine(deps: EngineDeps): Engine {
   function workOf(relayer: Relayer, account: Account): Work {
     return {
       async begin() {
-        const { chain } = account;
-        const work = { ...laneWork, directory: shownElsewhere(relayer, account) };
-        const lane = createLane({ id: laneOf(relayer), deps: work, chain, log, relayer: account.relayer });
-        const running = { lane, isLoaded: false };
-        account.running = running;
-        await inTurn(() => lane.load());
-        running.isLoaded = true;
-        // The next head may come only seconds later.
-        const head = watchers.get(chain)?.health().head;
-        if (head != null) lane.tick(head);
+        // At once: from now on, callers pass what they store on to the lane.
+        account.isHere = true;
+        account.emptyAt = null;
+        const { positions, openKeys } = await readStoredLanes();
+        if (openKeys.has(laneKey(laneOf(relayer)))) openLane(account);
+        else account.emptyAt = positions.get(relayer.id) ?? 0;
+        await account.running?.loading;
       },
       end: () => endLane(account),
       noted(reason) {
@@ -197,6 +244,45 @@ export function createEngine(deps: EngineDeps): Engine {
         if (isOwn || reason !== null) directory.setDisabled(relayer.id, reason);
       },
     };
+  }
+
+  /** Opens a lane, if it is not open. */
+  function openLane(account: Account): Running {
+    if (account.running !== null) return account.running;
+    const relayer = account.relayer();
+    const work = { ...laneWork, directory: shownElsewhere(relayer, account) };
+    const lane = createLane({ id: laneOf(relayer), deps: work, chain: account.chain, log, relayer: account.relayer });
+    const running: Running = { lane, isLoaded: false, loading: Promise.resolve() };
+    account.running = running;
+    running.loading = load(account, running);
+    return running;
+  }
+
+  async function load({ chain }: Account, running: Running): Promise<void> {
+    await inTurn(() => running.lane.load());
+    running.isLoaded = true;
+    // The next head may come only seconds later.
+    const head = watchers.get(chain)?.health().head;
+    if (head != null) running.lane.tick(head);
+  }
+
+  /** Returns the lane of an account, whose lease this instance has. If the lane is not open, it is opened, and loaded in the background. */
+  function opened(account: Account): Lane {
+    if (account.running === null) void loadAtLast(account, openLane(account));
+    return openLane(account).lane;
+  }
+
+  async function loadAtLast(account: Account, running: Running): Promise<void> {
+    for (let failures = 0; account.running === running; failures += 1) {
+      try {
+        if (failures > 0) running.loading = load(account, running);
+        await running.loading;
+        return;
+      } catch (error) {
+        if (failures === 0) log.warn({ relayer: account.relayerId, err: error }, 'a lane could not read its transactions; retrying');
+        await new Promise<void>((resolve) => void deps.timers.after(loadAgainMs, resolve));
+      }
+    }
   }
 
   /** The directory for a lane, which shows at the other instances too why it disables the relayer: only the instance that runs it can find out. */
@@ -215,6 +301,7 @@ export function createEngine(deps: EngineDeps): Engine {
   function endLane(account: Account): Promise<void> {
     if (account.running !== null) account.ended = account.running.lane.stop();
     account.running = null;
+    account.isHere = false;
     return account.ended;
   }
 
@@ -222,7 +309,7 @@ export function createEngine(deps: EngineDeps): Engine {
     const { listener, relayerId, chain } = account;
     const known = watchers.get(chain);
     const watcher = known ?? createWatcher({ ...deps, chain });
-    watcher.add({ lane: listener, relayerId, isReported: () => account.running !== null });
+    watcher.add({ lane: listener, relayerId, isReported: () => account.isHere });
     if (known !== undefined) return;
     watchers.set(chain, watcher);
     watcher.start();
@@ -239,10 +326,20 @@ export function createEngine(deps: EngineDeps): Engine {
     await endLane(account);
   }
 
-  function laneOrRemote(id: LaneId): Lane | (RemoteLane & Pick<Lane, 'move' | 'whyUnsigned'>) {
+  function accountOf(id: LaneId): Account {
     const account = accounts.get(laneKey(id));
     if (account === undefined) throw new Error(`no lane for ${laneKey(id)}`);
-    if (account.running !== null) return account.running.lane;
+    return account;
+  }
+
+  /** The limit of a lane that is not open here. */
+  function policyLimitOf({ chain, relayer }: Account): number | null {
+    return chain.sequence === null ? null : maxInFlightOf(relayer().policies);
+  }
+
+  function laneOrRemote(id: LaneId): Lane | (RemoteLane & Pick<Lane, 'move' | 'whyUnsigned'>) {
+    const account = accountOf(id);
+    if (account.isHere) return opened(account);
     account.remote ??= createRemoteLane(laneOf(account.relayer()), laneWork, account.relayer);
     return account.remote;
   }

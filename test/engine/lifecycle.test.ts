@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import type { Chain } from '../../src/core/ports/chain.js';
+import type { Chain, Sequence } from '../../src/core/ports/chain.js';
 import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
+import { type Reads, StoreAwayError } from '../../src/core/ports/store.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
+import { openStore } from '../../src/storage/open-store.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, type EvmRigOptions, setBalance, startEvmRig } from '../support/engine-rig.js';
 import { evmFieldsOf } from '../support/evm.js';
@@ -217,6 +220,48 @@ describe('the engine on a real EVM node', () => {
     } finally {
       await engine.stop();
     }
+  });
+
+  it('start: the account of a lane without open transactions is read when its first transaction comes', async () => {
+    let reads = 0;
+    const changedChain = (chain: Chain): Chain => {
+      const sequence = chain.sequence as Sequence;
+      const nextAt: Sequence['nextAt'] = (...asked) => {
+        reads += 1;
+        return sequence.nextAt(...asked);
+      };
+      return { ...chain, sequence: { ...sequence, nextAt } };
+    };
+    const { anvil, rig } = await start({ changedChain });
+    for (const wanted of [1n, 2n]) {
+      await anvil.mine();
+      await waitFor('the head', async () => ((rig.engine.networks()[0]?.head?.number ?? 0n) >= wanted ? true : undefined));
+    }
+    assert.equal(reads, 0);
+    assert.deepEqual(
+      [...rig.engine.lanes()].map(({ relayerId, waiting, inFlight, oldestOpenMs }) => ({ relayerId, waiting, inFlight, oldestOpenMs })),
+      [{ relayerId: rig.relayer.id, waiting: 0, inFlight: 0, oldestOpenMs: null }],
+    );
+    const { transaction } = await rig.send();
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    assert.ok(reads > 0);
+  });
+
+  it('start: a lane that cannot read its transactions when the first one comes reads them again', async () => {
+    const folder = await temporaryFolder();
+    const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
+    let failures = 0;
+    const openTransactions: Reads['openTransactions'] = async (...asked) => {
+      if (failures < 2) {
+        failures += 1;
+        throw new StoreAwayError('the database is away');
+      }
+      return store.read.openTransactions(...asked);
+    };
+    const { rig } = await start({ folder, store: { ...store, read: { ...store.read, openTransactions } } });
+    const { transaction } = await rig.send();
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    assert.equal(failures, 2);
   });
 
   it('stop: the work of a lease ends when nothing of its lane runs any more, also while the engine stops', async () => {

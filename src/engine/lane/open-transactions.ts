@@ -69,6 +69,14 @@ export interface OpenTransactions {
   figures(): Omit<LaneFigures, 'relayerId' | 'inFlightLimit'>;
 }
 
+/** The figures of a lane without open transactions. */
+export const nothingOpen: Omit<LaneFigures, 'relayerId' | 'inFlightLimit'> = {
+  waiting: 0,
+  inFlight: 0,
+  open: new Map(),
+  oldestOpenMs: null,
+};
+
 /** Content of more characters stays in the store until it is signed: thousands of transactions may wait. */
 const maxWaitingCharacters = 2_048;
 

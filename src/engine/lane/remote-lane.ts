@@ -1,6 +1,6 @@
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
@@ -19,7 +19,6 @@ export interface RemoteLane {
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   whyUnsigned(): string;
-  maxInFlight(): number | null;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
 }
 
@@ -57,7 +56,6 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
       const obstacle = whyRelayerSignsNone(relayer());
       return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
     },
-    maxInFlight: () => (deps.directory.chainOf(relayer()).sequence === null ? null : maxInFlightOf(relayer().policies)),
     move: (transactionId, decide) =>
       // Otherwise all callers of this instance but one would meet a conflict.
       oneAtATime.run([transactionId], async () => {
