@@ -63,6 +63,15 @@ function askedBy({ baseFeeWei, marketTipWei }: Block): bigint {
   return 2n * (baseFeeWei + marketTipWei);
 }
 
+function highest(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+}
+
+/** Without a fee history, the tip is what a gas price leaves above a base fee, which may be that of the next block. */
+function greatestFall(blocks: readonly Pick<Block, 'baseFeeWei'>[]): bigint {
+  return highest(blocks.map(({ baseFeeWei }, index) => baseFeeWei - (blocks[index + 1]?.baseFeeWei ?? baseFeeWei)));
+}
+
 /** Makes an auditor. Its methods throw `Violation`. */
 export function createAuditor({ database, ledger, orders, accounts, confirmations, faults, elapsedMs }: AuditorOptions): Auditor {
   /** How often each request is on the true chain now. */
@@ -118,8 +127,8 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     if (before?.purpose !== row.purpose || before.nonce !== row.nonce || refusedBids.has(before.hash)) return;
     const [bid, earlier] = [decodeTransaction(row.raw), decodeTransaction(before.raw)];
     if (bid.valueWei !== earlier.valueWei || bid.data !== earlier.data) return;
-    const tipWei = market.reduce((most, { marketTipWei }) => (marketTipWei > most ? marketTipWei : most), 0n);
-    const priceWei = market.reduce((most, { baseFeeWei }) => (baseFeeWei > most ? baseFeeWei : most), 0n) + tipWei;
+    const tipWei = highest(market.map(({ marketTipWei }) => marketTipWei)) + (faults.has('no fee history') ? greatestFall(market) : 0n);
+    const priceWei = highest(market.map(({ baseFeeWei }) => baseFeeWei)) + tipWei;
     const wasPlenty = earlier.maxFeeWei >= plentyFactor * priceWei && earlier.priorityWei >= plentyFactor * tipWei;
     require(!wasPlenty || bid.maxFeeWei <= earlier.maxFeeWei, () =>
       `attempt ${row.version} of ${row.transaction_id} raises a bid of ${earlier.maxFeeWei} that meets the market of ${priceWei}`);
