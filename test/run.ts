@@ -84,9 +84,9 @@ const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(
 if (modules.length === 0) throw new Error(`no file of tests begins with ${wanted.join(' or ')}`);
 // Some wait for blocks while others compute.
 const concurrency = availableParallelism() * 3;
-const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, ...modules], {
-  stdio: 'inherit',
-});
+// This reporter repeats what failed at the end, where the tail of a long log still shows it.
+const options = ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec'];
+const { status } = spawnSync(process.execPath, [...options, ...modules], { stdio: 'inherit' });
 process.exitCode = status ?? 1;
 
 /** The row with the longest beginning of this path; without one, the file's own name. */
