@@ -19,17 +19,19 @@ export interface NetworkHealth {
   readonly forkedHosts: readonly string[];
 }
 
-/** A relayer on the chain and its lane. */
+/** A relayer on the chain. */
 export interface Watched {
   readonly relayerId: string;
   /** True if this instance reports what happens to the relayer: another one may have its lane. */
   isReported(): boolean;
-  readonly lane: {
-    /** Called with the newest head each time it was read. */
-    tick(head: Head): void;
-    /** Called when no RPC node could be used. */
-    unreachable(): void;
-  };
+}
+
+/** A lane that follows the chain. */
+export interface HeadListener {
+  /** Called with the newest head each time it was read. */
+  tick(head: Head): void;
+  /** Called when no RPC node could be used. */
+  unreachable(): void;
 }
 
 /** Polls the head of one chain. */
@@ -37,7 +39,11 @@ export interface Watcher {
   /** A relayer that is added later is disabled if the chain is. */
   add(watched: Watched): void;
   /** Returns how many relayers are left. */
-  remove(lane: Watched['lane']): number;
+  remove(relayerId: string): number;
+  /** Calls the lane from now on, at once with the newest head: the next one may come only seconds later. */
+  listen(lane: HeadListener): void;
+  stopListening(lane: HeadListener): void;
+  /** Does nothing if it polls already. */
   start(): void;
   stop(): Promise<void>;
   health(): NetworkHealth;
@@ -66,12 +72,14 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   // each is enough, and its public nodes limit the rate.
   const pollsPerBlock = network.type === 'solana' ? 1 : 4;
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
-  let members: Watched[] = [];
+  const members = new Map<string, Watched>();
+  /** Only the lanes that are open: thousands of relayers may have nothing to do. */
+  const listeners = new Set<HeadListener>();
   let head: Head | null = null;
   let problem: string | null = null;
   let isStored = false;
   let disabledReason: string | null = null;
-  let running: Promise<void> = Promise.resolve();
+  let running: Promise<void> | null = null;
   let cancelPoll: (() => void) | undefined;
   let stopped = false;
 
@@ -88,14 +96,16 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       if (problem !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
       problem = detail;
       await disableIfOtherChain();
-      for (const { lane } of members) lane.unreachable();
+      for (const lane of listeners) lane.unreachable();
     }
     if (!stopped) cancelPoll = timers.after(intervalMs, () => (running = poll()));
   }
 
   async function tickAll(newest: Head): Promise<void> {
-    for (const [index, { lane }] of members.entries()) {
-      if (index > 0 && index % lanesPerTurn === 0) await nextTurn();
+    let count = 0;
+    for (const lane of listeners) {
+      if (count > 0 && count % lanesPerTurn === 0) await nextTurn();
+      count += 1;
       lane.tick(newest);
     }
   }
@@ -130,22 +140,26 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   }
 
   function mark(reason: string | null): Promise<void> {
-    const relayerIds = members.map(({ relayerId }) => relayerId);
-    const reported = members.filter((member) => member.isReported()).map(({ relayerId }) => relayerId);
-    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason, reported);
+    const reported = [...members.values()].filter((member) => member.isReported()).map(({ relayerId }) => relayerId);
+    return markRelayers({ store, directory, recordRelayerState }, log, [...members.keys()], reason, reported);
   }
 
   return {
     add(watched) {
-      members.push(watched);
+      members.set(watched.relayerId, watched);
       directory.setDisabled(watched.relayerId, disabledReason);
     },
-    remove(lane) {
-      members = members.filter((member) => member.lane !== lane);
-      return members.length;
+    remove(relayerId) {
+      members.delete(relayerId);
+      return members.size;
     },
+    listen(lane) {
+      listeners.add(lane);
+      if (head !== null) lane.tick(head);
+    },
+    stopListening: (lane) => void listeners.delete(lane),
     start() {
-      running = poll();
+      running ??= poll();
     },
     async stop() {
       stopped = true;

@@ -58,7 +58,8 @@ it('relayers are disabled while every node serves another chain, and enabled whe
       failures += 1;
     },
   };
-  watcher.add({ relayerId: 'r1', lane, isReported: () => true });
+  watcher.add({ relayerId: 'r1', isReported: () => true });
+  watcher.listen(lane);
   watcher.start();
   await waitFor('a tick', () => (ticks > 0 ? true : undefined));
   assert.equal(expected, '0xours');
@@ -70,7 +71,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
   await waitFor('the lane to know', () => (failures > 0 ? true : undefined));
   directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });
-  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined, unreachable: () => undefined }, isReported: () => true });
+  watcher.add({ relayerId: 'r2', isReported: () => true });
   assert.equal(directory.relayer('r2')?.disabledReason, reason, 'one that comes later stands as the chain does');
 
   foreign = null;
@@ -78,5 +79,13 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   await waitFor('a tick again', () => (ticks > before ? true : undefined));
   assert.deepEqual([directory.relayer('r1')?.disabledReason, directory.relayer('r2')?.disabledReason], [null, null]);
   assert.deepEqual(told, [`relayer_disabled r1 ${reason}`, 'relayer_enabled r1 null', 'relayer_enabled r2 null']);
-  assert.equal(watcher.remove(lane), 1);
+  assert.equal(watcher.remove('r1'), 1);
+
+  watcher.stopListening(lane);
+  const last = ticks;
+  const later = { tick: () => void later.ticks++, unreachable: () => undefined, ticks: 0 };
+  watcher.listen(later);
+  assert.equal(later.ticks, 1, 'a new listener gets the newest head at once');
+  await waitFor('another head', () => (later.ticks > 3 ? true : undefined));
+  assert.equal(ticks, last, 'one that has left gets none');
 });

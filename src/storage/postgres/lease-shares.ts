@@ -8,8 +8,8 @@ import type { Statements } from '../statements/all-statements.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';
 
-/** Leases are read when a notification says that they have changed, and this often anyway. */
-const readLeasesEveryMs = 5_000;
+/** Leases are read when a notification says that they have changed. This often they are looked at anyway, and read if they have changed or one is free. */
+const lookAtLeasesEveryMs = 5_000;
 /**
  * A lease that was free for this long although every instance could take its share is taken by any instance: the one whose share it is may lack the
  * signer of the lane, or not see the leases.
@@ -81,15 +81,30 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   /** The notes of the leases, by kind and key. */
   let notes: ReadonlyMap<LeaseKind, ReadonlyMap<string, string>> = new Map();
   let isOutdated = true;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
   let readAtMs = 0;
+  /** The leases as they were when they were looked at last. */
+  let digest = '';
+  /** A unit has no lease yet, or its lease has no holder. */
+  let hasFree = true;
 
   async function round(members: readonly number[]): Promise<void> {
-    if (!isOutdated && clock.elapsedMs() - readAtMs < readLeasesEveryMs) return;
+    if (!isOutdated && clock.elapsedMs() - lookedAtMs < lookAtLeasesEveryMs) return;
+    const before = digest;
+    // Is read first, so that the next look finds what changes meanwhile.
+    digest = await readDigest();
+    lookedAtMs = clock.elapsedMs();
+    if (!isOutdated && !hasFree && digest === before) return;
     isOutdated = false;
     await readLeases();
     await shareOut(members);
     await exchangeNotes();
     news.send();
+  }
+
+  async function readDigest(): Promise<string> {
+    const [row] = await query(leases.digest, {});
+    return `${row?.count} ${row?.mix}`;
   }
 
   async function readLeases(): Promise<void> {
@@ -103,9 +118,11 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     held = all;
     notes = noted;
     readAtMs = clock.elapsedMs();
+    hasFree = false;
     for (const [kind, own] of units)
       for (const [key, unit] of own) {
         const holder = all.get(kind)?.get(key);
+        hasFree ||= holder == null;
         unit.freeSinceMs = holder === null ? (unit.freeSinceMs ?? readAtMs) : null;
         if (holder !== null && holder !== me()) unit.isLeftOver = false;
       }
