@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as elapsed } from 'node:timers/promises';
+import { Wallet } from 'ethers';
 import { request } from 'undici';
-import { type Anvil, startAnvil } from '../test/support/anvil.js';
+import { type Anvil, anvilKeys, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { createSenders, say } from './sends.js';
@@ -143,12 +144,48 @@ async function latency(): Promise<void> {
       if (data.length === 0) break;
       for (const { created_at, sent_at } of data) delays.push(Date.parse(sent_at) - Date.parse(created_at));
     }
-    delays.sort((a, b) => a - b);
-    const at = (share: number) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
-    say(
-      `latency at ${options.latencyRate} sends/s: accepted by the service to accepted by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, maximum ${at(1)} ms, of ${delays.length}`,
-    );
+    sayDelays('accepted by the service to accepted by the node', delays);
   });
+  await nodeLatency();
+}
+
+/** What the node alone needs at this rate: signed transactions, one request each. It answers late while it mines, and shares the cores with its callers. */
+async function nodeLatency(): Promise<void> {
+  const anvil = await startAnvil({ blockTime: options.blockTime, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
+  const wallet = new Wallet(anvilKeys[0]);
+  const signed: string[] = [];
+  for (let nonce = 0; nonce < options.latencySends; nonce++)
+    signed.push(
+      await wallet.signTransaction({
+        type: 2,
+        chainId: 31_337,
+        nonce,
+        to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        value: nonce + 1,
+        gasLimit: 21_000,
+        maxFeePerGas: 100_000_000_000n,
+        maxPriorityFeePerGas: 1_000_000_000n,
+      }),
+    );
+  const startedAt = performance.now();
+  const delays = await Promise.all(
+    signed.map(async (raw, index) => {
+      await elapsed(startedAt + (index * 1_000) / options.latencyRate - performance.now());
+      const sentAt = performance.now();
+      await anvil.rpc('eth_sendRawTransaction', [raw]);
+      return Math.round(performance.now() - sentAt);
+    }),
+  );
+  sayDelays('signed to accepted by the node, without the service', delays);
+  await anvil.stop();
+}
+
+function sayDelays(what: string, delaysMs: readonly number[]): void {
+  const sorted = delaysMs.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  say(
+    `latency at ${options.latencyRate} sends/s: ${what}, median ${at(0.5)} ms, p99 ${at(0.99)} ms, maximum ${at(1)} ms, of ${sorted.length}`,
+  );
 }
 
 /** Counts the requests to the node during empty blocks, with this number of transactions in flight. */
