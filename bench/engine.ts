@@ -5,6 +5,7 @@ import { request } from 'undici';
 import { type Anvil, anvilKeys, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
+import { residentMb } from './reads.js';
 import { createSenders, say } from './sends.js';
 
 /*
@@ -91,6 +92,7 @@ async function throughput(): Promise<void> {
     say(
       `  processor time a transaction: service ${cpuEach(service.pid, cpuBefore.service)} µs, node ${cpuEach(anvil.pid, cpuBefore.node)} µs`,
     );
+    say(`  memory of the service (RSS) ${residentMb(service.pid).toFixed(0)} MB`);
   });
 }
 
