@@ -7,6 +7,7 @@ import { createHttpClient } from './http-client.js';
 import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
+import { createSharedCalls, type Given, maxBatchCalls } from './shared-calls.js';
 
 /** How to route calls. */
 export interface CallOptions {
@@ -85,35 +86,12 @@ export interface Rpc {
   close(): Promise<void>;
 }
 
-const maxBatchCalls = 50;
 /** Two of them outvote the third. */
 const maxOpinions = 3;
 /** Gateways reject bodies over a megabyte. */
 const maxBatchCharacters = 512 * 1024;
 /** Limit of copies in flight, so that they do not pile up at a slow endpoint. */
 const maxCopies = 4;
-/** With this many requests of shared calls in flight, further calls gather until one is answered: then each costs less, and a single call never waits. */
-const maxShared = 4;
-
-/** A result, and the endpoint that gave it; null: none answered. */
-interface Given<T> {
-  readonly answer: Settled<T>;
-  readonly from: Endpoint | null;
-}
-
-/** A shared call that is not sent yet. */
-interface Gathered {
-  readonly call: RpcCall<unknown>;
-  readonly resolve: (given: Given<unknown>) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Shared calls that may go to the same endpoints. */
-interface SharedRoute {
-  readonly options: CallOptions;
-  readonly waiting: Gathered[];
-  inFlight: number;
-}
 
 /**
  * Creates a JSON-RPC client over several endpoints. Working endpoints share the calls by weight. The head comes from one endpoint as long as that works,
@@ -135,7 +113,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     log,
   });
   let copies = 0;
-  const sharedRoutes = new Map<string, SharedRoute>();
+  const sharedCalls = createSharedCalls(async (calls, options) => (await settle(calls, options)).settled);
 
   function unreachableFor(problems: readonly string[]): TransportError {
     const none =
@@ -196,47 +174,13 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   /** Returns the result of each call. */
   async function answersTo<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>): Promise<readonly Settled<T>[]> {
     const settled =
-      options.shared === true ? await Promise.all(calls.map((call) => share(call, options))) : (await settle(calls, options)).settled;
+      options.shared === true
+        ? await Promise.all(calls.map((call) => sharedCalls.share(call, options)))
+        : (await settle(calls, options)).settled;
     return settled.map(({ answer, from }) => {
       if (from !== null) options.answeredBy?.add(endpoints.indexOf(from));
       return answer;
     });
-  }
-
-  /** Sends a call together with others that are shared. */
-  function share<T>(call: RpcCall<T>, { first, unanimous = false }: CallOptions): Promise<Given<T>> {
-    const key = `${typeof first === 'object' ? [...first.otherThan] : first} ${unanimous}`;
-    const route = sharedRoutes.get(key) ?? { options: { unanimous, ...(first === undefined ? {} : { first }) }, waiting: [], inFlight: 0 };
-    sharedRoutes.set(key, route);
-    return new Promise((resolve, reject) => {
-      route.waiting.push({ call, resolve: resolve as Gathered['resolve'], reject });
-      // After everything that this turn of the event loop does: the lanes of a chain look at their accounts in the same turn.
-      if (route.waiting.length === 1 && route.inFlight < maxShared) process.nextTick(() => sendShared(key, route));
-    });
-  }
-
-  function sendShared(key: string, route: SharedRoute): void {
-    while (route.inFlight < maxShared && route.waiting.length > 0) {
-      const gathered = route.waiting.splice(0, maxBatchCalls);
-      route.inFlight += 1;
-      settle(
-        gathered.map(({ call }) => call),
-        route.options,
-      )
-        .then(
-          ({ settled }) => {
-            for (const [index, given] of settled.entries()) gathered[index]?.resolve(given);
-          },
-          (error: unknown) => {
-            for (const { reject } of gathered) reject(error);
-          },
-        )
-        .finally(() => {
-          route.inFlight -= 1;
-          sendShared(key, route);
-        });
-    }
-    if (route.inFlight === 0 && route.waiting.length === 0) sharedRoutes.delete(key);
   }
 
   function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[], { onAsked }: BatchOptions<T>): void {
