@@ -15,6 +15,14 @@ export const statements: Statements = {
   ...compiled,
   leases: {
     ...compiled.leases,
+    digest: statement<object, { count: string; mix: string | null }>('leases_digest', () => ({
+      compile: () =>
+        sql<{
+          count: string;
+          mix: string | null;
+        }>`select count(*) as count, group_concat(kind || ' ' || key || ' ' || coalesce(holder, '') || ' ' || quote(note)) as mix
+          from (select * from leases order by kind, key)`.compile(db),
+    })),
     insertMissing: statement<Units, never>('leases_insert_missing', ({ kind, keys }) => ({
       compile: () =>
         sql<never>`insert into leases (kind, key) select ${kind}, value from json_each(${keys}) where true on conflict do nothing`.compile(
