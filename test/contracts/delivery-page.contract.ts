@@ -6,7 +6,9 @@ import { migrateDatabase, openStore } from '../../src/storage/open-store.js';
 import { silentLog } from '../support/stored-samples.js';
 
 const lengths = { short: 20_000, long: 200_000 };
-const reads = 15;
+const leastReads = 15;
+/** As many as it takes on a busy machine; then the longer list does cost more. */
+const mostReads = 150;
 
 /** A new database, and raw access to it. */
 interface RawDatabase {
@@ -31,15 +33,10 @@ export function deliveryPageContract(name: string, newDatabase: () => Promise<Ra
       return { items: items.length, ...length };
     }
 
-    /** The best of several: other processes only make a read slower. */
-    async function bestOf(notification: keyof typeof lengths, offset: number): Promise<number> {
-      const times: number[] = [];
-      for (let read = 0; read < reads; read += 1) {
-        const began = performance.now();
-        await store.read.deliveries(notification, { offset, limit: 100 });
-        times.push(performance.now() - began);
-      }
-      return Math.min(...times);
+    async function timeOf(notification: keyof typeof lengths): Promise<number> {
+      const began = performance.now();
+      await store.read.deliveries(notification, { offset: 100, limit: 100 });
+      return performance.now() - began;
     }
 
     test('counts at most 10000 deliveries from the start of the page, and reports that there are more', async () => {
@@ -51,7 +48,12 @@ export function deliveryPageContract(name: string, newDatabase: () => Promise<Ra
     });
 
     test('a page of a list that is ten times as long costs about the same', async (context) => {
-      const [short, long] = [await bestOf('short', 100), await bestOf('long', 100)];
+      // Other processes only make a read slower, so the fastest of each counts. In turn, so that they slow down both.
+      let [short, long] = [await timeOf('short'), await timeOf('long')];
+      for (let read = 1; read < leastReads || (read < mostReads && long >= 3 * short); read += 1) {
+        short = Math.min(short, await timeOf('short'));
+        long = Math.min(long, await timeOf('long'));
+      }
       context.diagnostic(`${lengths.short} rows: ${short.toFixed(2)} ms; ${lengths.long} rows: ${long.toFixed(2)} ms`);
       assert.ok(long < 3 * short, `${long} ms instead of ${short} ms`);
     });
