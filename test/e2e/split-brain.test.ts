@@ -10,6 +10,7 @@ import { audit } from '../faults/audit.js';
 import { otherReceiver, paymentOf } from '../faults/payment.js';
 import { untilEverythingIsFinal } from '../faults/until.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
+import { deferred } from '../support/deferred.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { createRelayerClient } from '../support/relayer-client.js';
 import { createRandom } from '../support/seeded-random.js';
@@ -27,7 +28,16 @@ interface Owner {
   refused(): number;
 }
 
-async function startOwner(test: TestContext, home: ServiceHome, hearsNews: boolean): Promise<Owner> {
+/**
+ * When an owner has stored its first attempts, its next ones wait until the other owner has stored some. Otherwise one of them may come first with every
+ * attempt. `own` is resolved by the first attempts of this owner, `other` by those of the other one.
+ */
+interface FirstAttempts {
+  readonly own: ReturnType<typeof deferred>;
+  readonly other: ReturnType<typeof deferred>;
+}
+
+async function startOwner(test: TestContext, home: ServiceHome, hearsNews: boolean, { own, other }: FirstAttempts): Promise<Owner> {
   const { settings, config } = await loadConfiguration(home.env);
   let signed = 0;
   let refused = 0;
@@ -36,13 +46,16 @@ async function startOwner(test: TestContext, home: ServiceHome, hearsNews: boole
       const opened = await openStore(url, options);
       const alone = createSoleLeases();
       const commit = async (changes: readonly Change[]) => {
+        const attempts = changes.filter(({ name }) => name === 'insertAttempt').length;
+        if (attempts > 0 && signed > 0) await other.promise;
         try {
           await opened.store.commit(changes);
         } catch (error) {
           if (error instanceof ConflictError) refused += 1;
           throw error;
         }
-        signed += changes.filter(({ name }) => name === 'insertAttempt').length;
+        signed += attempts;
+        if (attempts > 0) own.resolve();
       };
       return {
         ...opened,
@@ -81,7 +94,11 @@ describe('two instances that both run the same lane', () => {
       const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: await postgres.newDatabase() } });
       test.after(() => home.remove());
       await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
-      const owners = [await startOwner(test, home, hearsNews), await startOwner(test, home, hearsNews)];
+      const [first, second] = [deferred(), deferred()];
+      const owners = [
+        await startOwner(test, home, hearsNews, { own: first, other: second }),
+        await startOwner(test, home, hearsNews, { own: second, other: first }),
+      ];
       const clients = owners.map(({ baseUrl }) => createRelayerClient(baseUrl));
       const random = createRandom(7);
       const client = () => clients[random.between(0, clients.length - 1)] ?? assert.fail();
