@@ -33,7 +33,7 @@ async function start(curve: Curve, test: { after(task: () => unknown): void }, w
   return { provider, server: kms, key, moveAlias: (other) => kms.keys.set('alias/relayer', other) };
 }
 
-const soon = () => AbortSignal.timeout(5_000);
+const soon = () => AbortSignal.timeout(60_000);
 const refusesToSign = { reason: 'SIGNER_UNAVAILABLE', message: 'signer s cannot sign now: AWS KMS refuses to sign with this key' };
 
 hostedKeyContract({

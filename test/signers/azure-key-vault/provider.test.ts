@@ -59,7 +59,7 @@ function open(key: AzureKey, test: Test) {
   return provider;
 }
 
-const soon = () => AbortSignal.timeout(5_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 hostedKeyContract({
   kind: 'azure_key_vault',

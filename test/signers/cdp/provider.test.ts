@@ -33,7 +33,7 @@ function open(account: CdpAccount, test: Test) {
   return provider;
 }
 
-const soon = () => AbortSignal.timeout(5_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 function textOf(bytes: number): Uint8Array {
   return Buffer.from(randomBytes(bytes).toString('hex').slice(0, bytes));

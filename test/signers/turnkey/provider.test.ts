@@ -34,7 +34,7 @@ function open(key: TurnkeyKey, test: Test) {
   return provider;
 }
 
-const soon = () => AbortSignal.timeout(5_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 hostedKeyContract({
   kind: 'turnkey',

@@ -44,7 +44,7 @@ async function startRig(test: { after(task: () => unknown): void }, wanted?: Fak
       aheadMs += ms;
     },
     async open() {
-      const publicKey = await provider.publicKey(AbortSignal.timeout(5_000));
+      const publicKey = await provider.publicKey(AbortSignal.timeout(60_000));
       const gate = createProviderGate(provider.limits, time);
       return createHostedSigner({ id: 's', provider, publicKey, gate, time, log: silentLog }).signer;
     },
@@ -94,17 +94,17 @@ describe('Vault Transit', () => {
 
   it('token: no error quotes one that was replaced while its call was under way, and no error a credential in the place of a type', async (test) => {
     const { vault, provider } = await startRig(test);
-    await provider.publicKey(AbortSignal.timeout(5_000));
+    await provider.publicKey(AbortSignal.timeout(60_000));
     const held: (() => void)[] = [];
     vault.intercept = ({ headers }, response) => {
       held.push(() => void response.writeHead(500).end(`you sent ${headers['x-vault-token']}`));
       return true;
     };
-    const slow = provider.sign(randomBytes(32), AbortSignal.timeout(5_000));
+    const slow = provider.sign(randomBytes(32), AbortSignal.timeout(60_000));
     await waitFor('the slow call', () => held[0]);
     vault.intercept = null;
     vault.revokeTokens();
-    await provider.sign(randomBytes(32), AbortSignal.timeout(5_000));
+    await provider.sign(randomBytes(32), AbortSignal.timeout(60_000));
     held[0]?.();
     await assert.rejects(slow, { message: 'HTTP 500: you sent [secret]' });
     vault.intercept = ({ headers, path }, response) => {
@@ -112,7 +112,7 @@ describe('Vault Transit', () => {
       if (path?.includes('/keys/') === true) response.writeHead(200).end(JSON.stringify({ data: { type } }));
       return path?.includes('/keys/') === true;
     };
-    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(60_000)), {
       message: /^the key is of type \[secret\] \[secret\] x{1,300}; Vault/,
     });
   });
@@ -145,7 +145,7 @@ describe('Vault Transit', () => {
     const { vault, provider } = await startRig(test);
     vault.mayReadKeys = false;
     vault.transit.get('transit/keys/app')?.versions.push(fakeKey('ed25519'));
-    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(60_000)), {
       problem: 'refused',
       message: /^pubkey is .*, but the newest version of the key has another public key$/,
     });
@@ -158,12 +158,12 @@ describe('Vault Transit', () => {
     const right = key.versions.splice(0);
     key.versions.push(fakeKey('ed25519'));
     const shown = Buffer.from(key.versions[0]?.publicKey.bytes ?? []).toString('base64');
-    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(60_000)), {
       problem: 'refused',
       message: `pubkey is ${Buffer.from(right[0]?.publicKey.bytes ?? []).toString('base64')}, but the key has the public key ${shown}`,
     });
     key.type = 'ecdsa-p256';
-    await assert.rejects(provider.publicKey(AbortSignal.timeout(5_000)), {
+    await assert.rejects(provider.publicKey(AbortSignal.timeout(60_000)), {
       message:
         'the key is of type ecdsa-p256; Vault Transit signs for Stellar and Solana with ed25519 keys, and has no secp256k1 keys for EVM networks',
     });
@@ -184,7 +184,7 @@ describe('Vault Transit', () => {
         response.writeHead(status, { 'retry-after': '2', location: 'http://127.0.0.1:9/' }).end(text);
         return true;
       };
-      await assert.rejects(provider.sign(randomBytes(32), AbortSignal.timeout(5_000)), {
+      await assert.rejects(provider.sign(randomBytes(32), AbortSignal.timeout(60_000)), {
         problem,
         retryAfterMs: 2_000,
         message: `HTTP ${status}: you sent [secret] for [secret]`,

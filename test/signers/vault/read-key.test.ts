@@ -24,7 +24,7 @@ async function start(
   const secrets = fixedSecrets({ role_id: vault.roleId, secret_id: vault.secretId });
   const client = createVaultClient({ address: vault.address, namespace: null, secrets }, systemClock);
   test.after(() => client.close());
-  return { vault, read: (signal = AbortSignal.timeout(5_000)) => readKey(client, 'secret', 'app', signal) };
+  return { vault, read: (signal = AbortSignal.timeout(60_000)) => readKey(client, 'secret', 'app', signal) };
 }
 
 async function open(curve: Curve, test: Test, privateKey?: Uint8Array): Promise<Signer> {
