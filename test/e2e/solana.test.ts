@@ -45,11 +45,20 @@ describe('a Solana relayer', () => {
   const ledger = (): SolanaLedger => readSolanaLedger(s.solana.chain, s.home.address);
   const paid = (value: bigint): number => ledger().transactions.filter((landed) => landed.value === value && landed.succeeded).length;
 
-  /** Makes blocks until no broadcast attempt can land any more, and none has landed. */
+  /** Makes blocks until no broadcast attempt can land any more, and none has landed. The service looks for the proof of that once for each further block. */
   function outlive(): void {
     s.solana.chain.pool.losesPackets = true;
     s.solana.chain.advance(blocksUntilDead);
     s.solana.chain.pool.losesPackets = false;
+  }
+
+  /** Resolves when the service has signed the transaction again. It tries that once for each block. */
+  async function untilSignedAgain(id: string): Promise<void> {
+    await waitFor('a new attempt', async () => {
+      if ((await s.client.attempts(id)).length === 2) return true;
+      s.solana.chain.advance();
+      return undefined;
+    });
   }
 
   async function replace(id: string, body: object): Promise<SolanaRecord> {
@@ -119,7 +128,7 @@ describe('a Solana relayer', () => {
       const { id } = await s.send(body);
       const { hash: first } = await s.untilWaiting(id);
       outlive();
-      await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
+      await untilSignedAgain(id);
       const confirmed = await s.untilWithBlocks(id, 'confirmed');
       assert.notEqual(confirmed.hash, first);
       const attempts = await s.client.attempts(id);
@@ -211,7 +220,7 @@ describe('a Solana relayer', () => {
         await replace(id, third.body);
         s.solana.node.heal();
         outlive();
-        await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
+        await untilSignedAgain(id);
         const confirmed = await s.untilWithBlocks(id, 'confirmed');
         assert.notEqual(confirmed.hash, hash);
         assert.deepEqual([paid(value), paid(second.value), paid(third.value)], [0, 0, 1]);
@@ -253,7 +262,7 @@ describe('a Solana relayer', () => {
       assert.equal((await cancel(id)).status, 'submitted');
       assert.deepEqual([(await s.client.replace(id, payment().body)).reason], ['TRANSACTION_CANCELED']);
       outlive();
-      const canceled = await s.until(id, 'canceled');
+      const canceled = await s.untilWithBlocks(id, 'canceled');
       assert.equal(canceled.hash, hash);
       assert.equal(paid(value), 0);
       assert.equal((await s.client.attempts(id)).length, 1);
@@ -267,7 +276,7 @@ describe('a Solana relayer', () => {
       await replace(id, second.body);
       await cancel(id);
       outlive();
-      await s.until(id, 'canceled');
+      await s.untilWithBlocks(id, 'canceled');
       assert.deepEqual([paid(first.value), paid(second.value)], [0, 0]);
     });
 
@@ -293,7 +302,7 @@ describe('a Solana relayer', () => {
         /valid_until/.test((await s.client.get(id)).status_reason ?? '') ? true : undefined,
       );
       outlive();
-      await s.until(id, 'expired');
+      await s.untilWithBlocks(id, 'expired');
       assert.equal(paid(value), 0);
     });
   });

@@ -204,9 +204,12 @@ describe('transactions on Solana', () => {
     chain.putAccount(rig.key.address, systemAccount(sol / 2n));
     chain.advance(blocksUntilDead);
     const last = ids.at(-1) ?? '';
-    await waitFor('the reason', async () =>
-      /^waiting: insufficient balance/.test((await rig.view(last)).transaction.statusReason ?? '') ? true : undefined,
-    );
+    await waitFor('the reason', async () => {
+      if (/^waiting: insufficient balance/.test((await rig.view(last)).transaction.statusReason ?? '')) return true;
+      // The proof that attempts are dead may take several blocks.
+      chain.advance();
+      return undefined;
+    });
     const heads = () => node.calls.get('getEpochInfo') ?? 0;
     const total = () => [...node.calls.values()].reduce((sum, calls) => sum + calls, 0);
     const [headsBefore, totalBefore] = [heads(), total()];
