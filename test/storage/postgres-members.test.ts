@@ -562,20 +562,28 @@ describe('news between instances', () => {
           (hasDefinitions || !wanted.hasDefinitions),
     );
   let inserted = 0;
-  /** Forgets the news so far, after the last that came from the start. */
-  async function settled(...members: readonly Member[]): Promise<void> {
-    for (const member of members) {
-      await waitFor('both to be seen', () => (member.sharing.instances().length === members.length ? true : undefined));
+  /** Resolves when the hearer has heard of a commit of the teller, and so of all that the teller has told before. */
+  async function hears(hearer: Member, teller: Member): Promise<void> {
+    const toldAll = () => hearer.news.filter(({ relayers }) => relayers === 'all').length;
+    for (let isHeard = false; !isHeard; ) {
       inserted += 1;
-      await member.insert(`settled-${inserted}`);
+      const relayerId = `settled-${inserted}`;
+      const before = toldAll();
+      await teller.store.commit([teller.store.change.insertTransaction(aTransaction({ id: relayerId, relayerId }))]);
+      isHeard = await waitFor('news of the commit', () => {
+        if (hearer.news.some(({ relayers }) => relayers !== 'all' && relayers.has(relayerId))) return true;
+        // The teller may have told of its commit together with its return, as news of everything.
+        return toldAll() > before ? false : undefined;
+      });
     }
-    for (const member of members) {
-      const others = members.length - 1;
-      await waitFor('the news of the others', () =>
-        member.news.filter(({ relayers }) => relayers !== 'all').length >= others ? true : undefined,
-      );
-      (member.news as News[]).length = 0;
-    }
+  }
+
+  /** Forgets the news so far, after the last that came from the start. */
+  async function settled(a: Member, b: Member): Promise<void> {
+    for (const { sharing } of [a, b]) await waitFor('both to be seen', () => (sharing.instances().length === 2 ? true : undefined));
+    await hears(b, a);
+    await hears(a, b);
+    for (const { news } of [a, b]) (news as News[]).length = 0;
   }
 
   it('each hears of the commits of the others, and not of its own', async (test) => {
