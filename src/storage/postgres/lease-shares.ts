@@ -77,10 +77,12 @@ interface Unit {
 export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   const { leases, query, commit, me, news, lookAgain, clock, log } = deps;
   const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
-  let held: ReadonlyMap<LeaseKind, ReadonlyMap<string, number | null>> = new Map();
+  let held: ReadonlyMap<LeaseKind, Map<string, number | null>> = new Map();
   /** The notes of the leases, by kind and key. */
   let notes: ReadonlyMap<LeaseKind, ReadonlyMap<string, string>> = new Map();
   let isOutdated = true;
+  /** How many leases were given up so far. */
+  let givenUp = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let readAtMs = 0;
   /** The leases as they were when they were looked at last. */
@@ -108,7 +110,10 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   }
 
   async function readLeases(): Promise<void> {
+    const before = givenUp;
     const rows = await query(leases.all, {});
+    // This read may show a lease as held here that was given up meanwhile: its work would begin again, beside that of the next holder.
+    if (before !== givenUp) return readLeases();
     const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
     const noted = new Map<LeaseKind, Map<string, string>>([...units.keys()].map((kind) => [kind, new Map()]));
     for (const { kind, key, holder, note } of rows) {
@@ -215,6 +220,8 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       // The next look begins the work again, or gives the lease up.
       log.warn({ kind, key, err: error }, 'a lease could not be given up; retrying');
     }
+    givenUp += 1;
+    if (held.get(kind)?.get(key) === holder) held.get(kind)?.set(key, null);
     unit.isGiven = false;
     news.addLeases();
     news.send();
