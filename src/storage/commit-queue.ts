@@ -28,8 +28,8 @@ interface Waiting {
   settle(outcome: Outcome): void;
 }
 
-/** Bounds how long one batch can block the process or the database. */
-const maxBatch = 256;
+/** Bounds how long one batch can block the process or the database: the list that reaches the number of changes is its last. */
+const maxBatch = { lists: 256, changes: 512 };
 
 /**
  * Gathers all lists of one turn of the event loop into batches. There is no timer: under load, lists gather while the previous batch is
@@ -40,11 +40,18 @@ export function createCommitQueue(runBatch: RunBatch, meter: Pick<Meter, 'batchE
   let draining: Promise<void> | undefined;
   let closed = false;
 
+  function takeBatch(): Waiting[] {
+    let lists = 0;
+    for (let changes = 0; lists < Math.min(waiting.length, maxBatch.lists) && changes < maxBatch.changes; lists += 1)
+      changes += waiting[lists]?.list.length ?? 0;
+    return waiting.splice(0, lists);
+  }
+
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       // Other requests run between two batches.
       await setImmediate();
-      const batch = waiting.splice(0, maxBatch);
+      const batch = takeBatch();
       const begunMs = performance.now();
       const ended = (isWritten: boolean) => meter.batchEnded(batch.length, (performance.now() - begunMs) / 1000, isWritten);
       try {

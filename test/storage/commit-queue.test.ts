@@ -28,6 +28,17 @@ describe('commit queue', () => {
     assert.deepEqual(batches.flat(), names);
   });
 
+  test('commit queue: a batch ends with the list that brings it to 512 changes', async () => {
+    const batches: number[] = [];
+    const queue = createCommitQueue((lists) => {
+      batches.push(lists.length);
+      return lists.map(() => undefined);
+    });
+    const list = [...Array(100).keys()].flatMap((number) => listNamed(`${number}`));
+    await Promise.all(Array.from({ length: 13 }, () => queue.commit(list)));
+    assert.deepEqual(batches, [6, 6, 1]);
+  });
+
   test('commit queue: runs one batch at a time; lists that arrive meanwhile share the next batch', async () => {
     const batches: string[][] = [];
     const meanwhile: Promise<void>[] = [];

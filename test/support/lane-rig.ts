@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Store, StoreAwayError } from '../../src/core/ports/store.js';
+import { type Change, type Store, StoreAwayError } from '../../src/core/ports/store.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
@@ -24,6 +24,8 @@ export interface LaneRigOptions {
   readonly policies?: Partial<EvmPolicies>;
   /** True: this commit is done, but its answer is lost, which the lane logs as an error. */
   readonly losesAnswer?: () => boolean;
+  /** True: the database refuses these changes. */
+  readonly refuses?: (changes: readonly Change[]) => boolean;
 }
 
 /** One lane on a model chain, with a clock that only the test moves. */
@@ -48,7 +50,10 @@ export interface LaneRig {
 }
 
 /** Starts it; it stops with the test. */
-export async function startLaneRig(test: TestContext, { network = {}, policies = {}, losesAnswer }: LaneRigOptions = {}): Promise<LaneRig> {
+export async function startLaneRig(
+  test: TestContext,
+  { network = {}, policies = {}, losesAnswer, refuses }: LaneRigOptions = {},
+): Promise<LaneRig> {
   let nowMs = 1_800_000_000_000;
   let elapsedMs = 0;
   /** Each call travels twice: there and back. */
@@ -60,6 +65,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
   const store: Store = {
     ...opened,
     async commit(changes) {
+      if (refuses?.(changes) === true) throw new Error('the database refuses a value');
       await opened.commit(changes);
       if (losesAnswer?.() === true) throw new StoreAwayError('the answer to a commit was lost');
     },

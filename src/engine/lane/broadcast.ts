@@ -9,6 +9,7 @@ import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
+import { type Decision, moveAll } from './move-all.js';
 import { isUnpooled } from './rebroadcast.js';
 import type { AttemptState } from './tracked.js';
 
@@ -23,10 +24,16 @@ const longestRetryMs = 8_000;
 /** The same for an attempt that a node calls invalid, and behind which nothing waits. */
 const longestHopelessRetryMs = 60_000;
 
+const unanswered: BroadcastOutcome = { kind: 'unknown', sentence: 'the RPC node did not answer' };
+
 interface Broadcast {
   readonly open: OpenTransaction;
   readonly attempt: Attempt;
   readonly span: Span | null;
+}
+
+interface Answered extends Broadcast {
+  readonly outcome: BroadcastOutcome;
 }
 
 /**
@@ -45,15 +52,13 @@ export async function broadcast(lane: LaneContext): Promise<void> {
       // One request can carry only one trace.
       const traced = batch.find(({ span }) => span !== null)?.span ?? null;
       const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
-      for (const [index, one] of batch.entries()) {
-        const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the RPC node did not answer' };
-        note(lane, one.attempt, outcome, elapsedMs);
-        // The next batch does not wait until this is stored.
-        const recorded = record(lane, one, outcome, lane.deps.clock.nowMs());
-        // It is awaited after the last batch, and a failure that nothing handles until then would end the process.
-        recorded.catch(() => undefined);
-        recording.push(recorded);
-      }
+      const answered = batch.map((one, index) => ({ ...one, outcome: outcomes[index] ?? unanswered }));
+      for (const { attempt, outcome } of answered) note(lane, attempt, outcome, elapsedMs);
+      // The next batch does not wait until this is stored.
+      const recorded = recordAll(lane, answered);
+      // It is awaited after the last batch, and a failure that nothing handles until then would end the process.
+      recorded.catch(() => undefined);
+      recording.push(recorded);
       // Nothing above the lowest nonce can be mined before it: while nodes make that one wait, sending the others again is useless.
       if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = elapsedMs + retryAfterMs;
     }
@@ -175,8 +180,21 @@ function refusedReason(kept: Attempt | null, { transactions }: LaneContext, sent
     : `waiting: attempt ${kept.version} stays live, since no RPC node has accepted the newest one: ${sentence}`;
 }
 
-async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {
-  const moved = await lane.move(attempt.transactionId, (current) => {
+async function recordAll(lane: LaneContext, answered: readonly Answered[]): Promise<void> {
+  const nowMs = lane.deps.clock.nowMs();
+  const moved = await moveAll(
+    lane,
+    answered.map((one) => decisionOn(lane, one, nowMs)),
+  );
+  for (const [index, { attempt, span, outcome }] of answered.entries()) {
+    // A repeated broadcast with the same outcome leaves no span.
+    if (moved[index] != null || (isTaken(outcome) && attempt.nonce !== null))
+      span?.end('sentence' in outcome ? outcome.sentence : null, { outcome: outcome.kind });
+  }
+}
+
+function decisionOn(lane: LaneContext, { attempt, outcome }: Answered, nowMs: number): Decision {
+  const decide: Decision['decide'] = (current) => {
     const { transaction } = current;
     // An answer about an earlier attempt changes nothing.
     if (transaction.liveVersion !== attempt.version || transaction.mined !== null) return null;
@@ -200,8 +218,6 @@ async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: 
       case 'unknown':
         return waitsFor(transaction, refusedReason(keptAttempt(lane, current, attempt), lane, outcome.sentence));
     }
-  });
-  // A repeated broadcast with the same outcome leaves no span.
-  if (moved !== null || (isTaken(outcome) && attempt.nonce !== null))
-    span?.end('sentence' in outcome ? outcome.sentence : null, { outcome: outcome.kind });
+  };
+  return { id: attempt.transactionId, decide };
 }

@@ -8,6 +8,9 @@ import { type Attempt, isSigned, type Transaction } from '../../core/transaction
 import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
 
+/** The maximum number of transactions changed in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
+export const storedAtOnce = 50;
+
 /** A decided change of one transaction. */
 export interface PlannedMove {
   readonly before: OpenTransaction;

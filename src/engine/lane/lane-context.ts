@@ -54,6 +54,8 @@ export interface LaneContext {
   noteUnanswered(): void;
   /** Runs a task while nothing else changes these transactions. */
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
+  /** True while something changes this transaction or waits for its turn. */
+  isHeld(transactionId: string): boolean;
   /** Runs a task that may wait for a slow signer; see `Beside`. */
   beside(name: string, task: () => Promise<void>): Promise<void>;
   /** No RPC node could be used when the head was last read. */

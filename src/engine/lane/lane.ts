@@ -116,6 +116,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     noteUnanswered: () => storedFinder.noteUnanswered(),
     beside: (name, task) => besides.run(name, task),
     hold: (ids, task) => oneAtATime.run(ids, task),
+    isHeld: oneAtATime.isHeld,
     isUnreachable: false,
     settled: null,
     isStale: false,

@@ -4,14 +4,14 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { isActive } from '../../core/relayer/relayer.js';
 import { isSigned } from '../../core/transaction/transaction.js';
-import { waitsFor } from './commit-moves.js';
+import { storedAtOnce, waitsFor } from './commit-moves.js';
 import { draftInTime } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { checkBalance, readFunds, reportLowBalance, splitByFunds } from './funds.js';
 import { holdBack, type Obstacle } from './hold-back.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
-import { type Drafted, signAll, storedAtOnce } from './sign-drafts.js';
+import { type Drafted, signAll } from './sign-drafts.js';
 import { forgetRefusals, type Tracked } from './tracked.js';
 
 /** Maximum number of large transactions in a batch, which are read from the store. */

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { Head, NonceAnswer, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
@@ -7,6 +8,7 @@ import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../co
 import { dismiss, doubt } from './doubt-account.js';
 import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { type Look, lookUpReceipts } from './look-up-receipts.js';
+import { type Decision, moveAll } from './move-all.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:
@@ -39,13 +41,13 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   );
   const proof = isAnyDeep ? await finalAt(lane, sequence, head).catch(nullIfUnavailable) : () => false;
   const isFinal = proof ?? (() => false);
-  const moves = look.asked.map((open) => settleOne(lane, open, look, { head, blocks, isFinal }));
+  const decided = look.asked.map((open) => settleOne(lane, open, look, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
     const { mined } = open.transaction;
-    if (mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber)) moves.push(resolveMined(lane, open));
+    if (mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber)) decided.push(resolveMined(lane, open));
   }
-  await Promise.all(moves);
+  await make(lane, decided);
   // A reorg can free a nonce again.
   for (const { transaction } of transactions.minable(chainNonce)) {
     const record = transactions.tracked(transaction.id);
@@ -73,7 +75,10 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   const isFinal = await finalAt(lane, sequence, head);
   // Receipts say nothing about the other attempts while no node shows the account.
   const landed = look.asked.filter((one) => foundAttempt(one, look.found) !== null);
-  await Promise.all(landed.map((one) => settleOne(lane, one, look, { head, blocks, isFinal })));
+  await make(
+    lane,
+    landed.map((one) => settleOne(lane, one, look, { head, blocks, isFinal })),
+  );
   if (blocks.isUnanswered() || look.unanswered.size > 0) throw unanswered();
   lane.settled = head;
 }
@@ -263,36 +268,60 @@ interface Depth {
   isFinal(blockNumber: bigint): boolean;
 }
 
-async function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Look, { head, blocks, isFinal }: Depth): Promise<void> {
+/** What to do about one slot; null: nothing. It is a promise if a node is asked first why the transaction failed. */
+type Decided = Decision | Promise<Decision> | null;
+
+/** Makes the changes together, except those that wait for a node. */
+async function make(lane: LaneContext, decided: readonly Decided[]): Promise<void> {
+  const known = decided.filter((one): one is Decision => one !== null && !(one instanceof Promise));
+  const asking = decided.filter((one) => one instanceof Promise);
+  const makeLater = async (asked: Promise<Decision>) => {
+    const { id, decide } = await asked;
+    await lane.move(id, decide);
+  };
+  await Promise.all([moveAll(lane, known), ...asking.map(makeLater)]);
+}
+
+function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Look, { head, blocks, isFinal }: Depth): Decided {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts.found);
-  if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash)))) return;
+  if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash))))
+    return null;
   // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
   const shown = found === null ? null : blocks.shows(found.receipt);
-  if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return;
+  if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return null;
   if (found !== null) {
     if (record !== undefined) record.unexplained = record.looks = null;
-    const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
-    await lane.move(id, (current) => {
+    const { receipt, attempt } = found;
+    return withReason(lane, receipt, id, (current, whyFailed) => {
       const { transaction } = current;
-      const { receipt, attempt } = found;
       if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, receipt, seen, current)) return null;
       const step = mined(transaction, minedAt(attempt, receipt), lane.deps.clock.nowMs());
       if (shown === null || !isFinal(receipt.blockNumber)) return { steps: [step] };
       return { steps: [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
     });
-    return;
   }
   if (seen.transaction.mined !== null) {
     lane.transactions.forgetTaken(seen);
-    await lane.move(id, ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null));
-    return;
+    return { id, decide: ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null) };
   }
   // A head that is settled again counts once.
-  if (record === undefined || record.unexplained?.lastHash === head.hash) return;
+  if (record === undefined || record.unexplained?.lastHash === head.hash) return null;
   const { heads, emptyHeads, searchedAtBlock } = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
   record.unexplained = { heads: heads + 1, lastHash: head.hash, emptyHeads, searchedAtBlock };
+  return null;
+}
+
+/** Decides with the reason of the failure; null: the transaction succeeded. */
+function withReason(
+  lane: LaneContext,
+  mined: Receipt,
+  id: string,
+  decide: (current: OpenTransaction, whyFailed: string | null) => Move | null,
+): Decided {
+  const decision = (whyFailed: string | null): Decision => ({ id, decide: (current) => decide(current, whyFailed) });
+  return mined.succeeded ? decision(null) : lane.chain.whyFailed(mined, lane.relayer()).then(decision);
 }
 
 function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
@@ -303,13 +332,13 @@ function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Recei
   return attempt === undefined || receipt === undefined ? null : { attempt, receipt };
 }
 
-async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<void> {
+function resolveMined(lane: LaneContext, open: OpenTransaction): Decided {
   const { mined: at, id } = open.transaction;
-  if (at === null) return;
+  if (at === null) return null;
   const attempt = open.attempts.find(({ version }) => version === at.version);
-  if (attempt === undefined) throw new Error(`the mined attempt of transaction ${id} is not stored`);
-  const whyFailed = at.succeeded ? null : await lane.chain.whyFailed({ hash: attempt.hash, ...at }, lane.relayer());
-  await lane.move(id, ({ transaction }) => {
+  // A bug about one transaction must not keep the others from being settled.
+  if (attempt === undefined) return Promise.reject(new Error(`the mined attempt of transaction ${id} is not stored`));
+  return withReason(lane, { hash: attempt.hash, ...at }, id, ({ transaction }, whyFailed) => {
     if (!isInBlockOf(transaction, open.transaction)) return null;
     return { steps: [resolved(transaction, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
   });

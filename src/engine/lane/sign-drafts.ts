@@ -6,14 +6,12 @@ import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { validUntilWith } from '../../core/transaction/valid-until.js';
-import { commitMoves, duplicateOf, type PlannedMove, takeNonces } from './commit-moves.js';
+import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce, takeNonces } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { holdBack } from './hold-back.js';
 import { type LaneContext, noteSigned, signerAwayError } from './lane-context.js';
 import { slotsLeft } from './room.js';
 
-/** The maximum number of transactions stored in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
-export const storedAtOnce = 50;
 /**
  * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than `slowMs`. The sizes are
  * powers of two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.

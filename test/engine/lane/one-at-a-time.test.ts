@@ -5,6 +5,16 @@ import { createOneAtATime } from '../../../src/engine/lane/one-at-a-time.js';
 import { runs } from '../../support/runs.js';
 
 describe('one at a time', () => {
+  it('a key is held until its last task has ended', async () => {
+    const oneAtATime = createOneAtATime();
+    const first = oneAtATime.run(['a', 'b'], async () => undefined);
+    const last = oneAtATime.run(['b'], async () => undefined);
+    assert.deepEqual(['a', 'b', 'c'].map(oneAtATime.isHeld), [true, true, false]);
+    await Promise.all([first, last]);
+    await new Promise(setImmediate);
+    assert.deepEqual(['a', 'b'].map(oneAtATime.isHeld), [false, false]);
+  });
+
   it('tasks of one key run in order and never together, and wait for nothing else', async () => {
     const task = fc.record({
       keys: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }),

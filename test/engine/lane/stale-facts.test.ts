@@ -51,6 +51,8 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     signedNonce: 8n,
     doubts: new Map(),
     beside: (_: string, task: () => Promise<void>) => task(),
+    // By the one that has stored something else.
+    isHeld: () => true,
     async move(_: string, decide: Decide) {
       const move = await decide(stored);
       if (move !== null) moves.push(move);
