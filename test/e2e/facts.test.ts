@@ -127,7 +127,7 @@ describe('the facts of a record', () => {
     const dropped = await send({ to: receiver, value: 1 });
     await until(dropped.id, 'submitted');
     const canceled = (await client.cancel(dropped.id)).record;
-    const late = await send({ to: receiver, value: 1, valid_until: new Date(Date.now() + 1_500).toISOString() });
+    const late = await send({ to: receiver, value: 1, valid_until: new Date(Date.now() + 4_000).toISOString() });
     await waitFor('the self-transfer of the expiry', async () =>
       (await client.attempts(late.id)).some(({ purpose }) => purpose === 'expire') || (await client.get(late.id)).status === 'expired'
         ? true

@@ -296,7 +296,7 @@ describe('a Solana relayer', () => {
     it('expire: a transaction sent before valid_until expires when it can no longer land', async () => {
       const { value, body } = payment();
       s.solana.chain.pool.losesPackets = true;
-      const { id } = await s.send({ ...body, valid_until: new Date(Date.now() + 2_000).toISOString() });
+      const { id } = await s.send({ ...body, valid_until: new Date(Date.now() + 5_000).toISOString() });
       await s.untilWaiting(id);
       await waitFor('valid_until to pass', async () =>
         /valid_until/.test((await s.client.get(id)).status_reason ?? '') ? true : undefined,
@@ -317,7 +317,7 @@ describe('a Solana relayer without funds', () => {
       const pay = (lamports: bigint): object => paymentBody(s.home.address, bob.address, lamports);
       const kept = await s.send(pay(1n));
       const canceled = await s.send(pay(2n));
-      const expired = await s.send({ ...pay(3n), valid_until: new Date(Date.now() + 1_000).toISOString() });
+      const expired = await s.send({ ...pay(3n), valid_until: new Date(Date.now() + 4_000).toISOString() });
       await waitFor('the reason', async () =>
         /insufficient balance|fund/.test(String((await s.client.get(kept.id)).status_reason)) ? true : undefined,
       );

@@ -197,7 +197,7 @@ describe('Stellar, from the request to the ledger', () => {
       const [bob, carol] = [receiver(), receiver()];
       const ahead = await rig.send(paymentBody(bob.address, 1n));
       await rig.untilWaiting(ahead.id);
-      const late = await rig.send(paymentBody(carol.address, 2n, { valid_until: new Date(Date.now() + 1_500).toISOString() }));
+      const late = await rig.send(paymentBody(carol.address, 2n, { valid_until: new Date(Date.now() + 3_000).toISOString() }));
       assert.equal((await rig.until(late.id, 'expired')).hash, null);
       rig.ledger.close();
       await rig.until(ahead.id, 'confirmed');

@@ -52,7 +52,7 @@ test('readiness: answers 503 within a second while the store hangs, and measures
     assert.equal(answer.headers[':status'], 503);
     assert.equal(JSON.parse(answer.body.toString()).components.readiness, 'cannot be measured in time');
     // Under load a timer fires late; an unbounded check would wait forever.
-    assert.ok(performance.now() - startedAtMs < 2_000);
+    assert.ok(performance.now() - startedAtMs < 10_000);
     await waitFor('the answer to be too old', () => (performance.now() - startedAtMs > 1_100 ? true : undefined));
   }
   for (const [name, transport] of Object.entries(transports)) {
