@@ -154,32 +154,35 @@ async function latency(): Promise<void> {
 /** What the node alone needs at this rate: signed transactions, one request each. It answers late while it mines, and shares the cores with its callers. */
 async function nodeLatency(): Promise<void> {
   const anvil = await startAnvil({ blockTime: options.blockTime, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
-  const wallet = new Wallet(anvilKeys[0]);
-  const signed: string[] = [];
-  for (let nonce = 0; nonce < options.latencySends; nonce++)
-    signed.push(
-      await wallet.signTransaction({
-        type: 2,
-        chainId: 31_337,
-        nonce,
-        to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        value: nonce + 1,
-        gasLimit: 21_000,
-        maxFeePerGas: 100_000_000_000n,
-        maxPriorityFeePerGas: 1_000_000_000n,
+  try {
+    const wallet = new Wallet(anvilKeys[0]);
+    const signed: string[] = [];
+    for (let nonce = 0; nonce < options.latencySends; nonce++)
+      signed.push(
+        await wallet.signTransaction({
+          type: 2,
+          chainId: 31_337,
+          nonce,
+          to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+          value: nonce + 1,
+          gasLimit: 21_000,
+          maxFeePerGas: 100_000_000_000n,
+          maxPriorityFeePerGas: 1_000_000_000n,
+        }),
+      );
+    const startedAt = performance.now();
+    const delays = await Promise.all(
+      signed.map(async (raw, index) => {
+        await elapsed(startedAt + (index * 1_000) / options.latencyRate - performance.now());
+        const sentAt = performance.now();
+        await anvil.rpc('eth_sendRawTransaction', [raw]);
+        return Math.round(performance.now() - sentAt);
       }),
     );
-  const startedAt = performance.now();
-  const delays = await Promise.all(
-    signed.map(async (raw, index) => {
-      await elapsed(startedAt + (index * 1_000) / options.latencyRate - performance.now());
-      const sentAt = performance.now();
-      await anvil.rpc('eth_sendRawTransaction', [raw]);
-      return Math.round(performance.now() - sentAt);
-    }),
-  );
-  sayDelays('signed to accepted by the node, without the service', delays);
-  await anvil.stop();
+    sayDelays('signed to accepted by the node, without the service', delays);
+  } finally {
+    await anvil.stop();
+  }
 }
 
 function sayDelays(what: string, delaysMs: readonly number[]): void {

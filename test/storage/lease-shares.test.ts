@@ -15,20 +15,26 @@ async function startGiving() {
   const holders = new Map<LeaseKind, number | null>();
   const added: LeaseKind[] = [];
   const waits = { reading: Promise.resolve(), taking: Promise.resolve() };
-  const query: LeaseSharesDeps['query'] = async <R>() => {
+  const { leases } = compileStatements(postgres);
+  const query: LeaseSharesDeps['query'] = async <R>(statement: { readonly name: string }) => {
     const rows = [...holders].map(([kind, holder]) => ({ kind, key: 'a', holder, note: null }));
+    if (statement.name === leases.digest.name) return [{ count: String(rows.length), mix: JSON.stringify(rows) }] as R[];
+    assert.equal(statement.name, leases.all.name);
     await waits.reading;
     return rows as R[];
   };
   const shares = createLeaseShares({
-    leases: compileStatements(postgres).leases,
+    leases,
     query,
-    async commit([change]) {
-      if (change?.name === 'giveLease') holders.set(given, null);
-      else {
-        const free = added.filter((kind) => holders.get(kind) == null);
-        await waits.taking;
-        for (const kind of free) holders.set(kind, me);
+    async commit(changes) {
+      for (const { name } of changes) {
+        if (name === 'giveLease') holders.set(given, null);
+        else {
+          assert.equal(name, 'takeLeases');
+          const free = added.filter((kind) => holders.get(kind) == null);
+          await waits.taking;
+          for (const kind of free) holders.set(kind, me);
+        }
       }
     },
     me: () => me,
