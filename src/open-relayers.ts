@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { fileProblem } from './config/json-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import { accountProblems } from './config/relayer-entries.js';
 import type { HostedSignerEntry, LocalSignerEntry } from './config/signer-entries.js';
@@ -16,7 +14,6 @@ import type { PinnedKey } from './core/signer/hosted-key.js';
 import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from './core/signer/signers.js';
 import { KeystoreError } from './signers/local/keystore-error.js';
 import { localKeys } from './signers/local/local-keys.js';
-import { openSigner } from './signers/local/open-signer.js';
 
 /** The relayers with their chains, and all signers. */
 export interface OpenedRelayers {
@@ -26,7 +23,7 @@ export interface OpenedRelayers {
   readonly pins: readonly PinnedKey[];
 }
 
-/** Keystores are opened in turn: there may be thousands, of which each has a file open, and their decryption uses few threads. */
+/** Keystores are opened in turn: there may be thousands, and their decryption uses few threads. */
 const inTurn = limitParallel(8);
 
 /**
@@ -68,7 +65,7 @@ interface OpenedAccounts {
 /** A hosted key of the file or of the API; only the file's secrets can change. */
 type OpenableKey = Pick<HostedSignerEntry, 'id' | 'hosted'> & Partial<HostedSignerEntry>;
 
-/** Opens the keystores and the hosted keys, and finds each relayer's account. Needs no node. */
+/** Decrypts the keystores, opens the hosted keys, and finds each relayer's account. Needs no node. */
 export async function openAccounts(
   config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'pinnedKeys' | 'relayers'>,
   hostedKeys: HostedKeys,
@@ -132,16 +129,9 @@ export function openStoredKey({ id, privateKey }: { readonly id: string; readonl
   return signer;
 }
 
-async function openFileSigner({ id, path, passphrase }: LocalSignerEntry, at: string, problems: Problem[]): Promise<HeldSigner | null> {
-  let json: string;
+async function openFileSigner({ id, keystore, passphrase }: LocalSignerEntry, at: string, problems: Problem[]): Promise<HeldSigner | null> {
   try {
-    json = await readFile(path, 'utf8');
-  } catch (error) {
-    problems.push({ path: `${at}.path`, problem: `the keystore file ${path} ${fileProblem(error)}` });
-    return null;
-  }
-  try {
-    return await openSigner({ id, json, passphrase });
+    return await keystore.open(id, passphrase);
   } catch (error) {
     if (!(error instanceof KeystoreError)) throw error;
     problems.push({ path: error.problem === 'wrong_passphrase' ? `${at}.passphrase` : `${at}.path`, problem: error.message });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { computeAddress } from 'ethers';
 import type { RelayerEntry } from '../src/config/relayer-entries.js';
@@ -9,10 +8,10 @@ import { noTelemetry } from '../src/core/ports/telemetry.js';
 import { openChains } from '../src/open-chains.js';
 import { createHostedKeys } from '../src/open-hosted-keys.js';
 import { openRelayers } from '../src/open-relayers.js';
+import { keystoreFrom } from '../src/signers/local/open-signer.js';
 import { cheapKeystore } from './support/cheap-keystore.js';
 import { evmNetwork, evmPolicies } from './support/evm.js';
 import { silentLog } from './support/stored-samples.js';
-import { temporaryFolder } from './support/temporary-folder.js';
 
 const key = Buffer.alloc(32, 1);
 const network = evmNetwork({ rpcUrls: [{ url: 'http://127.0.0.1:9', weight: 100 }] });
@@ -34,11 +33,11 @@ function relayer(id: string, signerId: string, change: Partial<RelayerEntry> = {
 
 /** Three signers: two of one key, and one whose passphrase is wrong. */
 async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly string[]): Promise<ConfigInForce> {
-  const folder = await temporaryFolder({ 'one.json': await cheapKeystore(key, 'right'), 'two.json': await cheapKeystore(key, 'right') });
+  const keystore = keystoreFrom(await cheapKeystore(key, 'right'));
   const all = [
-    { id: 'one', path: join(folder, 'one.json'), passphrase: 'right' },
-    { id: 'two', path: join(folder, 'two.json'), passphrase: 'right' },
-    { id: 'wrong', path: join(folder, 'one.json'), passphrase: 'wrong' },
+    { id: 'one', keystore, passphrase: 'right' },
+    { id: 'two', keystore: keystoreFrom(await cheapKeystore(key, 'right')), passphrase: 'right' },
+    { id: 'wrong', keystore, passphrase: 'wrong' },
   ];
   const signers = all.filter(({ id }) => signerIds.includes(id));
   return {

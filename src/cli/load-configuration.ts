@@ -1,12 +1,11 @@
-import { stat } from 'node:fs/promises';
 import { type LoadedConfig, loadConfig } from '../config/config-file.js';
 import type { Environment } from '../config/environment.js';
-import { fileProblem, readRegularFile } from '../config/json-file.js';
+import { fileProblem, type RegularFile, readRegularFile } from '../config/json-file.js';
 import { ConfigError, type Problem } from '../config/problem.js';
 import { loadSettings, readSetting, type Settings, settings as settingsTable } from '../config/settings.js';
-import type { CurvesOfKeystore } from '../config/signer-entries.js';
+import type { ReadKeystore } from '../config/signer-entries.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
-import { curvesOfKeystore } from '../signers/local/open-signer.js';
+import { keystoreFrom } from '../signers/local/open-signer.js';
 
 /** The bits of a file's mode that let its group or everyone read it. */
 const readableByOthers = 0o044;
@@ -16,22 +15,14 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
   const problems: Problem[] = [];
   const notices: string[] = [];
   const settings = await collect(problems, notices, () => loadSettings(env));
+  const keystores = createKeystoreFiles();
   const config = await collect(problems, notices, () => {
     const source = { dir: readSetting(env, 'configDir'), fileName: readSetting(env, 'configFileName'), env };
-    return loadConfig({ ...source, curvesOfKeystore: curvesOfKeystoreFile });
+    return loadConfig({ ...source, readKeystore: keystores.read });
   });
   if (settings === undefined || config === undefined)
     throw new ConfigError(problems, [...notices, ...(settings?.notices ?? []), ...(config?.notices ?? [])]);
-  return { settings, config: { ...config, notices: [...config.notices, ...(await openKeystores(config))] } };
-}
-
-/** Warns of keystores that other users of the machine can read: only the passphrase protects those keys. */
-async function openKeystores({ signers }: LoadedConfig): Promise<readonly string[]> {
-  const paths = [...new Set(signers.flatMap((signer) => ('path' in signer ? [signer.path] : [])))];
-  const modes = await Promise.all(paths.map(async (path) => ({ path, mode: (await stat(path)).mode })));
-  return modes
-    .filter(({ mode }) => (mode & readableByOthers) !== 0)
-    .map(({ path }) => `the keystore ${path} can be read by other users; run chmod 600 on it`);
+  return { settings, config: { ...config, notices: [...config.notices, ...keystores.notices()] } };
 }
 
 /** Returns the result of `load`. If it throws ConfigError, adds its problems and notices to the lists and returns undefined. */
@@ -46,21 +37,34 @@ async function collect<T>(problems: Problem[], notices: string[], load: () => T 
   }
 }
 
-/** Reads the curves of a keystore file without decrypting it. */
-const curvesOfKeystoreFile: CurvesOfKeystore = async (path) => {
-  let json: string;
-  try {
-    json = (await readRegularFile(path)).toString('utf8');
-  } catch (error) {
-    return { problem: `the keystore file ${path} ${fileProblem(error)}` };
-  }
-  try {
-    return curvesOfKeystore(json);
-  } catch (error) {
-    if (error instanceof KeystoreError) return { problem: error.message };
-    throw error;
-  }
-};
+/** The keystore files of a configuration. */
+interface KeystoreFiles {
+  readonly read: ReadKeystore;
+  /** Warns of the files that other users of the machine can read: only the passphrase protects those keys. */
+  notices(): readonly string[];
+}
+
+function createKeystoreFiles(): KeystoreFiles {
+  const readable = new Set<string>();
+  return {
+    read(path) {
+      let file: RegularFile;
+      try {
+        file = readRegularFile(path);
+      } catch (error) {
+        return { problem: `the keystore file ${path} ${fileProblem(error)}` };
+      }
+      if ((file.mode & readableByOthers) !== 0) readable.add(path);
+      try {
+        return keystoreFrom(file.bytes.toString('utf8'));
+      } catch (error) {
+        if (error instanceof KeystoreError) return { problem: error.message };
+        throw error;
+      }
+    },
+    notices: () => [...readable].map((path) => `the keystore ${path} can be read by other users; run chmod 600 on it`),
+  };
+}
 
 /** Returns the table of settings as a paragraph for a command's help. */
 export function settingsHelp(): string {

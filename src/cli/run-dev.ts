@@ -93,8 +93,8 @@ function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], recei
     // Those of the service too, so that relayers can be created on them.
     networks: [...chains.map(({ network }) => network), ...bundledNetworkList()],
     signers: [
-      { id: 'sandbox-secp256k1', path: home.secp256k1KeystorePath, passphrase },
-      { id: 'sandbox-ed25519', path: home.ed25519KeystorePath, passphrase },
+      { id: 'sandbox-secp256k1', keystore: home.secp256k1Keystore, passphrase },
+      { id: 'sandbox-ed25519', keystore: home.ed25519Keystore, passphrase },
     ],
     notifications: [{ id: 'sandbox-webhook', url: receiverUrl, signingKey: home.webhookSigningKey }],
     relayers: chains.map(({ relayerId, relayerName, network, policies }) => ({

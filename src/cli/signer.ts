@@ -72,7 +72,10 @@ async function testOf(entry: Entry, hostedKeys: HostedKeys): Promise<{ readonly 
     import('../core/signer/signers.js'),
     import('../crypto/keccak.js'),
   ]);
-  const signer = 'hosted' in entry ? (await hostedKeys.open(entry.id, entry.hosted, null)).signer : await openLocal(entry);
+  const signer =
+    'hosted' in entry
+      ? (await hostedKeys.open(entry.id, entry.hosted, null)).signer
+      : await entry.keystore.open(entry.id, entry.passphrase);
   try {
     const signers = createSigners();
     signers.add(signer, null);
@@ -82,14 +85,6 @@ async function testOf(entry: Entry, hostedKeys: HostedKeys): Promise<{ readonly 
   } finally {
     await signer.close?.();
   }
-}
-
-async function openLocal({ id, path, passphrase }: Exclude<Entry, { hosted: unknown }>) {
-  const [{ openSigner }, { readRegularFile }] = await Promise.all([
-    import('../signers/local/open-signer.js'),
-    import('../config/json-file.js'),
-  ]);
-  return openSigner({ id, json: (await readRegularFile(path)).toString('utf8'), passphrase });
 }
 
 /** The error of a provider or of a keystore is for operators; any other is a bug, and ends the command. */

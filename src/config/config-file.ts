@@ -3,21 +3,18 @@ import { basename, join } from 'node:path';
 import { Reading } from '../codec/reading.js';
 import type { Network } from '../core/relayer/network.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
-import type { Environment } from './environment.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem, isMissing, readJsonFile } from './json-file.js';
 import { networkEntries } from './network-entries.js';
 import { type NotificationEntry, notificationEntries } from './notification-entries.js';
 import { ConfigError, Problems } from './problem.js';
 import { type RelayerEntry, relayerEntries } from './relayer-entries.js';
-import { type CurvesOfKeystore, type SignerEntry, signerEntries } from './signer-entries.js';
+import { type SignerEntry, type SignerSources, signerEntries } from './signer-entries.js';
 
-/** Where the configuration file is, and the variables that hold its secrets. */
-export interface ConfigSource {
+/** Where the configuration file is, and where its secrets and keystores come from. */
+export interface ConfigSource extends SignerSources {
   readonly dir: string;
   readonly fileName: string;
-  readonly env: Environment;
-  readonly curvesOfKeystore: CurvesOfKeystore;
 }
 
 /** The configuration file, checked and with defaults filled in; lists are in the order of the file. */
@@ -41,13 +38,13 @@ const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins']
  * Reads `config.json` in the format of OpenZeppelin Relayer. Its entries are the API's Create requests: the same codec reads them and the same
  * rules check them.
  *
- * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Opens no keystore and calls no
- * node.
+ * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Decrypts no keystore and calls
+ * no node.
  */
-export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: ConfigSource): Promise<LoadedConfig> {
+export async function loadConfig({ dir, fileName, env, readKeystore }: ConfigSource): Promise<LoadedConfig> {
   const problems = new Problems();
   const digests = new Map<string, string>();
-  const { document, digest } = await readDocument(join(dir, fileName));
+  const { document, digest } = readDocument(join(dir, fileName));
   digests.set(fileName, digest);
   const unknown = new Reading(undefined, []);
   for (const name of document.keys()) if (!sections.includes(name)) unknown.refuseUnknown('', name, sections, 'section');
@@ -56,7 +53,7 @@ export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: Confi
 
   if (entriesOf('plugins').length > 0) problems.add('plugins', 'plugins are not supported; leave them out');
   const networks = networkEntries(await networkSources(document.get('networks'), dir, digests, problems), env, problems);
-  const signers = await signerEntries(entriesOf('signers'), env, curvesOfKeystore, problems);
+  const signers = signerEntries(entriesOf('signers'), { env, readKeystore }, problems);
   const notifications = notificationEntries(entriesOf('notifications'), env, problems);
   const references = { networks, signers: signers.declared, notificationIds: notifications.declared };
   if (!document.has('relayers')) problems.add('relayers', 'is required');
@@ -73,8 +70,8 @@ export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: Confi
   };
 }
 
-async function readDocument(file: string): Promise<{ readonly document: JsonObject; readonly digest: string }> {
-  const read = await readJsonFile(file);
+function readDocument(file: string): { readonly document: JsonObject; readonly digest: string } {
+  const read = readJsonFile(file);
   if ('value' in read && read.value instanceof Map) return { document: read.value, digest: read.digest };
   throw new ConfigError([{ path: file, problem: 'problem' in read ? read.problem : 'must be a JSON object' }]);
 }
@@ -106,8 +103,7 @@ async function networkSources(
   if (files.length === 0 && isGiven) problems.add('networks', `the folder ${place} has no *.json files`);
   // The folder of the configuration may have another path on another machine.
   const nameOf = (file: string) => (isGiven ? file : join(defaultFolder, basename(file)));
-  const entries = await Promise.all(files.map((file) => entriesOfFile(file, (digest) => digests.set(nameOf(file), digest), problems)));
-  return entries.flat();
+  return files.flatMap((file) => entriesOfFile(file, (digest) => digests.set(nameOf(file), digest), problems));
 }
 
 async function filesOf(folder: string): Promise<readonly string[]> {
@@ -116,8 +112,8 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   return chosen.map((name) => join(folder, name));
 }
 
-async function entriesOfFile(file: string, useDigest: (digest: string) => void, problems: Problems): Promise<readonly FileEntry[]> {
-  const read = await readJsonFile(file);
+function entriesOfFile(file: string, useDigest: (digest: string) => void, problems: Problems): readonly FileEntry[] {
+  const read = readJsonFile(file);
   if ('digest' in read) useDigest(read.digest);
   const networks = 'value' in read && read.value instanceof Map ? read.value.get('networks') : undefined;
   if (networks !== undefined) return fileEntries(networks, `${file} networks`, problems);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { JsonError, jsonFromBytes } from '../json/json-reader.js';
 import type { JsonValue } from '../json/json-value.js';
 
@@ -11,9 +11,9 @@ interface JsonFile {
 }
 
 /** Reads a JSON file, or returns why it cannot be used, as a text that follows the file's name. */
-export async function readJsonFile(file: string): Promise<JsonFile | { readonly problem: string }> {
+export function readJsonFile(file: string): JsonFile | { readonly problem: string } {
   try {
-    const bytes = await readRegularFile(file);
+    const { bytes } = readRegularFile(file);
     return { value: jsonFromBytes(bytes, { allowByteOrderMark: true }), digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
     return { problem: error instanceof JsonError ? error.message : fileProblem(error) };
@@ -23,12 +23,22 @@ export async function readJsonFile(file: string): Promise<JsonFile | { readonly 
 /** The code of the error for a pipe, a device or a socket. */
 const notRegular = 'ENOTREGULAR';
 
-/** Reads a file. Throws for a pipe or a device, whose end may never come. */
-export async function readRegularFile(file: string): Promise<Buffer> {
-  const found = await stat(file);
+/** A file that was read. */
+export interface RegularFile {
+  readonly bytes: Buffer;
+  /** As `stat` returns it. */
+  readonly mode: number;
+}
+
+/**
+ * Reads a file. Throws for a pipe or a device, whose end may never come. Only a command or a start reads files, before anything else runs: there may be thousands,
+ * and threads would take five times as long for each.
+ */
+export function readRegularFile(file: string): RegularFile {
+  const found = statSync(file);
   // Reading a folder fails by itself.
   if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error(`${file} is not a regular file`), { code: notRegular });
-  return readFile(file);
+  return { bytes: readFileSync(file), mode: found.mode };
 }
 
 /** True if a file or folder does not exist. */

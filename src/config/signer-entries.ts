@@ -2,9 +2,9 @@ import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_p
 import { restNameOf } from '../codec/field-rules.js';
 import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
 import { entryIdFromText } from '../core/entry-id.js';
-import type { Curve } from '../core/ports/signer.js';
 import { curveOf, type NetworkType } from '../core/relayer/network.js';
 import { type HostedKey, type HostedType, unservedReason } from '../core/signer/hosted-key.js';
+import type { Keystore } from '../core/signer/signers.js';
 import type { JsonObject } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
 import type { Environment } from './environment.js';
@@ -16,8 +16,7 @@ import { fileOfReference, resolveSecret } from './secret-reference.js';
 /** A key in a keystore file. */
 export interface LocalSignerEntry {
   readonly id: string;
-  /** The keystore file, relative to the working folder unless absolute. */
-  readonly path: string;
+  readonly keystore: Keystore;
   /** Secret. */
   readonly passphrase: string;
 }
@@ -39,8 +38,15 @@ export interface DeclaredSigner {
   unservedReason(network: NetworkType): string | undefined;
 }
 
-/** Returns the curves that the key in a keystore file is for, or why the file is not a keystore. Needs no passphrase. */
-export type CurvesOfKeystore = (path: string) => Promise<readonly Curve[] | { readonly problem: string }>;
+/** Reads a keystore file, whose path is relative to the working folder unless absolute, or returns why it is not a keystore. Needs no passphrase. */
+export type ReadKeystore = (path: string) => Keystore | { readonly problem: string };
+
+/** Where keys and secrets come from. */
+export interface SignerSources {
+  /** The variables that hold secrets. */
+  readonly env: Environment;
+  readonly readKeystore: ReadKeystore;
+}
 
 /** The signers of the file. */
 export interface SignerEntries {
@@ -51,44 +57,36 @@ export interface SignerEntries {
 
 const codec = codecOf(CreateSignerRequestSchema);
 
-/** Reads the signers and the curves of their keystores. An entry is a CreateSigner request with the path of a keystore file instead of a key. */
-export async function signerEntries(
-  entries: readonly FileEntry[],
-  env: Environment,
-  curvesOfKeystore: CurvesOfKeystore,
-  problems: Problems,
-): Promise<SignerEntries> {
+/** Reads the signers and their keystores. An entry is a CreateSigner request with the path of a keystore file instead of a key. */
+export function signerEntries(entries: readonly FileEntry[], sources: SignerSources, problems: Problems): SignerEntries {
   const declared = new Map<string, DeclaredSigner | undefined>();
   for (const id of declaredNames(entries, 'id', problems)) declared.set(id, undefined);
   const signers: SignerEntry[] = [];
   for (const entry of entries) {
-    const signer = signerFromEntry(entry, env, problems);
+    const signer = signerFromEntry(entry, sources, problems);
     if (signer === undefined) continue;
     signers.push(signer);
-    if ('hosted' in signer) declared.set(signer.id, { unservedReason: (network) => unservedReason(signer.hosted, network) });
-    else {
-      const curves = await curvesOfKeystore(signer.path);
-      if ('problem' in curves) problems.add(`${entry.path}.config.path`, curves.problem);
-      else declared.set(signer.id, { unservedReason: (network) => keystoreProblem(signer.id, curves, network) });
-    }
+    declared.set(signer.id, {
+      unservedReason: (network) => ('hosted' in signer ? unservedReason(signer.hosted, network) : keystoreProblem(signer, network)),
+    });
   }
   return { signers, declared };
 }
 
-function keystoreProblem(id: string, curves: readonly Curve[], network: NetworkType): string | undefined {
+function keystoreProblem({ id, keystore }: LocalSignerEntry, network: NetworkType): string | undefined {
   const needed = curveOf(network);
-  if (curves.includes(needed)) return undefined;
-  const has = `the keystore of ${JSON.stringify(id)} has the curve ${curves.join(' and ')}`;
+  if (keystore.curves.includes(needed)) return undefined;
+  const has = `the keystore of ${JSON.stringify(id)} has the curve ${keystore.curves.join(' and ')}`;
   return `${has}; ${network} networks need ${needed}. To create one: relayer keystore create --type ${needed}`;
 }
 
-function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems): SignerEntry | undefined {
+function signerFromEntry(entry: FileEntry, sources: SignerSources, problems: Problems): SignerEntry | undefined {
   const object = objectOf(entry, problems);
   if (object === undefined) return undefined;
   const type = textIn(object, 'type');
   const hosted = hostedTypes.find((one) => one === type);
-  if (hosted !== undefined) return hostedFromEntry(object, hosted, entry.path, env, problems);
-  if (type === undefined || type === 'local') return localFromEntry(object, entry.path, env, problems);
+  if (hosted !== undefined) return hostedFromEntry(object, hosted, entry.path, sources.env, problems);
+  if (type === undefined || type === 'local') return localFromEntry(object, entry.path, sources, problems);
   const known = ['local', ...hostedTypes];
   const likely = likelyName(type, known);
   const help = likely === undefined ? `supported types: ${known.join(', ')}` : `did you mean ${JSON.stringify(likely)}?`;
@@ -96,14 +94,23 @@ function signerFromEntry(entry: FileEntry, env: Environment, problems: Problems)
   return undefined;
 }
 
-function localFromEntry(object: JsonObject, path: string, env: Environment, problems: Problems): LocalSignerEntry | undefined {
+function localFromEntry(
+  object: JsonObject,
+  path: string,
+  { env, readKeystore }: SignerSources,
+  problems: Problems,
+): LocalSignerEntry | undefined {
   const config = object.get('config') ?? null;
   const isObject = config instanceof Map;
-  const keystore = isObject ? keystoreFrom(config, `${path}.config`, env, problems) : null;
+  const location = isObject ? locationIn(config, `${path}.config`, env, problems) : null;
   const { id } = readMessage(codec, isObject ? new Map(object).set('config', asRequest(config)) : object, path, problems);
   requireMembers(object, ['id', 'type', 'config'], path, problems);
   problems.check(path, () => entryIdFromText(id ?? ''));
-  return problems.has(path) || id === undefined || keystore === null ? undefined : { id, ...keystore };
+  if (problems.has(path) || id === undefined || location === null) return undefined;
+  const keystore = readKeystore(location.path);
+  if (!('problem' in keystore)) return { id, keystore, passphrase: location.passphrase };
+  problems.add(`${path}.config.path`, keystore.problem);
+  return undefined;
 }
 
 /** Reads a hosted key. Its secrets are references in the file, and texts in the API; its other texts may be references. */
@@ -171,7 +178,13 @@ function copyOf(object: JsonObject): JsonObject {
   return new Map([...object].map(([name, value]) => [name, value instanceof Map ? copyOf(value) : value]));
 }
 
-function keystoreFrom(config: JsonObject, path: string, env: Environment, problems: Problems): Omit<LocalSignerEntry, 'id'> {
+/** Returns where a keystore is, and its passphrase. */
+function locationIn(
+  config: JsonObject,
+  path: string,
+  env: Environment,
+  problems: Problems,
+): { readonly path: string; readonly passphrase: string } {
   const file = config.get('path') ?? null;
   const reference = config.get('passphrase') ?? null;
   requireMembers(config, ['path', 'passphrase'], path, problems);
@@ -183,7 +196,7 @@ function keystoreFrom(config: JsonObject, path: string, env: Environment, proble
   return { path: String(file), passphrase: passphrase ?? '' };
 }
 
-/** Returns the `config` as the API takes it. The keystore is a placeholder, because the service reads the file only when it starts. */
+/** Returns the `config` as the API takes it. The keystore is a placeholder, because the service decrypts it only when it starts. */
 function asRequest(config: JsonObject): JsonObject {
   const request: JsonObject = new Map(config);
   request.set('keystore', new Map()).set('passphrase', '');

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 async function load(change: Readonly<Record<string, unknown>>): Promise<LoadedConfig> {
   const dir = await temporaryFolder({ 'config.json': sampleConfig(change) });
-  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore: anyKeystore });
+  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, readKeystore: anyKeystore });
 }
 
 describe('bundled networks', () => {

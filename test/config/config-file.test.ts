@@ -4,10 +4,12 @@ import { test } from 'node:test';
 import { hostedTypes } from '../../src/codec/signer-values.js';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
+import type { ReadKeystore } from '../../src/config/signer-entries.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
 import {
   anyKeystore,
+  keystoreFor,
   sampleConfig,
   sampleEnv,
   sampleNetwork,
@@ -19,12 +21,12 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 type Env = Readonly<Record<string, string>>;
 
-async function load(content: unknown, env: Env = sampleEnv): Promise<LoadedConfig> {
+async function load(content: unknown, env: Env = sampleEnv, readKeystore: ReadKeystore = anyKeystore): Promise<LoadedConfig> {
   return loadConfig({
     dir: await temporaryFolder({ 'config.json': content }),
     fileName: 'config.json',
     env,
-    curvesOfKeystore: anyKeystore,
+    readKeystore,
   });
 }
 
@@ -45,7 +47,10 @@ async function problemsOf(content: unknown, env: Env = sampleEnv): Promise<reado
 }
 
 test('config file: fills in defaults', async () => {
-  const { digests, ...config } = await load(sampleConfig());
+  const keystore = keystoreFor(['secp256k1']);
+  const { digests, ...config } = await load(sampleConfig(), sampleEnv, (path) =>
+    path === 'keys/key.json' ? keystore : { problem: `is not asked for: ${path}` },
+  );
   assert.deepEqual([...digests.keys()], ['config.json']);
   const network = {
     name: 'anvil',
@@ -85,7 +90,7 @@ test('config file: fills in defaults', async () => {
         },
       },
     ],
-    signers: [{ id: 'key', path: 'keys/key.json', passphrase: 'correct horse' }],
+    signers: [{ id: 'key', keystore, passphrase: 'correct horse' }],
     notifications: [{ id: 'hook', url: 'https://hooks.example.com/x', signingKey: null }],
     notices: [],
   });
@@ -311,13 +316,13 @@ test('config file: accepts private webhook targets if the settings allow them', 
 
 test('config file: reports a missing file and one that is not JSON', async () => {
   const dir = await temporaryFolder({ 'broken.json': '{"relayers": [\n  {"id": "a",}\n]}' });
-  await assert.rejects(loadConfig({ dir, fileName: 'config.json', env: {}, curvesOfKeystore: anyKeystore }), {
+  await assert.rejects(loadConfig({ dir, fileName: 'config.json', env: {}, readKeystore: anyKeystore }), {
     problems: [{ path: join(dir, 'config.json'), problem: 'does not exist' }],
   });
-  await assert.rejects(loadConfig({ dir, fileName: 'broken.json', env: {}, curvesOfKeystore: anyKeystore }), {
+  await assert.rejects(loadConfig({ dir, fileName: 'broken.json', env: {}, readKeystore: anyKeystore }), {
     problems: [{ path: join(dir, 'broken.json'), problem: 'is not valid JSON: expected a name in double quotes at line 2, column 14' }],
   });
-  await assert.rejects(loadConfig({ dir, fileName: '.', env: {}, curvesOfKeystore: anyKeystore }), {
+  await assert.rejects(loadConfig({ dir, fileName: '.', env: {}, readKeystore: anyKeystore }), {
     problems: [{ path: dir, problem: 'is a folder' }],
   });
 });

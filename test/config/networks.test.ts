@@ -8,7 +8,7 @@ import { anyKeystore, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer } fr
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 function load(dir: string): Promise<LoadedConfig> {
-  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore: anyKeystore });
+  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, readKeystore: anyKeystore });
 }
 
 async function loadNetworks(networks: readonly unknown[]): Promise<LoadedConfig> {
@@ -118,7 +118,7 @@ test('networks: read a URL from the environment if it is a reference', async () 
     }),
   ];
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks }) });
-  const source = { dir, fileName: 'config.json', curvesOfKeystore: anyKeystore };
+  const source = { dir, fileName: 'config.json', readKeystore: anyKeystore };
   const [network] = (await loadConfig({ ...source, env: { ...sampleEnv, NODE_URL: url } })).networks;
   assert.deepEqual(network?.rpcUrls, [
     { url, weight: 100 },

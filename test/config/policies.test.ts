@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
-import type { CurvesOfKeystore } from '../../src/config/signer-entries.js';
+import type { ReadKeystore } from '../../src/config/signer-entries.js';
 import type { RelayerPolicies } from '../../src/core/relayer/relayer.js';
-import { anyKeystore, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer, sampleSigner } from '../support/sample-config.js';
+import { anyKeystore, keystoreFor, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const rpc_urls = ['https://rpc.example.com'];
@@ -15,13 +15,13 @@ const networks = [
 ];
 const signers = ['key', 'other', 'third'].map((id) => sampleSigner({ id }));
 
-async function load(relayers: readonly unknown[], curvesOfKeystore: CurvesOfKeystore = anyKeystore): Promise<LoadedConfig> {
+async function load(relayers: readonly unknown[], readKeystore: ReadKeystore = anyKeystore): Promise<LoadedConfig> {
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, signers, relayers }) });
-  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore });
+  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, readKeystore });
 }
 
-async function problemsOf(relayers: readonly unknown[], curvesOfKeystore?: CurvesOfKeystore): Promise<readonly string[]> {
-  const error: unknown = await load(relayers, curvesOfKeystore).then(
+async function problemsOf(relayers: readonly unknown[], readKeystore?: ReadKeystore): Promise<readonly string[]> {
+  const error: unknown = await load(relayers, readKeystore).then(
     () => assert.fail('it was taken'),
     (reason) => reason,
   );
@@ -191,7 +191,7 @@ describe('the signer of a relayer', () => {
   it('the signer of a relayer: must have a key of the network’s curve', async () => {
     const on = (signer_id: string, relayer: object) => ({ ...relayer, id: signer_id, signer_id });
     let count = 0;
-    const oneEach: CurvesOfKeystore = async () => (count++ === 0 ? ['secp256k1'] : ['ed25519']);
+    const oneEach: ReadKeystore = () => keystoreFor(count++ === 0 ? ['secp256k1'] : ['ed25519']);
     assert.deepEqual(
       await problemsOf([on('key', solanaRelayer(policies)), on('other', stellarRelayer()), on('third', sampleRelayer())], oneEach),
       [
@@ -202,7 +202,7 @@ describe('the signer of a relayer', () => {
   });
 
   it('the signer of a relayer: is reported once if its file is not a keystore', async () => {
-    assert.deepEqual(await problemsOf([sampleRelayer()], async (path) => ({ problem: `the keystore file ${path} does not exist` })), [
+    assert.deepEqual(await problemsOf([sampleRelayer()], (path) => ({ problem: `the keystore file ${path} does not exist` })), [
       ...[0, 1, 2].map((index) => `signers[${index}].config.path: the keystore file keys/key.json does not exist`),
     ]);
   });

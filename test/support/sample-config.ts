@@ -1,4 +1,6 @@
-import type { CurvesOfKeystore } from '../../src/config/signer-entries.js';
+import type { ReadKeystore } from '../../src/config/signer-entries.js';
+import type { Curve } from '../../src/core/ports/signer.js';
+import type { Keystore } from '../../src/core/signer/signers.js';
 
 /** Returns a valid configuration file with this change. */
 export function sampleConfig(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
@@ -41,7 +43,12 @@ export function sampleRelayer(change: Readonly<Record<string, unknown>> = {}): R
 }
 
 /** A keystore for every network, wherever it is looked for. */
-export const anyKeystore: CurvesOfKeystore = async () => ['secp256k1', 'ed25519'];
+export const anyKeystore: ReadKeystore = () => keystoreFor(['secp256k1', 'ed25519']);
+
+/** A keystore for these curves, which cannot be opened. */
+export function keystoreFor(curves: readonly Curve[]): Keystore {
+  return { curves, open: () => Promise.reject(new Error('this keystore has no key')) };
+}
 
 /** The variables that the sample refers to. */
 export const sampleEnv = { KEY_PASSPHRASE: 'correct horse', HOOK_KEY: 'a signing key' };

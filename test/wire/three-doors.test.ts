@@ -243,7 +243,7 @@ function fileDoor(section: 'relayers' | 'notifications' | 'networks', file: (ent
   return async (entry) => {
     const dir = await temporaryFolder({ 'config.json': file(entry) });
     try {
-      await loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore: anyKeystore });
+      await loadConfig({ dir, fileName: 'config.json', env: sampleEnv, readKeystore: anyKeystore });
       return 'accepted';
     } catch (error) {
       assert.ok(error instanceof ConfigError, String(error));

@@ -35,6 +35,14 @@ export interface HeldSigner {
   close?(): Promise<void>;
 }
 
+/** A keystore that was read, and whose key is still encrypted. */
+export interface Keystore {
+  /** The curves that the key is for. */
+  readonly curves: readonly Curve[];
+  /** Decrypts the key and makes a signer with a key on each of the curves. If that fails, the error is one of the adapter that read the keystore. */
+  open(id: string, passphrase: string): Promise<HeldSigner>;
+}
+
 /** The signers of the service. */
 export interface Signers {
   find(id: string): HeldSigner | undefined;

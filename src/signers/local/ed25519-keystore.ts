@@ -60,7 +60,12 @@ export async function createEd25519Keystore(seed: Uint8Array, passphrase: string
 
 /** Decrypts a keystore that `createEd25519Keystore` made. Throws `KeystoreError`. */
 export async function openEd25519Keystore(json: string, passphrase: string): Promise<OpenedEd25519Keystore> {
-  const { public_key: expected, crypto } = readEd25519Keystore(json);
+  return decryptEd25519Keystore(readEd25519Keystore(valueFromKeystoreJson(json)), passphrase);
+}
+
+/** Decrypts the key of an ed25519 keystore. Throws `KeystoreError`. */
+export async function decryptEd25519Keystore(keystore: Keystore, passphrase: string): Promise<OpenedEd25519Keystore> {
+  const { public_key: expected, crypto } = keystore;
   const seed = await decrypt(crypto, passphrase);
   const publicKey = publicKeyOf(keyFromSeed(seed));
   if (publicKey.toString('hex') !== expected) {
@@ -72,9 +77,9 @@ export async function openEd25519Keystore(json: string, passphrase: string): Pro
 
 type Keystore = z.infer<typeof keystoreShape>;
 
-/** Reads an ed25519 keystore without decrypting it. Throws `KeystoreError` `malformed`. */
-export function readEd25519Keystore(json: string): Keystore {
-  const read = keystoreShape.safeParse(valueFromKeystoreJson(json));
+/** Reads an ed25519 keystore, parsed from its JSON, without decrypting it. Throws `KeystoreError` `malformed`. */
+export function readEd25519Keystore(value: unknown): Keystore {
+  const read = keystoreShape.safeParse(value);
   if (!read.success) throw malformedKeystore('an ed25519 keystore of version 1', read.error);
   return read.data;
 }

@@ -53,7 +53,11 @@ export async function createKeystore(privateKey: Uint8Array, passphrase: string)
 
 /** Opens an Ethereum keystore (version 3; scrypt or pbkdf2). Throws `KeystoreError`. */
 export async function openKeystore(json: string, passphrase: string): Promise<OpenedKeystore> {
-  const { address, crypto } = readKeystore(json);
+  return decryptKeystore(readKeystore(valueFromKeystoreJson(json)), passphrase);
+}
+
+/** Decrypts the key of an Ethereum keystore. Throws `KeystoreError`. */
+export async function decryptKeystore({ address, crypto }: Keystore, passphrase: string): Promise<OpenedKeystore> {
   const ciphertext = fromHex(crypto.ciphertext);
   const key = await deriveCheckedKey(crypto, ciphertext, fromHex(crypto.mac), passphrase);
   const decipher = createDecipheriv('aes-128-ctr', key.subarray(0, 16), fromHex(crypto.cipherparams.iv));
@@ -78,24 +82,24 @@ function addressIn(privateKey: Buffer): string {
   }
 }
 
-type CryptoPart = z.infer<typeof keystoreShape>['crypto'];
+/** An Ethereum keystore, whose key is still encrypted. */
+type Keystore = z.infer<typeof keystoreShape>;
 
-/** Reads an Ethereum keystore without decrypting it. Throws `KeystoreError` `malformed`. */
-export function readKeystore(json: string): z.infer<typeof keystoreShape> {
-  const read = keystoreShape.safeParse(valueFromJson(json));
+/** Reads an Ethereum keystore, parsed from its JSON, without decrypting it. Throws `KeystoreError` `malformed`. */
+export function readKeystore(value: unknown): Keystore {
+  const read = keystoreShape.safeParse(withCrypto(value));
   if (!read.success) throw malformedKeystore('a version 3 keystore', read.error);
   return read.data;
 }
 
-function valueFromJson(json: string): unknown {
-  const value = valueFromKeystoreJson(json);
+function withCrypto(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('Crypto' in value)) return value;
   // Old versions of geth and Parity write `Crypto`.
   return { crypto: value.Crypto, ...value };
 }
 
 /** Derives the key and checks it. ethers normalizes passphrases and geth does not, so both forms are tried if they differ. */
-async function deriveCheckedKey(crypto: CryptoPart, ciphertext: Buffer, mac: Buffer, passphrase: string): Promise<Buffer> {
+async function deriveCheckedKey(crypto: Keystore['crypto'], ciphertext: Buffer, mac: Buffer, passphrase: string): Promise<Buffer> {
   for (const form of new Set([passphrase.normalize('NFKC'), passphrase])) {
     const key = await deriveKey(crypto, Buffer.from(form));
     if (timingSafeEqual(macOf(key, ciphertext), mac)) return key;

@@ -6,12 +6,13 @@ interface LocalSignerOptions {
   readonly id: string;
   /** 32 bytes. The signer keeps a copy; the caller should overwrite its own. */
   readonly privateKey: Uint8Array;
+  /** The address of the key, if the caller has found it: to compute it takes as long as a signature. */
+  readonly address?: string;
 }
 
 /** Makes a signer that keeps its key in this process. Throws if the bytes are not a secp256k1 key. */
-export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp256k1Signer {
+export function createLocalSigner({ id, privateKey, address = addressOfKey(privateKey) }: LocalSignerOptions): Secp256k1Signer {
   const key = Uint8Array.from(privateKey);
-  const address = addressOfKey(key);
   return {
     id,
     curve: 'secp256k1',
