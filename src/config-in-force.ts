@@ -15,7 +15,10 @@ import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from './
 import { signerPurpose } from './core/signer/signers.js';
 
 /** A relayer to run, and where it comes from, for reports of problems. */
-export type RelayerInForce = RelayerEntry & { readonly origin: string };
+export interface RelayerInForce {
+  readonly entry: RelayerEntry;
+  readonly origin: string;
+}
 
 /** A key that the API created, with its secret as it is stored. */
 interface StoredKey {
@@ -91,17 +94,17 @@ export function combine(secretBox: Pick<SecretBox, 'open'>, config: LoadedConfig
   const fromApi = new Map([...definitions.kept.values()].map((definition) => [definition.id, relayerFrom(definition)]));
   const fromFile = config.relayers.flatMap((entry, index): readonly (RelayerInForce | null)[] => {
     if (!isHidden('relayer', entry.id, definitions, warnings))
-      return [{ ...entry, ...currentNetwork(entry), origin: `relayers[${index}]` }];
+      return [{ entry: { ...entry, network: currentNetwork(entry) }, origin: `relayers[${index}]` }];
     const kept = fromApi.get(entry.id);
     fromApi.delete(entry.id);
     return kept === undefined ? [] : [kept];
   });
   const relayers = [...fromFile, ...fromApi.values()].filter((relayer) => relayer !== null);
-  for (const { origin, signerId } of relayers) {
-    if (!signerIds.has(signerId))
+  for (const { origin, entry } of relayers) {
+    if (!signerIds.has(entry.signerId))
       problems.push({
         path: `${origin}.signer_id`,
-        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
+        problem: `no signer has the id ${JSON.stringify(entry.signerId)}; it was deleted by the API or removed from the file: restore it, or, if the API deleted it, use another id`,
       });
   }
   return {
@@ -118,7 +121,7 @@ export function combine(secretBox: Pick<SecretBox, 'open'>, config: LoadedConfig
     const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);
     const origin = `the stored relayer ${definition.id}`;
     const network = networks.find(networkIdOf({ type: relayer.networkType, name }));
-    if (network !== undefined) return { ...relayer, network, origin };
+    if (network !== undefined) return { entry: { ...relayer, network }, origin };
     problems.push({
       path: `${origin}.network`,
       problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}; it was removed from the file: restore it`,
@@ -127,8 +130,8 @@ export function combine(secretBox: Pick<SecretBox, 'open'>, config: LoadedConfig
   }
 
   /** The network with the URLs that the API gave it. */
-  function currentNetwork({ network }: RelayerEntry): Pick<RelayerEntry, 'network'> {
-    return { network: networks.find(networkIdOf(network)) ?? network };
+  function currentNetwork({ network }: RelayerEntry): RelayerEntry['network'] {
+    return networks.find(networkIdOf(network)) ?? network;
   }
 }
 
@@ -145,9 +148,10 @@ export async function configInForce(
   const { storedSigners, warnings, ...combined } = combine(secretBox, config, stored);
   const storedKeys = storedSigners.map((definition) => storedKeyFrom(secretBox, definition));
   const problems = [...combined.problems];
-  const used = combined.relayers.flatMap(({ notificationId }) => notificationId ?? []);
+  const used = combined.relayers.flatMap(({ entry }) => entry.notificationId ?? []);
   const followed = await followFile({ store, secretBox, clock }, config.notifications, used);
-  for (const { origin, notificationId } of combined.relayers) {
+  for (const { origin, entry } of combined.relayers) {
+    const { notificationId } = entry;
     if (notificationId !== null && followed.missing.includes(notificationId))
       problems.push({
         path: `${origin}.notification_id`,

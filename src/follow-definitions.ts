@@ -46,7 +46,7 @@ export async function showDefinitions(shown: ShownDefinitions, definitions: Stor
 
 /** Stops the relayers that are gone, or that have another account. */
 async function stopRelayers({ directory, registry, signers }: ShownDefinitions, wanted: Combined): Promise<void> {
-  const byId = new Map(wanted.relayers.map((relayer) => [relayer.id, relayer]));
+  const byId = new Map(wanted.relayers.map(({ entry }) => [entry.id, entry]));
   const sealed = sealedById(wanted);
   for (const relayer of directory.relayers()) {
     const { id, signerId, network } = relayer;
@@ -104,7 +104,7 @@ function unopened(id: string, { message }: DomainError): DomainError {
 }
 
 async function changeRelayers({ directory, registry }: ShownDefinitions, wanted: Combined): Promise<void> {
-  for (const { origin: _, ...next } of wanted.relayers) {
+  for (const { entry: next } of wanted.relayers) {
     const relayer = directory.relayer(next.id);
     if (relayer === undefined) continue;
     const { address, disabledReason, ...before } = relayer;
@@ -113,7 +113,7 @@ async function changeRelayers({ directory, registry }: ShownDefinitions, wanted:
 }
 
 async function startRelayers({ directory, registry, signers }: ShownDefinitions, wanted: Combined): Promise<void> {
-  for (const { origin: _, ...next } of wanted.relayers) {
+  for (const { entry: next } of wanted.relayers) {
     const held = signers.find(next.signerId);
     // Without its signer, it starts when the signer could be opened.
     if (directory.relayer(next.id) !== undefined || held === undefined) continue;

@@ -1,7 +1,7 @@
 import { ConfigError, type Problem } from './config/problem.js';
 import { accountProblems } from './config/relayer-entries.js';
 import type { HostedSignerEntry, LocalSignerEntry } from './config/signer-entries.js';
-import type { ConfigInForce } from './config-in-force.js';
+import type { ConfigInForce, RelayerInForce } from './config-in-force.js';
 import { DomainError } from './core/errors.js';
 import { limitParallel } from './core/limit-parallel.js';
 import type { Signer } from './core/ports/signer.js';
@@ -37,7 +37,7 @@ export async function openRelayers(config: ConfigInForce, chains: Chains, hosted
     throw new ConfigError(problems);
   }
   const entries = await Promise.all(
-    accounts.map(async ({ origin, signer, address, ...entry }): Promise<DirectoryEntry> => {
+    accounts.map(async ({ origin, entry, signer, address }): Promise<DirectoryEntry> => {
       if (signer === undefined || address === null) throw new Error(`${origin} has no signer`);
       return { relayer: { ...entry, address, disabledReason: null }, signer, chain: await chains.acquire(entry.network, nodesOf(entry)) };
     }),
@@ -54,10 +54,7 @@ export async function closeSigners(signers: Pick<Signers, 'all'>): Promise<void>
 interface OpenedAccounts {
   readonly signers: Signers;
   /** The signer and the address are missing if a problem says why. */
-  readonly accounts: readonly (ConfigInForce['relayers'][number] & {
-    readonly signer: Signer | undefined;
-    readonly address: string | null;
-  })[];
+  readonly accounts: readonly (RelayerInForce & { readonly signer: Signer | undefined; readonly address: string | null })[];
   readonly problems: readonly Problem[];
   readonly pins: readonly PinnedKey[];
 }
@@ -86,15 +83,23 @@ export async function openAccounts(
   for (const { signer, sealed } of opened) if (signer !== null) signers.add(signer, sealed);
 
   const accounts = await Promise.all(
-    config.relayers.map(async ({ origin, ...entry }) => {
+    config.relayers.map(async ({ origin, entry }) => {
       const held = signers.find(entry.signerId);
       const found = held && keyFor(held, entry.networkType);
       if (typeof found === 'string') problems.push({ path: `${origin}.signer_id`, problem: found });
       const signer = typeof found === 'string' ? undefined : found;
-      return { ...entry, origin, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
+      return { origin, entry, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
     }),
   );
-  return { signers, accounts, problems: [...problems, ...accountProblems(accounts)], pins };
+  return {
+    signers,
+    accounts,
+    problems: [
+      ...problems,
+      ...accountProblems(accounts.map(({ origin, entry: { id, network }, address }) => ({ origin, id, network, address }))),
+    ],
+    pins,
+  };
 
   async function openHosted({ id, hosted, secretsInFiles }: OpenableKey, origin: string): Promise<HeldSigner | null> {
     try {

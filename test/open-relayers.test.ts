@@ -42,7 +42,7 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
   const signers = all.filter(({ id }) => signerIds.includes(id));
   return {
     networks: createNetworks([network]),
-    relayers: relayers.map((entry, index) => ({ ...entry, origin: `relayers[${index}]` })),
+    relayers: relayers.map((entry, index) => ({ entry, origin: `relayers[${index}]` })),
     fileSigners: signers.map((entry, index) => ({ entry, origin: `signers[${index}]` })),
     storedKeys: [],
     pinnedKeys: [],

@@ -49,8 +49,6 @@ export interface StoredLanes {
 export interface AccountDeps extends LaneWork {
   readonly log: Log;
   readonly leases: Pick<Leases, 'note'>;
-  /** The watcher of the relayer's chain. */
-  readonly watcher: Pick<Watcher, 'listen' | 'stopListening'>;
   readStoredLanes(): Promise<StoredLanes>;
   /** Lets only some lanes read the store at once. */
   readonly inTurn: ReturnType<typeof limitParallel>;
@@ -77,9 +75,9 @@ const loadAgainMs = 1_000;
 const elsewhere: State = { kind: 'elsewhere' };
 const unread: State = { kind: 'unread' };
 
-/** Makes the account of a relayer, without its lease. */
-export function createAccount(relayer: Relayer, deps: AccountDeps): Account {
-  const { directory, leases, log, watcher } = deps;
+/** Makes the account of a relayer, without its lease. `watcher`: that of its chain. All accounts share `deps`: there may be thousands. */
+export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' | 'stopListening'>, deps: AccountDeps): Account {
+  const { directory, leases, log } = deps;
   const id = laneOf(relayer);
   const chain = directory.chainOf(relayer);
   let state: State = elsewhere;

@@ -148,7 +148,7 @@ export function createEngine(deps: EngineDeps): Engine {
 
   function addAccount(relayer: Relayer): Account {
     const watcher = watcherOf(directory.chainOf(relayer));
-    const account = createAccount(relayer, { ...accountDeps, watcher });
+    const account = createAccount(relayer, watcher, accountDeps);
     accounts.set(keyOf(relayer), account);
     watcher.add({ relayerId: relayer.id, isReported: account.isHere });
     return account;

@@ -127,7 +127,8 @@ async function judgeAccounts(
     records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),
   );
   const others = new Set(problems);
-  for (const { id, origin, address, networkType } of accounts) {
+  for (const { origin, entry, address } of accounts) {
+    const { id, networkType } = entry;
     const verdict = relayers.get(id);
     const there = addressThere.get(id) ?? '';
     const differs = address !== null && there !== '' && !isSameAddress(networkType, address, there);

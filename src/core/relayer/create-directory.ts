@@ -34,7 +34,8 @@ export function createDirectory(entries: readonly DirectoryEntry[]): ChangeableD
     signerOf: (relayer) => entryOf(relayer).signer,
     setDisabled(relayerId, reason) {
       const entry = byId.get(relayerId);
-      if (entry !== undefined) byId.set(relayerId, { ...entry, relayer: { ...entry.relayer, disabledReason: reason } });
+      if (entry !== undefined && entry.relayer.disabledReason !== reason)
+        byId.set(relayerId, { ...entry, relayer: { ...entry.relayer, disabledReason: reason } });
     },
     put: (entry) => void byId.set(entry.relayer.id, entry),
     remove: (relayerId) => void byId.delete(relayerId),

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { keyFromSeed, publicKeyOf } from './ed25519-key.js';
-import { deriveKey, keyDerivation, newKeyDerivation } from './key-derivation.js';
+import { deriveKey, newKeyDerivation, withKeyDerivation } from './key-derivation.js';
 import { KeystoreError, malformedKeystore, valueFromKeystoreJson } from './keystore-error.js';
 
 const algorithm = 'aes-256-gcm';
@@ -14,14 +14,11 @@ const keystoreShape = z.object({
   version: z.literal(1),
   type: z.literal('ed25519'),
   public_key: hexOf(32),
-  crypto: z.intersection(
-    z.object({
-      cipher: z.literal(algorithm),
-      ciphertext: hexOf(32),
-      cipherparams: z.object({ iv: hexOf(ivBytes), tag: hexOf(tagBytes) }),
-    }),
-    keyDerivation,
-  ),
+  crypto: withKeyDerivation({
+    cipher: z.literal(algorithm),
+    ciphertext: hexOf(32),
+    cipherparams: z.object({ iv: hexOf(ivBytes), tag: hexOf(tagBytes) }),
+  }),
 });
 
 /** The content of an ed25519 keystore. The caller should overwrite `privateKey` after use. */

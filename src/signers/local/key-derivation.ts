@@ -9,19 +9,22 @@ const pbkdf2Async = promisify(pbkdf2);
 const salt = z.string().regex(/^(?:0x)?(?:[0-9a-fA-F]{2}){1,1024}$/);
 const dklen = z.number().int().min(32).max(1024);
 
-/** The part of a keystore that says how its passphrase becomes a key. */
-export const keyDerivation = z.discriminatedUnion('kdf', [
-  z.object({
-    kdf: z.literal('scrypt'),
-    kdfparams: z.object({ n: z.number().int().min(2), r: z.number().int().min(1), p: z.number().int().min(1), dklen, salt }),
-  }),
-  z.object({
-    kdf: z.literal('pbkdf2'),
-    kdfparams: z.object({ c: z.number().int().min(1), prf: z.literal('hmac-sha256'), dklen, salt }),
-  }),
-]);
+const scryptShape = z.object({
+  kdf: z.literal('scrypt'),
+  kdfparams: z.object({ n: z.number().int().min(2), r: z.number().int().min(1), p: z.number().int().min(1), dklen, salt }),
+});
+const pbkdf2Shape = z.object({
+  kdf: z.literal('pbkdf2'),
+  kdfparams: z.object({ c: z.number().int().min(1), prf: z.literal('hmac-sha256'), dklen, salt }),
+});
 
-type KeyDerivation = z.infer<typeof keyDerivation>;
+/** How the passphrase of a keystore becomes a key. */
+type KeyDerivation = z.infer<typeof scryptShape> | z.infer<typeof pbkdf2Shape>;
+
+/** Returns the part of a keystore that says how its passphrase becomes a key, together with this cipher. An intersection would merge the two for each keystore. */
+export function withKeyDerivation<Cipher extends z.ZodRawShape>(cipher: Cipher) {
+  return z.discriminatedUnion('kdf', [scryptShape.extend(cipher), pbkdf2Shape.extend(cipher)]);
+}
 
 /** ethers' default, half the cost of geth's "standard": 0.3 to 0.5 s and 128 MiB. */
 const scryptN = 131_072;

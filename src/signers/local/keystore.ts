@@ -1,23 +1,21 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { keccak256 } from '../../crypto/keccak.js';
-import { deriveKey, keyDerivation, newKeyDerivation } from './key-derivation.js';
+import { deriveKey, newKeyDerivation, withKeyDerivation } from './key-derivation.js';
 import { KeystoreError, malformedKeystore, valueFromKeystoreJson } from './keystore-error.js';
 import { addressOfKey } from './local-signer.js';
 
 const hexOf = (bytes: number) => z.string().regex(new RegExp(`^(?:0x)?[0-9a-fA-F]{${bytes * 2}}$`));
 
-const cipherShape = z.object({
-  cipher: z.literal('aes-128-ctr'),
-  ciphertext: hexOf(32),
-  cipherparams: z.object({ iv: hexOf(16) }),
-  mac: hexOf(32),
-});
-
 const keystoreShape = z.object({
   version: z.union([z.literal(3), z.literal('3')]),
   address: hexOf(20).optional(),
-  crypto: z.intersection(cipherShape, keyDerivation),
+  crypto: withKeyDerivation({
+    cipher: z.literal('aes-128-ctr'),
+    ciphertext: hexOf(32),
+    cipherparams: z.object({ iv: hexOf(16) }),
+    mac: hexOf(32),
+  }),
 });
 
 /** The content of an Ethereum keystore. The caller should overwrite `privateKey` after use. */
