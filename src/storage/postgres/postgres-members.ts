@@ -233,7 +233,8 @@ export function createMembers(deps: MembersDeps): Members {
       if (waiters.length > 0 && logged === '') continue;
       const pausing = new AbortController();
       endPause = () => pausing.abort();
-      await pause(lookEveryMs, AbortSignal.any([pausing.signal, ending.signal]));
+      // `stop` ends the pause. A signal of its own is free after it; one that joined `ending` would leave something there each time.
+      if (!ending.signal.aborted) await pause(lookEveryMs, pausing.signal);
       endPause = () => undefined;
     }
     for (const { resolve } of waiters) resolve();
