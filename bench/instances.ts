@@ -14,8 +14,9 @@ import { median } from './table.js';
 
 /*
  * What it costs that several instances share a database: the processor time of all of them for each confirmed transaction, compared with a single instance and
- * with as many services that share nothing. The latter shows what several processes on one core cost anyway: each does less at once, and they empty one another's
- * caches. All groups stay up and get the same sends, batches go round them, and a figure is the median of the ratios of the same rounds.
+ * with as many services that share nothing, which shows what several processes on one core cost anyway: they empty one another's caches. This is measured twice: with
+ * the load of the single instance in all, of which each instance has a part and so commits smaller batches, and with that load for each instance. All groups stay
+ * up, batches go round them, and a figure is the median of the ratios of the same rounds.
  */
 
 const { values: options } = parseArgs({
@@ -33,7 +34,8 @@ const batch = Number(options.batch);
 const callers = Number(options.callers);
 /** The number of sends for each instance before the first measured one: until then the compilers are measured. */
 const unmeasuredSends = 6_000;
-const agent = new Agent({ connections: callers });
+const count = Number(options.instances);
+const agent = new Agent({ connections: callers * count });
 
 /** A relayer, and the server that callers use for it; null: all of them in turn. */
 interface Target {
@@ -46,6 +48,14 @@ interface Group {
   readonly servers: readonly MeasuredServer[];
   readonly targets: readonly Target[];
   confirmed: number;
+}
+
+/** A group with a load, and what each round measured. */
+interface Sampled {
+  readonly group: Group;
+  /** How many times the callers and the sends of the single instance. */
+  readonly times: number;
+  readonly samples: number[];
 }
 
 const releasers: (() => unknown)[] = [() => agent.close()];
@@ -97,21 +107,26 @@ try {
     );
   }
 
-  const count = Number(options.instances);
-  const groups = [await startSharing(1), await startSharing(count), await startIndependent(count)] as const;
-  for (const group of groups) for (let sent = 0; sent < unmeasuredSends * group.servers.length; sent += batch) await sendBatch(group);
-  const samples = groups.map((): number[] => []);
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    const order = groups.map((_, index) => (index + round) % groups.length);
-    for (const index of order) samples[index]?.push(await sendBatch(groups[index] as Group));
+  const one = sampled(await startSharing(1), 1);
+  const [sharing, independent] = [await startSharing(count), await startIndependent(count)];
+  /** The groups of several: with the load of the single instance in all, and for each instance. */
+  const several = [1, count].map((times) => ({ sharing: sampled(sharing, times), independent: sampled(independent, times) }));
+  const all = [one, ...several.flatMap((both) => [both.sharing, both.independent])];
+  for (const group of [one.group, sharing, independent])
+    for (let sent = 0; sent < unmeasuredSends * group.servers.length; sent += batch) await sendBatch(group, 1);
+  for (let round = 0; round < Number(options.rounds); round += 1)
+    for (const index of all.keys()) {
+      const { group, times, samples } = all[(index + round) % all.length] as Sampled;
+      samples.push(await sendBatch(group, times));
+    }
+  say(`one instance: ${shown(one)} a confirmed transaction, ${relayers} relayers`);
+  for (const [index, both] of several.entries()) {
+    say(index === 0 ? 'the same load in all, of which each instance has a part:' : 'the same load for each instance:');
+    say(`  ${count} instances ÷ 1: ${pairedRatio(both.sharing, one)} (${shown(both.sharing)})`);
+    say(`  ${count} services that share nothing ÷ 1: ${pairedRatio(both.independent, one)} (${shown(both.independent)})`);
+    say(`  ${count} instances ÷ ${count} services that share nothing: ${pairedRatio(both.sharing, both.independent)}`);
   }
-  const [one = [], sharing = [], independent = []] = samples;
-  say(`one instance: ${median(one).toFixed(0)} µs a confirmed transaction, ${relayers} relayers`);
-  say(`${count} instances ÷ 1: ${pairedRatio(sharing, one)} (${median(sharing).toFixed(0)} µs)`);
-  say(
-    `${count} instances ÷ ${count} services that share nothing: ${pairedRatio(sharing, independent)} (${median(independent).toFixed(0)} µs)`,
-  );
-  for (const group of groups.slice(0, 2)) {
+  for (const group of [one.group, sharing]) {
     const before = cpuUs(group);
     await elapsed(Number(options.seconds) * 1000);
     const share = (cpuUs(group) - before) / Number(options.seconds) / 10_000 / group.servers.length;
@@ -125,8 +140,16 @@ function relayerIds(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `r${index + 1}`);
 }
 
-function pairedRatio(samples: readonly number[], baseline: readonly number[]): string {
-  return median(samples.map((us, index) => us / (baseline[index] ?? Number.NaN))).toFixed(2);
+function sampled(group: Group, times: number): Sampled {
+  return { group, times, samples: [] };
+}
+
+function pairedRatio({ samples }: Sampled, baseline: Sampled): string {
+  return median(samples.map((us, index) => us / (baseline.samples[index] ?? Number.NaN))).toFixed(2);
+}
+
+function shown({ samples }: Sampled): string {
+  return `${median(samples).toFixed(0)} µs`;
 }
 
 /** The server that a call for a target goes to; `turn` counts the calls for it. */
@@ -134,12 +157,13 @@ function serverOf({ servers, targets }: Group, target: number, turn: number): Me
   return servers[targets[target]?.server ?? turn % servers.length] as MeasuredServer;
 }
 
-/** Sends a batch to all relayers in turn, and returns the processor time per transaction when all are confirmed. */
-async function sendBatch(group: Group): Promise<number> {
+/** Sends a batch, `times` as large, to all relayers in turn, and returns the processor time per transaction when all are confirmed. */
+async function sendBatch(group: Group, times: number): Promise<number> {
   const before = cpuUs(group);
+  const sends = batch * times;
   let next = 0;
   const send = async (): Promise<void> => {
-    while (next < batch) {
+    while (next < sends) {
       const index = next++;
       const target = index % group.targets.length;
       const server = serverOf(group, target, Math.floor(index / group.targets.length));
@@ -147,11 +171,11 @@ async function sendBatch(group: Group): Promise<number> {
       await call(server, 'POST', `/relayers/${group.targets[target]?.relayerId}/transactions`, body);
     }
   };
-  await Promise.all(Array.from({ length: callers }, send));
-  const wanted = group.confirmed + batch;
+  await Promise.all(Array.from({ length: callers * times }, send));
+  const wanted = group.confirmed + sends;
   while ((await confirmedCount(group)) < wanted) await elapsed(200);
   group.confirmed = wanted;
-  return (cpuUs(group) - before) / batch;
+  return (cpuUs(group) - before) / sends;
 }
 
 async function confirmedCount(group: Group): Promise<number> {
