@@ -1,5 +1,14 @@
 import { DomainError } from '../errors.js';
-import type { Attempt, Content, FailureReason, Intent, MinedAt, Transaction, TransactionStatus } from './transaction.js';
+import {
+  type Attempt,
+  type Content,
+  changed,
+  type FailureReason,
+  type Intent,
+  type MinedAt,
+  type Transaction,
+  type TransactionStatus,
+} from './transaction.js';
 
 /**
  * The lifecycle: every change of a stored transaction, as pure functions from one revision to the next.
@@ -20,7 +29,7 @@ const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
 const notFinalYet = 'waiting: mined; not final until it has the required confirmations';
 
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
-  return { ...transaction, ...changes, revision: transaction.revision + 1 };
+  return changed(transaction, changes, transaction.revision + 1);
 }
 
 /** Replaces the content of an unsigned transaction. */
@@ -49,7 +58,7 @@ export function signed(
 ): Transaction {
   return next(transaction, {
     status: transaction.status === 'pending' ? 'sent' : transaction.status,
-    statusReason: reasonOf({ ...transaction, nonce }, purpose) ?? notAcceptedYet,
+    statusReason: reasonOf(transaction, purpose, nonce) ?? notAcceptedYet,
     intent: purpose,
     content: wanted.content,
     queued: null,
@@ -66,15 +75,14 @@ export function slotTerms({ content }: Pick<Transaction, 'content'>): { readonly
     : { filler: 'a no-op transaction', slot: 'sequence number' };
 }
 
-function slotOf(transaction: Transaction): string {
-  return `${slotTerms(transaction).slot} ${transaction.nonce}`;
+function slotOf(transaction: Transaction, nonce = transaction.nonce): string {
+  return `${slotTerms(transaction).slot} ${nonce}`;
 }
 
-function reasonOf(transaction: Transaction, purpose: Intent): string | null {
-  const replaced = `replaced by ${slotTerms(transaction).filler} at ${slotOf(transaction)}`;
+function reasonOf(transaction: Transaction, purpose: Intent, nonce = transaction.nonce): string | null {
+  if (purpose === 'content') return null;
+  const replaced = `replaced by ${slotTerms(transaction).filler} at ${slotOf(transaction, nonce)}`;
   switch (purpose) {
-    case 'content':
-      return null;
     case 'cancel':
       return `being canceled: ${replaced}; waiting for that to be mined`;
     case 'expire':

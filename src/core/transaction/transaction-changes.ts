@@ -3,7 +3,7 @@ import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, OpenTransaction, Store } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import type { Attempt, Transaction, TransactionView } from './transaction.js';
+import { type Attempt, changed, type Transaction, type TransactionView } from './transaction.js';
 
 /**
  * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status and each
@@ -20,7 +20,7 @@ export function transactionChanges(
   const nowMs = deps.clock.nowMs();
   let previous = before.transaction;
   for (const decided of move.steps) {
-    const step = { ...decided, updatedAtMs: Math.max(nowMs, previous.updatedAtMs) };
+    const step = changed(decided, { updatedAtMs: Math.max(nowMs, previous.updatedAtMs) });
     const hasEvent = step.status !== previous.status || (move.writesEvent === true && decided === move.steps.at(-1));
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;

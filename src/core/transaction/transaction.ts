@@ -133,6 +133,36 @@ export interface TransactionView {
   readonly shown: Attempt | null;
 }
 
+/**
+ * Returns a copy with changes and this revision. It names each field, so that all transactions have the same hidden class: V8 spreads objects of several classes property by
+ * property, which takes several times as long.
+ */
+export function changed(transaction: Transaction, changes: Partial<Transaction>, revision = transaction.revision): Transaction {
+  const copy: Transaction = {
+    id: transaction.id,
+    relayerId: transaction.relayerId,
+    chain: transaction.chain,
+    account: transaction.account,
+    status: transaction.status,
+    statusReason: transaction.statusReason,
+    failureReason: transaction.failureReason,
+    intent: transaction.intent,
+    content: transaction.content,
+    queued: transaction.queued,
+    nonce: transaction.nonce,
+    liveVersion: transaction.liveVersion,
+    mined: transaction.mined,
+    createdAtMs: transaction.createdAtMs,
+    updatedAtMs: transaction.updatedAtMs,
+    sentAtMs: transaction.sentAtMs,
+    confirmedAtMs: transaction.confirmedAtMs,
+    validUntilMs: transaction.validUntilMs,
+    traceParent: transaction.traceParent,
+    revision,
+  };
+  return Object.assign(copy, changes);
+}
+
 /** True if an attempt is signed; it then counts as broadcast. */
 export function isSigned({ liveVersion }: Pick<Transaction, 'liveVersion'>): boolean {
   return liveVersion !== null;
