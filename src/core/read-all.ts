@@ -14,9 +14,12 @@ export const nothingRefused: IsRefused = () => false;
  * everything at once. Stops at as many as an error can carry. An error that names no field is thrown at once.
  */
 export function readAll<T extends Readonly<Record<string, () => unknown>>>(reads: T): { readonly [K in keyof T]: ReturnType<T[K]> } {
-  const names = Object.keys(reads);
-  const values = readEach(names, (name) => reads[name]?.());
-  return Object.fromEntries(names.map((name, index) => [name, values[index]])) as { readonly [K in keyof T]: ReturnType<T[K]> };
+  // A copy, of which each read is replaced by its result: an object that gets its properties one by one takes several times as long.
+  const values: Record<string, unknown> = { ...reads };
+  readEach(Object.entries(reads), ([name, read]) => {
+    values[name] = read();
+  });
+  return values as { readonly [K in keyof T]: ReturnType<T[K]> };
 }
 
 /** Reads every item, as `readAll` runs its reads. */

@@ -1,12 +1,20 @@
 import { keccak256 } from './keccak.js';
 import { secp256k1 } from './secp256k1.js';
 
+/** The code of `a`, and how far the code of a letter in lower case is above that of the one in upper case. */
+const letterA = 0x61;
+const lowerAboveUpper = 0x20;
+
 /** Converts an address to EIP-55. The text must be `0x` and 40 hex digits. */
 export function checksumAddress(address: string): string {
-  const digits = address.slice(2).toLowerCase();
-  const hash = keccak256(Buffer.from(digits, 'latin1'));
-  const nibbleAt = (index: number): number => ((hash[index >> 1] ?? 0) >> (index % 2 === 0 ? 4 : 0)) & 15;
-  return `0x${[...digits].map((digit, index) => (nibbleAt(index) >= 8 ? digit.toUpperCase() : digit)).join('')}`;
+  const digits = Buffer.from(address.slice(2).toLowerCase(), 'latin1');
+  const hash = keccak256(digits);
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = digits[index] ?? 0;
+    const nibble = ((hash[index >> 1] ?? 0) >> (index % 2 === 0 ? 4 : 0)) & 15;
+    if (nibble >= 8 && digit >= letterA) digits[index] = digit - lowerAboveUpper;
+  }
+  return `0x${digits.toString('latin1')}`;
 }
 
 /** Returns the EIP-55 address of a public key of 33 or 65 bytes. Throws if the bytes are not a point of the curve. */

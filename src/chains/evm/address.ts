@@ -6,8 +6,9 @@ export function readAddress(text: string): { readonly address: string } | { read
   const problem = textProblem(syntaxes.evm_address, text);
   if (problem !== undefined) return { problem };
   const address = checksumAddress(text);
+  if (text === address) return { address };
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
-  if (isMixed && text !== address) return { problem: 'has an invalid EIP-55 checksum; use lower case or the correct checksum' };
+  if (isMixed) return { problem: 'has an invalid EIP-55 checksum; use lower case or the correct checksum' };
   return { address };
 }

@@ -41,7 +41,8 @@ export function contentFromRequest(
     price: () => allowed({ pricing: readPricing(request, earlierSpeed, network) }),
     validUntilMs: () => readValidUntil(request.validUntilMs, nowMs),
   });
-  return { content: { network: 'evm', ...receiver, valueWei, data, ...gas, ...price }, validUntilMs };
+  const content: EvmContent = { network: 'evm', to: receiver.to, valueWei, data, gasLimit: gas.gasLimit, pricing: price.pricing };
+  return { content, validUntilMs };
 }
 
 /** A transaction without a receiver creates a contract, so it needs code. */
