@@ -1,9 +1,14 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { timeMsOf } from '../../codec/scalar-codecs.js';
 
-/** An optional field of a message: absent if the value is null. */
+/**
+ * An optional field of a message: absent if the value is null. Spread optional fields after all others: V8 adds a field slowly to an object whose hidden class
+ * depends on what is absent.
+ */
 export function present<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
-  return value === null ? {} : ({ [key]: value } as { [P in K]: V });
+  const field: { [P in K]?: V } = {};
+  if (value !== null) field[key] = value;
+  return field;
 }
 
 /** An optional time, given in milliseconds since the epoch. */

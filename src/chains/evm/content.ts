@@ -16,12 +16,14 @@ const maxGasLimit = 2n ** 63n - 1n;
 const maxDataBytes = 128 * 1024 - 512;
 
 /** The context that a request is checked against. */
-export interface ContentContext extends Pick<RequestContext, 'nowMs' | 'isRefused'> {
+export interface ContentContext extends Pick<RequestContext, 'nowMs'> {
   readonly relayer: Pick<Relayer, 'address'>;
   readonly policies: EvmPolicies;
   readonly network: EvmNetwork;
   /** The speed of a replacement without a price; null: `fast`. */
   readonly earlierSpeed: Speed | null;
+  /** See `RequestContext`. */
+  readonly isRefused?: IsRefused | undefined;
 }
 
 /** Reads a caller's request and checks it against the relayer's policies. Calls no node. Throws `DomainError` (400) naming every field that is wrong. */

@@ -62,9 +62,16 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   return {
     ...methods,
     network,
-    contentOf(request, { earlier, ...context }) {
-      const policies = onNetwork('evm', context.relayer.policies);
-      return contentFromRequest(onNetwork('evm', request), { ...context, policies, network, earlierSpeed: speedOf(earlier) });
+    contentOf(request, { relayer, nowMs, earlier, isRefused }) {
+      const policies = onNetwork('evm', relayer.policies);
+      return contentFromRequest(onNetwork('evm', request), {
+        relayer,
+        nowMs,
+        isRefused,
+        policies,
+        network,
+        earlierSpeed: speedOf(earlier),
+      });
     },
     isUnsequenced: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,

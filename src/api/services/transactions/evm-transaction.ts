@@ -51,15 +51,15 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
   const values = fields ?? content;
   return create(EvmTransactionSchema, {
     fromAddress: transaction.account,
-    ...present('to', values.to),
     value: values.valueWei.toString(),
+    isCanceled: transaction.intent === 'cancel',
+    ...present('to', values.to),
     ...present('data', values.data),
     ...present('nonce', transaction.nonce),
     ...present('gasLimit', values.gasLimit),
     ...pricesOf(fields?.price ?? content.pricing),
     ...(content.pricing.kind === 'speed' ? { speed: protoOfSpeed[content.pricing.speed] } : {}),
     ...(fields === null ? {} : { signature: protoOfSignature(fields.signature) }),
-    isCanceled: transaction.intent === 'cancel',
   });
 }
 
@@ -67,13 +67,13 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
 export function protoOfEvmAttempt(attempt: Attempt): EvmAttempt {
   const fields = onNetwork('evm', attempt.fields);
   return create(EvmAttemptSchema, {
+    value: fields.valueWei.toString(),
+    gasLimit: fields.gasLimit,
+    signature: protoOfSignature(fields.signature),
     ...present('nonce', attempt.nonce),
     ...present('to', fields.to),
-    value: fields.valueWei.toString(),
     ...present('data', fields.data),
-    gasLimit: fields.gasLimit,
     ...pricesOf(fields.price),
-    signature: protoOfSignature(fields.signature),
   });
 }
 

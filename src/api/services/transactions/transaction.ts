@@ -76,14 +76,14 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     id: transaction.id,
     relayerId: transaction.relayerId,
     status: protoOfStatus[transaction.status],
-    ...present('statusReason', transaction.statusReason),
     createdAt: timestampFromMs(transaction.createdAtMs),
+    updatedAt: timestampFromMs(transaction.updatedAtMs),
+    network: networkRecordOf(view),
+    revision: BigInt(transaction.revision),
+    ...present('statusReason', transaction.statusReason),
     ...presentTime('sentAt', transaction.sentAtMs),
     ...presentTime('confirmedAt', transaction.confirmedAtMs),
     ...present('hash', shown?.hash ?? null),
-    network: networkRecordOf(view),
-    revision: BigInt(transaction.revision),
-    updatedAt: timestampFromMs(transaction.updatedAtMs),
     ...(transaction.status === 'failed' && transaction.failureReason !== null
       ? { failureReason: protoOfFailure[transaction.failureReason] }
       : {}),
