@@ -6,6 +6,7 @@ import { postgres } from '../dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
 
 const uniqueViolation = '23505';
+const notNullViolation = '23502';
 /** Error classes that a statement's values cause: data exception, integrity constraint violation, program limit exceeded. */
 const classesOfValues = /^(22|23|54)/;
 
@@ -100,6 +101,11 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code !== undefined && classesOfValues.test(error.code);
 }
 
+/** True if a row exists already, or if its relayer is closed, so that its position would be null. */
+function isConflict({ code, column }: pg.DatabaseError): boolean {
+  return code === uniqueViolation || (code === notNullViolation && column === 'position');
+}
+
 /** The relayers for which a list takes positions. */
 function relayersOf(list: ChangeList): ReadonlySet<string> {
   return new Set(list.flatMap(({ countedFor }) => countedFor ?? []));
@@ -158,7 +164,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     const { reason } = result;
     if (isLockTimeout(reason)) throw new LockedError((other) => other === entry, reason);
     if (!isCausedByValues(reason)) throw reason;
-    return { entry, error: reason.code === uniqueViolation ? new ConflictError(change.name) : reason };
+    return { entry, error: isConflict(reason) ? new ConflictError(change.name) : reason };
   }
 
   /** Sends all lists and leaves the transaction open; returns the first list that failed. */

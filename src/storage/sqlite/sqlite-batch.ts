@@ -8,6 +8,9 @@ import { changePositionStatements } from '../statements/change-positions.js';
 const { take } = changePositionStatements(sqlite.builder);
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
+/** How SQLite refuses the transaction of a closed relayer, whose position would be null. */
+const noPosition = 'NOT NULL constraint failed: transactions.position';
+
 /** Prepares each statement of a connection once: preparing costs more than running. */
 export function preparedStatements(db: Sqlite.Database): (statement: Step['statement']) => Sqlite.Statement<unknown[]> {
   const known = new Map<Step['statement'], Sqlite.Statement<unknown[]>>();
@@ -16,6 +19,10 @@ export function preparedStatements(db: Sqlite.Database): (statement: Step['state
     known.set(statement, prepared);
     return prepared;
   };
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && (uniqueViolations.has(error.code) || error.message === noPosition);
 }
 
 /**
@@ -38,7 +45,7 @@ export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void)
         if (guarded && changes !== 1) throw new ConflictError(name);
       }
     } catch (error) {
-      if (error instanceof Sqlite.SqliteError && uniqueViolations.has(error.code)) throw new ConflictError(name);
+      if (isConflict(error)) throw new ConflictError(name);
       throw error;
     }
   }

@@ -91,21 +91,13 @@ export function transactionStatements(db: Kysely<Schema>) {
   }
 
   return {
+    /** The position of a closed relayer is null, which the column refuses. SQLite would keep the rows of a select in a table of their own first. */
     insert: statement<WrittenRow, never>('transactions_insert', (values) =>
-      db
-        .insertInto('transactions')
-        .columns([...transactionColumns, 'ended_at_ms', 'ordinal', 'position'])
-        .expression(
-          db
-            .selectFrom('change_positions')
-            .select([
-              ...[...transactionColumns, 'ended_at_ms' as const].map((column) => sql`${values[column]}`.as(column)),
-              sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`.as('ordinal'),
-              sql<number>`change_positions.position - ${values.positions_back}`.as('position'),
-            ])
-            .where('change_positions.relayer_id', '=', values.relayer_id)
-            .where('change_positions.is_closed', '=', sql.lit(0)),
-        ),
+      db.insertInto('transactions').values({
+        ...pick(values, [...transactionColumns, 'ended_at_ms']),
+        ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
+        position: sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${values.relayer_id} and change_positions.is_closed = 0) - ${values.positions_back}`,
+      }),
     ),
 
     /** Writes a transaction that stays open; affects no row if it is final. */
