@@ -4,6 +4,7 @@ import {
   DummyDriver,
   Kysely,
   type Dialect as KyselyDialect,
+  type LimitNode,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
@@ -30,13 +31,24 @@ function builderFor(parts: Omit<KyselyDialect, 'createDriver'>): Kysely<Schema> 
   return new Kysely<Schema>({ dialect: { ...parts, createDriver: () => new DummyDriver() } });
 }
 
+/**
+ * Makes a limit an expression. If it is a placeholder alone, SQLite plans for its value, and so prepares the statement again each time that it gets values,
+ * which takes up to 20 times as long as running it.
+ */
+class SqliteCompiler extends SqliteQueryCompiler {
+  protected override visitLimit(node: LimitNode): void {
+    super.visitLimit(node);
+    this.append(' + 0');
+  }
+}
+
 /** SQLite 3. */
 export const sqlite: Dialect = {
   name: 'sqlite',
   builder: builderFor({
     createAdapter: () => new SqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new SqliteCompiler(),
   }),
   hasSeveralWriters: false,
   sequenceType: 'integer',
