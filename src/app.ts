@@ -27,6 +27,7 @@ import { createSoleInstance } from './core/instances.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
 import { createTestLimit } from './core/notification/test-limit.js';
+import { createOverview } from './core/overview/overview.js';
 import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
@@ -34,6 +35,7 @@ import type { Telemetry } from './core/ports/telemetry.js';
 import { systemTimers } from './core/ports/timers.js';
 import type { Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
+import { createReadAccountAtNodes } from './core/relayer/view-lane.js';
 import { repeat } from './core/repeat.js';
 import { createShutdown } from './core/shutdown.js';
 import { definitionFromPin } from './core/signer/hosted-key.js';
@@ -207,6 +209,24 @@ export async function startApp(
     });
     onStop('work', () => engine.stop());
 
+    // What operators see.
+    const overview = createOverview({
+      store,
+      directory,
+      networkStates: () => engine.networks(),
+      backlog: () => delivery.backlog(),
+      sharing,
+      ...time,
+      log,
+    });
+    overview.start();
+    onStop('work', () => overview.stop());
+    const readAccountAtNodes = createReadAccountAtNodes({
+      directory,
+      problemOf: (chain) => engine.networks().find((network) => network.chain === chain)?.problem ?? null,
+      ...time,
+    });
+
     // Deleting what is old.
     const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
     const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
@@ -248,6 +268,9 @@ export async function startApp(
         exclusively: writer.exclusively,
         writer,
         lanes: engine,
+        readAccountAtNodes,
+        overview,
+        overviewClock: time.clock,
         recordEvent,
         feed,
         watchHeartbeatMs,
@@ -262,6 +285,7 @@ export async function startApp(
         keys,
         nodeUrls,
         sharing,
+        serviceVersion: packageVersion(),
       },
       ageClock,
       databaseSecret,

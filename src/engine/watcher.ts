@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DomainError } from '../core/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Log } from '../core/ports/log.js';
@@ -11,9 +12,10 @@ import { markRelayers } from './mark-relayers.js';
 /** The state of a network, for readiness. */
 export interface NetworkHealth {
   readonly network: string;
+  readonly chain: Chain;
   /** The newest block seen; null: none yet. */
   readonly head: Head | null;
-  /** Why no RPC node can be used; null: one answers. */
+  /** Why no RPC node can be used, as callers may read it; null: one answers. */
   readonly problem: string | null;
   /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. */
   readonly forkedHosts: readonly string[];
@@ -76,7 +78,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   /** Only the lanes that are open: thousands of relayers may have nothing to do. */
   const listeners = new Set<HeadListener>();
   let head: Head | null = null;
-  let problem: string | null = null;
+  let problem: { readonly detail: string; readonly shown: string } | null = null;
   let isStored = false;
   let disabledReason: string | null = null;
   let running: Promise<void> | null = null;
@@ -93,8 +95,9 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       await tickAll(head);
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
-      if (problem !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
-      problem = detail;
+      if (problem?.detail !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
+      // Other errors may name what is no business of callers, such as the database.
+      problem = { detail, shown: error instanceof DomainError ? detail : 'the head of the network cannot be read' };
       await disableIfOtherChain();
       for (const lane of listeners) lane.unreachable();
     }
@@ -166,6 +169,6 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       cancelPoll?.();
       await running;
     },
-    health: () => ({ network: network.name, head, problem, forkedHosts: chain.forkedHosts() }),
+    health: () => ({ network: network.name, chain, head, problem: problem?.shown ?? null, forkedHosts: chain.forkedHosts() }),
   };
 }

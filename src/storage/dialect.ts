@@ -8,9 +8,11 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely';
 import type { Schema } from './schema.js';
 
@@ -25,6 +27,8 @@ export interface Dialect {
   readonly sequenceType: ColumnDataType;
   /** Completes such a column. */
   sequence(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
+  /** Returns the text of a JSON object in a column, with null as the value of a member if it has that. */
+  jsonWithNull(column: string, member: string): RawBuilder<string>;
 }
 
 function builderFor(parts: Omit<KyselyDialect, 'createDriver'>): Kysely<Schema> {
@@ -53,6 +57,7 @@ export const sqlite: Dialect = {
   hasSeveralWriters: false,
   sequenceType: 'integer',
   sequence: (column) => column.primaryKey().autoIncrement(),
+  jsonWithNull: (column, member) => sql`json_replace(${sql.ref(column)}, ${sql.lit(`$.${member}`)}, null)`,
 };
 
 /** PostgreSQL. */
@@ -66,4 +71,5 @@ export const postgres: Dialect = {
   hasSeveralWriters: true,
   sequenceType: 'bigserial',
   sequence: (column) => column.primaryKey(),
+  jsonWithNull: (column, member) => sql`jsonb_set(${sql.ref(column)}::jsonb, ${sql.lit(`{${member}}`)}, 'null', false)::text`,
 };

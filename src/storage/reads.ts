@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DeliveryRecord } from '../core/notification/notification.js';
-import type { ChangedTransaction, OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
+import type { ChangedTransaction, LaneTransaction, OpenOfRelayer, OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
@@ -8,6 +8,7 @@ import { apiKeyMapping } from './statements/api-keys.js';
 import { attemptFromRow } from './statements/attempts.js';
 import { definitionMapping } from './statements/definitions.js';
 import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
+import type { LaneTransactionRow } from './statements/lane-views.js';
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
 import type { ChangedTransactionRow } from './statements/transaction-changes.js';
@@ -55,6 +56,11 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 /** Rows that one query walks over: few enough that nothing else waits long. SQLite answers in this thread. */
 const stride = 4_000;
 
+/** Slots of a lane that are read at once. */
+const laneStride = 32;
+/** Transactions of a lane whose attempts are read at once: each of up to 20 may have much call data, which the database must step over. */
+const attemptsStride = 8;
+
 /** How many deliveries are counted from the start of a page. A notification may have millions of them. */
 const countedDeliveries = 10_000;
 
@@ -94,6 +100,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     transactions,
     attempts,
     lanes,
+    laneViews,
     notifications,
     fileEntries,
     events,
@@ -115,6 +122,30 @@ export function createReads(statements: Statements, query: Query): Reads {
     return rows.map((row) => ({
       event: eventMapping.fromRow(row),
       attempts: deliveries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptMapping.fromRow),
+    }));
+  }
+
+  /** Adds the attempts of some transactions of a lane. */
+  async function withSlimAttempts(rows: readonly LaneTransactionRow[], newest: number): Promise<readonly LaneTransaction[]> {
+    const signedIds = rows.flatMap(({ id, live_version }) => (live_version === null ? [] : [id]));
+    const attemptsById = new Map<string, Attempt[]>();
+    for (let at = 0; at < signedIds.length; at += attemptsStride) {
+      if (at > 0) await setImmediate();
+      const ids = paddedToPowerOfTwo(signedIds.slice(at, at + attemptsStride));
+      for (const row of await query(laneViews.attemptsOf(ids.length), { ...numbered('id', ids), newest })) {
+        const known = attemptsById.get(row.transaction_id) ?? [];
+        attemptsById.set(row.transaction_id, known);
+        known.push(attemptFromRow({ ...row, raw: '' }));
+      }
+    }
+    return rows.map(({ id, status, status_reason, created_at_ms, nonce, mined_version }) => ({
+      id,
+      status,
+      statusReason: status_reason,
+      createdAtMs: created_at_ms,
+      nonce: nonce === null ? null : BigInt(nonce),
+      minedVersion: mined_version,
+      attempts: attemptsById.get(id) ?? [],
     }));
   }
 
@@ -216,6 +247,51 @@ export function createReads(statements: Statements, query: Query): Reads {
     },
     definitionsVersion: async () => (await query(databaseIds.definitionsVersion, { number: 1 }))[0]?.definitions_version ?? 0,
     confirmedTimeMs: async () => (await query(instances.confirmedTime, { number: 1 }))[0]?.confirmed_time_ms ?? null,
+    openOf: async (relayerIds) => {
+      if (relayerIds.length === 0) return new Map();
+      const ids = paddedToPowerOfTwo(relayerIds);
+      const rows = await query(laneViews.openOf(ids.length), numbered('id', ids));
+      const counts = new Map<string, { waiting: number; inFlight: number; place: number }>();
+      for (const { relayer_id, status, total, oldest } of rows) {
+        const known = counts.get(relayer_id) ?? { waiting: 0, inFlight: 0, place: oldest };
+        counts.set(relayer_id, known);
+        if (status === 'pending') known.waiting += total;
+        else known.inFlight += total;
+        known.place = Math.min(known.place, oldest);
+      }
+      const places = paddedToPowerOfTwo([...counts.values()].map(({ place }) => place));
+      const oldest = places.length === 0 ? [] : await query(laneViews.atPlaces(places.length), numbered('place', places));
+      const oldestOf = new Map(oldest.map((row) => [row.relayer_id, row]));
+      return new Map(
+        [...counts].map(([relayerId, { waiting, inFlight }]): [string, OpenOfRelayer] => {
+          const row = oldestOf.get(relayerId);
+          const shown = row === undefined ? null : { id: row.id, createdAtMs: row.created_at_ms, statusReason: row.status_reason };
+          return [relayerId, { waiting, inFlight, oldest: shown }];
+        }),
+      );
+    },
+    changesByStatus: async (relayerId, { after, upTo, limit }) => {
+      const rows = await query(laneViews.changesByStatus, { relayer_id: relayerId, after, up_to: upTo, limit });
+      return {
+        totals: new Map(rows.map(({ status, total }) => [status, total])),
+        last: rows.length === 0 ? null : Math.max(...rows.map(({ last }) => last)),
+      };
+    },
+    laneTransactionsAt: async ({ chain, account }, nonces, newestAttempts) => {
+      const rows: LaneTransactionRow[] = [];
+      for (let at = 0; at < nonces.length; at += laneStride) {
+        if (at > 0) await setImmediate();
+        const texts = paddedToPowerOfTwo(nonces.slice(at, at + laneStride).map(String));
+        rows.push(...(await query(laneViews.inSlots(texts.length), { chain, account, ...numbered('id', texts) })));
+      }
+      return withSlimAttempts(rows, newestAttempts);
+    },
+    laneTransactionsWithoutNonce: async ({ chain, account }, limit, newestAttempts) =>
+      withSlimAttempts(await query(laneViews.withoutNonce, { chain, account, limit }), newestAttempts),
+    lowestOpenNonce: async ({ chain, account }) => {
+      const [lowest] = await query(laneViews.lowestOpenNonce, { chain, account });
+      return lowest === undefined ? undefined : BigInt(lowest.nonce);
+    },
     openLanes: () => query(transactions.openLanes, {}),
     nextNonce: async ({ chain, account }) => {
       const [lane] = await query(lanes.nextNonce, { chain, account });
@@ -252,10 +328,20 @@ export function createReads(statements: Statements, query: Query): Reads {
     pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
-    deliveries: async (notificationId, page) => {
-      const walk: Walk = (part) => query(events.walk, { notification_id: notificationId, ...part });
+    deliveries: async (notificationId, page, transactionId) => {
+      const ofAll = { notification_id: notificationId };
+      const ofTransaction = { ...ofAll, order_key: transactionId ?? '' };
+      const walk: Walk = (part) =>
+        transactionId === undefined
+          ? query(events.walk, { ...ofAll, ...part })
+          : query(events.walkOfTransaction, { ...ofTransaction, ...part });
       const { length, before } = await placeOf({ walk, positionOf: events.position, counted: countedDeliveries }, page);
-      const rows = before === null ? [] : await query(events.pageOf, { notification_id: notificationId, before, limit: page.limit });
+      const part = { before: before ?? 0, limit: page.limit };
+      const pageOf = () =>
+        transactionId === undefined
+          ? query(events.pageOf, { ...ofAll, ...part })
+          : query(events.pageOfTransaction, { ...ofTransaction, ...part });
+      const rows = before === null ? [] : await pageOf();
       return { items: await withAttempts(rows), ...length };
     },
     finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),

@@ -8,6 +8,7 @@ import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
+import { laneViewContract } from '../contracts/lane-view.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
@@ -38,6 +39,16 @@ deliveryPageContract('postgres', async () => {
   };
 });
 
+laneViewContract(postgres, async () => {
+  const databaseUrl = await server.newDatabase();
+  return {
+    databaseUrl,
+    run: async (sql) => void (await asAdmin(databaseUrl, sql)),
+    planOf: async (statement, values) =>
+      (await asAdmin(databaseUrl, `explain ${statement.sql}`, statement.bind(values))).map((row) => row['QUERY PLAN']).join('\n'),
+  };
+});
+
 migrationContract(postgres, async () => {
   const databaseUrl = await server.newDatabase();
   return {
@@ -55,10 +66,10 @@ const schemaQuery = `
   union all select indexdef from pg_indexes where schemaname = 'public' and tablename not like 'kysely%'
   order by 1`;
 
-async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+async function asAdmin(databaseUrl: string, sql: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
   const admin = new pg.Client(databaseUrl);
   await admin.connect();
-  const { rows } = await admin.query<Record<string, unknown>>(sql);
+  const { rows } = await admin.query<Record<string, unknown>>(sql, [...values]);
   await admin.end();
   return rows;
 }

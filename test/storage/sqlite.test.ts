@@ -14,6 +14,7 @@ import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
+import { laneViewContract } from '../contracts/lane-view.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
@@ -44,6 +45,25 @@ deliveryPageContract('sqlite', async () => {
       db.exec(sql);
       db.close();
     },
+  };
+});
+laneViewContract(sqlite, async () => {
+  const file = newFile();
+  const using = <T>(task: (db: Sqlite.Database) => T): T => {
+    const db = new Sqlite(file);
+    try {
+      return task(db);
+    } finally {
+      db.close();
+    }
+  };
+  return {
+    databaseUrl: `sqlite:${file}`,
+    run: async (sql) => void using((db) => db.exec(sql)),
+    planOf: async (statement, values) =>
+      using((db) => db.prepare(`explain query plan ${statement.sql}`).all(statement.bind(values)))
+        .map((row) => (row as { readonly detail: string }).detail)
+        .join('\n'),
   };
 });
 migrationContract(sqlite, async () => {

@@ -347,6 +347,8 @@ export function createModelChain(network: Network, account: string, random: Rand
       expectGenesis: unused,
       foreignGenesis: unused,
       forkedHosts: () => [],
+      endpoints: unused,
+      market: unused,
       calls: unused,
       forward: unused,
       close: unused,

@@ -102,6 +102,8 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
       expectGenesis: unused,
       foreignGenesis: unused,
       forkedHosts: () => [],
+      endpoints: unused,
+      market: unused,
       calls: unused,
       forward: unused,
       close: unused,

@@ -11,6 +11,7 @@ import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { OverviewService } from '../../gen/relayer/v1/overview_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -35,6 +36,7 @@ const services: readonly DescService[] = [
   NetworkService,
   ApiKeyService,
   InstanceService,
+  OverviewService,
 ];
 
 /** The scopes of the contract, written again here to detect a wrong option in the definitions. */
@@ -57,12 +59,14 @@ const scopeOf: Readonly<Record<string, string>> = {
   'NotificationService.ListNotifications': 'notifications',
   'NotificationService.DeleteNotification': 'notifications',
   'NotificationService.ListDeliveries': 'notifications',
+  'NotificationService.GetDelivery': 'notifications',
   'NotificationService.RedeliverDelivery': 'notifications',
   'NotificationService.TestNotification': 'notifications',
   'RelayerService.GetRelayer': 'transactions:read',
   'RelayerService.ListRelayers': 'transactions:read',
   'RelayerService.GetRelayerStatus': 'transactions:read',
   'RelayerService.GetRelayerBalance': 'transactions:read',
+  'RelayerService.GetLane': 'transactions:read',
   'RelayerService.CallRpc': 'transactions:read',
   'RelayerService.CreateRelayer': 'admin',
   'RelayerService.UpdateRelayer': 'admin',
@@ -77,9 +81,11 @@ const scopeOf: Readonly<Record<string, string>> = {
   'NetworkService.UpdateNetwork': 'admin',
   'ApiKeyService.CreateApiKey': 'admin',
   'ApiKeyService.ListApiKeys': 'admin',
+  'ApiKeyService.GetCaller': 'authenticated',
   'ApiKeyService.DeleteApiKey': 'admin',
   'InstanceService.ListInstances': 'admin',
   'InstanceService.DrainInstance': 'admin',
+  'OverviewService.WatchOverview': 'transactions:read',
 };
 
 const plans = compileMethodPlans(services);
@@ -124,7 +130,11 @@ describe('access to every method, for every scope and kind of key', () => {
     callers.push({ name: 'the bootstrap key', key: bootstrapKey, expected: () => 'allowed' });
     for (const scope of everyScope) {
       const { key } = await create(scope, { scopes: [scope] });
-      callers.push({ name: `only ${scope}`, key, expected: ({ scope: needed }) => (needed === scope ? 'allowed' : '403 SCOPE_MISSING') });
+      callers.push({
+        name: `only ${scope}`,
+        key,
+        expected: ({ scope: needed }) => (needed === scope || needed === 'authenticated' ? 'allowed' : '403 SCOPE_MISSING'),
+      });
       const { key: rest } = await create(`not ${scope}`, { scopes: everyScope.filter((other) => other !== scope) });
       callers.push({ name: `all but ${scope}`, key: rest, expected: (plan) => (plan.scope === scope ? '403 SCOPE_MISSING' : 'allowed') });
     }

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/api_key_service.proto.
  */
 export const file_relayer_v1_api_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL2FwaV9rZXlfc2VydmljZS5wcm90bxIKcmVsYXllci52MSLcAQoGQXBpS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSJwoGc2NvcGVzGAMgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZRITCgtyZWxheWVyX2lkcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSACIAQFCDQoLX2V4cGlyZXNfYXQijgIKE0NyZWF0ZUFwaUtleVJlcXVlc3QSGwoEbmFtZRgBIAEoCUIN0vMYCVABqgEEbmFtZRIyCgZzY29wZXMYAiADKA4yFy5yZWxheWVyLnYxLkFwaUtleVNjb3BlQgnS8xgFUAHAAQESKAoLcmVsYXllcl9pZHMYAyADKAlCE9LzGA+qAQhlbnRyeV9pZMgB6AcSMwoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgBiAEBQg0KC19leHBpcmVzX2F0QhIKEF9pZGVtcG90ZW5jeV9rZXkigwEKFENyZWF0ZUFwaUtleVJlc3BvbnNlEiMKB2FwaV9rZXkYASABKAsyEi5yZWxheWVyLnYxLkFwaUtleRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIWCgNrZXkYBCABKAlCCYABAdLzGAJwASKwAQoSTGlzdEFwaUtleXNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrABChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiQKCGFwaV9rZXlzGAEgAygLMhIucmVsYXllci52MS5BcGlLZXkSKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiKQoTRGVsZXRlQXBpS2V5UmVxdWVzdBISCgphcGlfa2V5X2lkGAEgASgJIkYKFERlbGV0ZUFwaUtleVJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhKqACCgtBcGlLZXlTY29wZRIdChlBUElfS0VZX1NDT1BFX1VOU1BFQ0lGSUVEEAASOgofQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfUkVBRBABGhXi8xgRdHJhbnNhY3Rpb25zOnJlYWQSPAogQVBJX0tFWV9TQ09QRV9UUkFOU0FDVElPTlNfV1JJVEUQAhoW4vMYEnRyYW5zYWN0aW9uczp3cml0ZRIgChJBUElfS0VZX1NDT1BFX1NJR04QAxoI4vMYBHNpZ24SMgobQVBJX0tFWV9TQ09QRV9OT1RJRklDQVRJT05TEAQaEeLzGA1ub3RpZmljYXRpb25zEiIKE0FQSV9LRVlfU0NPUEVfQURNSU4QBRoJ4vMYBWFkbWluMpEDCg1BcGlLZXlTZXJ2aWNlEoIBCgxDcmVhdGVBcGlLZXkSHy5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlIi/K8xgHCAcYyQEwAYLT5JMCHjoBKmIHYXBpX2tleSIQL2FwaS92MS9hcGkta2V5cxJ7CgtMaXN0QXBpS2V5cxIeLnJlbGF5ZXIudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh8ucmVsYXllci52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIiuQAgHK8xgCCAeC0+STAhxiCGFwaV9rZXlzEhAvYXBpL3YxL2FwaS1rZXlzEn4KDERlbGV0ZUFwaUtleRIfLnJlbGF5ZXIudjEuRGVsZXRlQXBpS2V5UmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlQXBpS2V5UmVzcG9uc2UiK8rzGAIIB4LT5JMCHyodL2FwaS92MS9hcGkta2V5cy97YXBpX2tleV9pZH1CiQEKDmNvbS5yZWxheWVyLnYxQhJBcGlLZXlTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("CiByZWxheWVyL3YxL2FwaV9rZXlfc2VydmljZS5wcm90bxIKcmVsYXllci52MSLcAQoGQXBpS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSJwoGc2NvcGVzGAMgAygOMhcucmVsYXllci52MS5BcGlLZXlTY29wZRITCgtyZWxheWVyX2lkcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7CgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAhgBSACIAQFCDQoLX2V4cGlyZXNfYXQi/wEKBkNhbGxlchIfCgphcGlfa2V5X2lkGAEgASgJQgbS8xgCGAFIAIgBARIZCgRuYW1lGAIgASgJQgbS8xgCGAFIAYgBARInCgZzY29wZXMYAyADKA4yFy5yZWxheWVyLnYxLkFwaUtleVNjb3BlEhMKC3JlbGF5ZXJfaWRzGAQgAygJEjsKCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbS8xgCGAFIAogBARIXCg9zZXJ2aWNlX3ZlcnNpb24YBiABKAlCDQoLX2FwaV9rZXlfaWRCBwoFX25hbWVCDQoLX2V4cGlyZXNfYXQiEgoQR2V0Q2FsbGVyUmVxdWVzdCJnChFHZXRDYWxsZXJSZXNwb25zZRIiCgZjYWxsZXIYASABKAsyEi5yZWxheWVyLnYxLkNhbGxlchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKOAgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIbCgRuYW1lGAEgASgJQg3S8xgJUAGqAQRuYW1lEjIKBnNjb3BlcxgCIAMoDjIXLnJlbGF5ZXIudjEuQXBpS2V5U2NvcGVCCdLzGAVQAcABARIoCgtyZWxheWVyX2lkcxgDIAMoCUIT0vMYD6oBCGVudHJ5X2lkyAHoBxIzCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAGIAQFCDQoLX2V4cGlyZXNfYXRCEgoQX2lkZW1wb3RlbmN5X2tleSKDAQoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USIwoHYXBpX2tleRgBIAEoCzISLnJlbGF5ZXIudjEuQXBpS2V5Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhYKA2tleRgEIAEoCUIJgAEB0vMYAnABIrABChJMaXN0QXBpS2V5c1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUisAEKE0xpc3RBcGlLZXlzUmVzcG9uc2USJAoIYXBpX2tleXMYASADKAsyEi5yZWxheWVyLnYxLkFwaUtleRIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSIpChNEZWxldGVBcGlLZXlSZXF1ZXN0EhIKCmFwaV9rZXlfaWQYASABKAkiRgoURGVsZXRlQXBpS2V5UmVzcG9uc2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEqoAIKC0FwaUtleVNjb3BlEh0KGUFQSV9LRVlfU0NPUEVfVU5TUEVDSUZJRUQQABI6Ch9BUElfS0VZX1NDT1BFX1RSQU5TQUNUSU9OU19SRUFEEAEaFeLzGBF0cmFuc2FjdGlvbnM6cmVhZBI8CiBBUElfS0VZX1NDT1BFX1RSQU5TQUNUSU9OU19XUklURRACGhbi8xgSdHJhbnNhY3Rpb25zOndyaXRlEiAKEkFQSV9LRVlfU0NPUEVfU0lHThADGgji8xgEc2lnbhIyChtBUElfS0VZX1NDT1BFX05PVElGSUNBVElPTlMQBBoR4vMYDW5vdGlmaWNhdGlvbnMSIgoTQVBJX0tFWV9TQ09QRV9BRE1JThAFGgni8xgFYWRtaW4yhAQKDUFwaUtleVNlcnZpY2USggEKDENyZWF0ZUFwaUtleRIfLnJlbGF5ZXIudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2UiL8rzGAcIBxjJATABgtPkkwIeOgEqYgdhcGlfa2V5IhAvYXBpL3YxL2FwaS1rZXlzEnsKC0xpc3RBcGlLZXlzEh4ucmVsYXllci52MS5MaXN0QXBpS2V5c1JlcXVlc3QaHy5yZWxheWVyLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiK5ACAcrzGAIIB4LT5JMCHGIIYXBpX2tleXMSEC9hcGkvdjEvYXBpLWtleXMScQoJR2V0Q2FsbGVyEhwucmVsYXllci52MS5HZXRDYWxsZXJSZXF1ZXN0Gh0ucmVsYXllci52MS5HZXRDYWxsZXJSZXNwb25zZSInkAIByvMYAggCgtPkkwIYYgZjYWxsZXISDi9hcGkvdjEvY2FsbGVyEn4KDERlbGV0ZUFwaUtleRIfLnJlbGF5ZXIudjEuRGVsZXRlQXBpS2V5UmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlQXBpS2V5UmVzcG9uc2UiK8rzGAIIB4LT5JMCHyodL2FwaS92MS9hcGkta2V5cy97YXBpX2tleV9pZH1CiQEKDmNvbS5yZWxheWVyLnYxQhJBcGlLZXlTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A key. Only a hash of its secret is stored.
@@ -77,6 +77,105 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_relayer_v1_api_key_service, 0);
 
 /**
+ * What the API key of a call may do.
+ *
+ * @generated from message relayer.v1.Caller
+ */
+export type Caller = Message<"relayer.v1.Caller"> & {
+  /**
+   * The id of the key. Null: the bootstrap key from the environment.
+   *
+   * @generated from field: optional string api_key_id = 1;
+   */
+  apiKeyId?: string | undefined;
+
+  /**
+   * The name of the key. Null: the bootstrap key.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * Its scopes, as the service enforces them.
+   *
+   * @generated from field: repeated relayer.v1.ApiKeyScope scopes = 3;
+   */
+  scopes: ApiKeyScope[];
+
+  /**
+   * The relayers that it may use. Empty: all.
+   *
+   * @generated from field: repeated string relayer_ids = 4;
+   */
+  relayerIds: string[];
+
+  /**
+   * When it expires. Null: never.
+   *
+   * @generated from field: optional google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * The version of the service.
+   *
+   * @generated from field: string service_version = 6;
+   */
+  serviceVersion: string;
+};
+
+/**
+ * Describes the message relayer.v1.Caller.
+ * Use `create(CallerSchema)` to create a new message.
+ */
+export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 1);
+
+/**
+ * Asks for the caller.
+ *
+ * @generated from message relayer.v1.GetCallerRequest
+ */
+export type GetCallerRequest = Message<"relayer.v1.GetCallerRequest"> & {
+};
+
+/**
+ * Describes the message relayer.v1.GetCallerRequest.
+ * Use `create(GetCallerRequestSchema)` to create a new message.
+ */
+export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 2);
+
+/**
+ * The caller.
+ *
+ * @generated from message relayer.v1.GetCallerResponse
+ */
+export type GetCallerResponse = Message<"relayer.v1.GetCallerResponse"> & {
+  /**
+   * The caller.
+   *
+   * @generated from field: relayer.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GetCallerResponse.
+ * Use `create(GetCallerResponseSchema)` to create a new message.
+ */
+export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_api_key_service, 3);
+
+/**
  * A key to create.
  *
  * @generated from message relayer.v1.CreateApiKeyRequest
@@ -125,7 +224,7 @@ export type CreateApiKeyRequest = Message<"relayer.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 1);
+  messageDesc(file_relayer_v1_api_key_service, 4);
 
 /**
  * The created key.
@@ -160,7 +259,7 @@ export type CreateApiKeyResponse = Message<"relayer.v1.CreateApiKeyResponse"> & 
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 2);
+  messageDesc(file_relayer_v1_api_key_service, 5);
 
 /**
  * Request for a page of keys.
@@ -202,7 +301,7 @@ export type ListApiKeysRequest = Message<"relayer.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 3);
+  messageDesc(file_relayer_v1_api_key_service, 6);
 
 /**
  * A page of keys.
@@ -244,7 +343,7 @@ export type ListApiKeysResponse = Message<"relayer.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 4);
+  messageDesc(file_relayer_v1_api_key_service, 7);
 
 /**
  * The key to delete.
@@ -265,7 +364,7 @@ export type DeleteApiKeyRequest = Message<"relayer.v1.DeleteApiKeyRequest"> & {
  * Use `create(DeleteApiKeyRequestSchema)` to create a new message.
  */
 export const DeleteApiKeyRequestSchema: GenMessage<DeleteApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 5);
+  messageDesc(file_relayer_v1_api_key_service, 8);
 
 /**
  * The key is deleted.
@@ -286,7 +385,7 @@ export type DeleteApiKeyResponse = Message<"relayer.v1.DeleteApiKeyResponse"> & 
  * Use `create(DeleteApiKeyResponseSchema)` to create a new message.
  */
 export const DeleteApiKeyResponseSchema: GenMessage<DeleteApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_api_key_service, 6);
+  messageDesc(file_relayer_v1_api_key_service, 9);
 
 /**
  * A permission of a key.
@@ -371,6 +470,16 @@ export const ApiKeyService: GenService<{
     methodKind: "unary";
     input: typeof ListApiKeysRequestSchema;
     output: typeof ListApiKeysResponseSchema;
+  },
+  /**
+   * Returns what the API key of this call may do. Any valid key may call it.
+   *
+   * @generated from rpc relayer.v1.ApiKeyService.GetCaller
+   */
+  getCaller: {
+    methodKind: "unary";
+    input: typeof GetCallerRequestSchema;
+    output: typeof GetCallerResponseSchema;
   },
   /**
    * Revokes a key at once, and ends the streams that it opened. Errors: NOT_FOUND.

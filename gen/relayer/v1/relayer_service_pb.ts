@@ -12,7 +12,7 @@ import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from 
 import { file_relayer_rest_v1_options } from "../rest/v1/options_pb.js";
 import type { NetworkType, Pagination, ResponseMetadata } from "./common_pb.js";
 import { file_relayer_v1_common } from "./common_pb.js";
-import type { EvmPolicies } from "./evm_pb.js";
+import type { EvmPolicies, Speed } from "./evm_pb.js";
 import { file_relayer_v1_evm } from "./evm_pb.js";
 import type { RpcUrl } from "./network_service_pb.js";
 import { file_relayer_v1_network_service } from "./network_service_pb.js";
@@ -20,13 +20,15 @@ import type { SolanaPolicies } from "./solana_pb.js";
 import { file_relayer_v1_solana } from "./solana_pb.js";
 import type { StellarPolicies } from "./stellar_pb.js";
 import { file_relayer_v1_stellar } from "./stellar_pb.js";
+import type { Attempt, TransactionStatus } from "./transaction_pb.js";
+import { file_relayer_v1_transaction } from "./transaction_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file relayer/v1/relayer_service.proto.
  */
 export const file_relayer_v1_relayer_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL3JlbGF5ZXJfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKNBAoHUmVsYXllchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB25ldHdvcmsYAyABKAkSLQoMbmV0d29ya190eXBlGAQgASgOMhcucmVsYXllci52MS5OZXR3b3JrVHlwZRIOCgZwYXVzZWQYBSABKAgSJgoDZXZtGAYgASgLMhcucmVsYXllci52MS5Fdm1Qb2xpY2llc0gAEi4KB3N0ZWxsYXIYByABKAsyGy5yZWxheWVyLnYxLlN0ZWxsYXJQb2xpY2llc0gAEiwKBnNvbGFuYRgIIAEoCzIaLnJlbGF5ZXIudjEuU29sYW5hUG9saWNpZXNIABIRCglzaWduZXJfaWQYCSABKAkSHAoPbm90aWZpY2F0aW9uX2lkGAogASgJSAGIAQESKwoPY3VzdG9tX3JwY191cmxzGAsgAygLMhIucmVsYXllci52MS5ScGNVcmwSDwoHYWRkcmVzcxgMIAEoCRIXCg9zeXN0ZW1fZGlzYWJsZWQYDSABKAgSOAoPZGlzYWJsZWRfcmVhc29uGA4gASgLMhoucmVsYXllci52MS5EaXNhYmxlZFJlYXNvbkgCiAEBQigKCHBvbGljaWVzEhza8xgYKghwb2xpY2llcxIMbmV0d29ya190eXBlQhIKEF9ub3RpZmljYXRpb25faWRCEgoQX2Rpc2FibGVkX3JlYXNvbiJPCg5EaXNhYmxlZFJlYXNvbhIsCgR0eXBlGAEgASgOMh4ucmVsYXllci52MS5EaXNhYmxlZFJlYXNvblR5cGUSDwoHZGV0YWlscxgCIAEoCSK7AwoNUmVsYXllclN0YXR1cxItCgxuZXR3b3JrX3R5cGUYASABKA4yFy5yZWxheWVyLnYxLk5ldHdvcmtUeXBlEg8KB2JhbGFuY2UYAiABKAkSEwoLbG93X2JhbGFuY2UYAyABKAgSKgoacGVuZGluZ190cmFuc2FjdGlvbnNfY291bnQYBCABKARCBtLzGAIIARJVCiRsYXN0X2NvbmZpcm1lZF90cmFuc2FjdGlvbl90aW1lc3RhbXAYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbS8xgCGAFIAIgBARIXCg9zeXN0ZW1fZGlzYWJsZWQYBiABKAgSDgoGcGF1c2VkGAcgASgIEhIKBW5vbmNlGAggASgJSAGIAQESHAoPc2VxdWVuY2VfbnVtYmVyGAkgASgJSAKIAQESHAoPaW5fZmxpZ2h0X2xpbWl0GAogASgNSAOIAQFCJwolX2xhc3RfY29uZmlybWVkX3RyYW5zYWN0aW9uX3RpbWVzdGFtcEIICgZfbm9uY2VCEgoQX3NlcXVlbmNlX251bWJlckISChBfaW5fZmxpZ2h0X2xpbWl0IlAKDlJlbGF5ZXJCYWxhbmNlEhcKB2JhbGFuY2UYASABKAlCBtLzGAIIARIlCgR1bml0GAIgASgOMhcucmVsYXllci52MS5CYWxhbmNlVW5pdCInChFHZXRSZWxheWVyUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJImoKEkdldFJlbGF5ZXJSZXNwb25zZRIkCgdyZWxheWVyGAEgASgLMhMucmVsYXllci52MS5SZWxheWVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrEBChNMaXN0UmVsYXllcnNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrIBChRMaXN0UmVsYXllcnNSZXNwb25zZRIlCghyZWxheWVycxgBIAMoCzITLnJlbGF5ZXIudjEuUmVsYXllchIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSKpBAoUQ3JlYXRlUmVsYXllclJlcXVlc3QSIAoCaWQYASABKAlCD9LzGAuqAQhlbnRyeV9pZEgBiAEBEhsKBG5hbWUYAiABKAlCDdLzGAlQAaoBBG5hbWUSFwoHbmV0d29yaxgDIAEoCUIG0vMYAlABEjUKDG5ldHdvcmtfdHlwZRgEIAEoDjIXLnJlbGF5ZXIudjEuTmV0d29ya1R5cGVCBtLzGAJQARIOCgZwYXVzZWQYBSABKAgSJgoDZXZtGAYgASgLMhcucmVsYXllci52MS5Fdm1Qb2xpY2llc0gAEi4KB3N0ZWxsYXIYByABKAsyGy5yZWxheWVyLnYxLlN0ZWxsYXJQb2xpY2llc0gAEiwKBnNvbGFuYRgIIAEoCzIaLnJlbGF5ZXIudjEuU29sYW5hUG9saWNpZXNIABIZCglzaWduZXJfaWQYCSABKAlCBtLzGAJQARIcCg9ub3RpZmljYXRpb25faWQYCiABKAlIAogBARI0Cg9jdXN0b21fcnBjX3VybHMYCyADKAsyEi5yZWxheWVyLnYxLlJwY1VybEIH0vMYA8gBFBIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgDiAEBQigKCHBvbGljaWVzEhza8xgYKghwb2xpY2llcxIMbmV0d29ya190eXBlQgUKA19pZEISChBfbm90aWZpY2F0aW9uX2lkQhIKEF9pZGVtcG90ZW5jeV9rZXkibQoVQ3JlYXRlUmVsYXllclJlc3BvbnNlEiQKB3JlbGF5ZXIYASABKAsyEy5yZWxheWVyLnYxLlJlbGF5ZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEisAMKFFVwZGF0ZVJlbGF5ZXJSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEh4KBG5hbWUYAyABKAlCC9LzGAeqAQRuYW1lSAGIAQESEwoGcGF1c2VkGAQgASgISAKIAQESJgoDZXZtGAUgASgLMhcucmVsYXllci52MS5Fdm1Qb2xpY2llc0gAEi4KB3N0ZWxsYXIYBiABKAsyGy5yZWxheWVyLnYxLlN0ZWxsYXJQb2xpY2llc0gAEiwKBnNvbGFuYRgHIAEoCzIaLnJlbGF5ZXIudjEuU29sYW5hUG9saWNpZXNIABIcCg9ub3RpZmljYXRpb25faWQYCCABKAlIA4gBARI0Cg9jdXN0b21fcnBjX3VybHMYCSADKAsyEi5yZWxheWVyLnYxLlJwY1VybEIH0vMYA8gBFEIcCghwb2xpY2llcxIQ2vMYDCoIcG9saWNpZXMIAUIHCgVfbmFtZUIJCgdfcGF1c2VkQhIKEF9ub3RpZmljYXRpb25faWQibQoVVXBkYXRlUmVsYXllclJlc3BvbnNlEiQKB3JlbGF5ZXIYASABKAsyEy5yZWxheWVyLnYxLlJlbGF5ZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiKgoURGVsZXRlUmVsYXllclJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSJHChVEZWxldGVSZWxheWVyUmVzcG9uc2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiLQoXR2V0UmVsYXllclN0YXR1c1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSJ1ChhHZXRSZWxheWVyU3RhdHVzUmVzcG9uc2USKQoGc3RhdHVzGAEgASgLMhkucmVsYXllci52MS5SZWxheWVyU3RhdHVzEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIi4KGEdldFJlbGF5ZXJCYWxhbmNlUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJIngKGUdldFJlbGF5ZXJCYWxhbmNlUmVzcG9uc2USKwoHYmFsYW5jZRgBIAEoCzIaLnJlbGF5ZXIudjEuUmVsYXllckJhbGFuY2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEivwEKDkNhbGxScGNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSLQoHanNvbnJwYxgCIAEoCUIX0vMYE6oBEGpzb25fcnBjX3ZlcnNpb25IAIgBARIWCgZtZXRob2QYAyABKAlCBtLzGAJQARIbCgZwYXJhbXMYBCABKAlCBtLzGAJIAUgBiAEBEhcKAmlkGAUgASgJQgbS8xgCSAFIAogBAUIKCghfanNvbnJwY0IJCgdfcGFyYW1zQgUKA19pZCJsCg9DYWxsUnBjUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhkucmVsYXllci52MS5Kc29uUnBjQW5zd2VyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIoQBCg1Kc29uUnBjQW5zd2VyEg8KB2pzb25ycGMYASABKAkSEgoCaWQYAiABKAlCBtLzGAJIARIYCgZyZXN1bHQYAyABKAlCBtLzGAJIAUgAEikKBWVycm9yGAQgASgLMhgucmVsYXllci52MS5Kc29uUnBjRXJyb3JIAEIJCgdvdXRjb21lIqgBCgxKc29uUnBjRXJyb3ISDAoEY29kZRgBIAEoBRIPCgdtZXNzYWdlGAIgASgJEhkKBGRhdGEYAyABKAlCBtLzGAJIAUgAiAEBOlXq8xhRGk8KC2Rlc2NyaXB0aW9uEjdUaGUgbWVzc2FnZSBhZ2FpbiwgZm9yIGNsaWVudHMgb2YgT3BlblplcHBlbGluIFJlbGF5ZXIuKgdtZXNzYWdlQgcKBV9kYXRhKoMBChJEaXNhYmxlZFJlYXNvblR5cGUSJAogRElTQUJMRURfUkVBU09OX1RZUEVfVU5TUEVDSUZJRUQQABJHCipESVNBQkxFRF9SRUFTT05fVFlQRV9SUENfVkFMSURBVElPTl9GQUlMRUQQARoX4vMYE1JwY1ZhbGlkYXRpb25GYWlsZWQqdQoLQmFsYW5jZVVuaXQSHAoYQkFMQU5DRV9VTklUX1VOU1BFQ0lGSUVEEAASFAoQQkFMQU5DRV9VTklUX1dFSRABEhcKE0JBTEFOQ0VfVU5JVF9TVFJPT1AQAhIZChVCQUxBTkNFX1VOSVRfTEFNUE9SVFMQAzLHCQoOUmVsYXllclNlcnZpY2USiAEKCkdldFJlbGF5ZXISHS5yZWxheWVyLnYxLkdldFJlbGF5ZXJSZXF1ZXN0Gh4ucmVsYXllci52MS5HZXRSZWxheWVyUmVzcG9uc2UiO5ACAcrzGAYIAxABIAGC0+STAihiB3JlbGF5ZXISHS9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9EoABCgxMaXN0UmVsYXllcnMSHy5yZWxheWVyLnYxLkxpc3RSZWxheWVyc1JlcXVlc3QaIC5yZWxheWVyLnYxLkxpc3RSZWxheWVyc1Jlc3BvbnNlIi2QAgHK8xgECAMQAYLT5JMCHGIIcmVsYXllcnMSEC9hcGkvdjEvcmVsYXllcnMSkgEKDUNyZWF0ZVJlbGF5ZXISIC5yZWxheWVyLnYxLkNyZWF0ZVJlbGF5ZXJSZXF1ZXN0GiEucmVsYXllci52MS5DcmVhdGVSZWxheWVyUmVzcG9uc2UiPMrzGBQIBxABGMkBMAFCCUlEX0VYSVNUU4LT5JMCHjoBKmIHcmVsYXllciIQL2FwaS92MS9yZWxheWVycxKTAQoNVXBkYXRlUmVsYXllchIgLnJlbGF5ZXIudjEuVXBkYXRlUmVsYXllclJlcXVlc3QaIS5yZWxheWVyLnYxLlVwZGF0ZVJlbGF5ZXJSZXNwb25zZSI9yvMYCAgHEAEgAUgBgtPkkwIrOgEqYgdyZWxheWVyMh0vYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfRKVAQoNRGVsZXRlUmVsYXllchIgLnJlbGF5ZXIudjEuRGVsZXRlUmVsYXllclJlcXVlc3QaIS5yZWxheWVyLnYxLkRlbGV0ZVJlbGF5ZXJSZXNwb25zZSI/yvMYFggHEAEgAUIOUkVMQVlFUl9JTl9VU0WC0+STAh8qHS9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9EqABChBHZXRSZWxheWVyU3RhdHVzEiMucmVsYXllci52MS5HZXRSZWxheWVyU3RhdHVzUmVxdWVzdBokLnJlbGF5ZXIudjEuR2V0UmVsYXllclN0YXR1c1Jlc3BvbnNlIkGQAgHK8xgGCAMQASABgtPkkwIuYgZzdGF0dXMSJC9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3N0YXR1cxKlAQoRR2V0UmVsYXllckJhbGFuY2USJC5yZWxheWVyLnYxLkdldFJlbGF5ZXJCYWxhbmNlUmVxdWVzdBolLnJlbGF5ZXIudjEuR2V0UmVsYXllckJhbGFuY2VSZXNwb25zZSJDkAIByvMYBggDEAEgAYLT5JMCMGIHYmFsYW5jZRIlL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vYmFsYW5jZRKYAQoHQ2FsbFJwYxIaLnJlbGF5ZXIudjEuQ2FsbFJwY1JlcXVlc3QaGy5yZWxheWVyLnYxLkNhbGxScGNSZXNwb25zZSJUkAIByvMYGQgDEAEgATgBQg9OT1RfSU1QTEVNRU5URUSC0+STAi46ASpiBmFuc3dlciIhL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vcnBjQooBCg5jb20ucmVsYXllci52MUITUmVsYXllclNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_network_service, file_relayer_v1_solana, file_relayer_v1_stellar]);
+  fileDesc("CiByZWxheWVyL3YxL3JlbGF5ZXJfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKNBAoHUmVsYXllchIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB25ldHdvcmsYAyABKAkSLQoMbmV0d29ya190eXBlGAQgASgOMhcucmVsYXllci52MS5OZXR3b3JrVHlwZRIOCgZwYXVzZWQYBSABKAgSJgoDZXZtGAYgASgLMhcucmVsYXllci52MS5Fdm1Qb2xpY2llc0gAEi4KB3N0ZWxsYXIYByABKAsyGy5yZWxheWVyLnYxLlN0ZWxsYXJQb2xpY2llc0gAEiwKBnNvbGFuYRgIIAEoCzIaLnJlbGF5ZXIudjEuU29sYW5hUG9saWNpZXNIABIRCglzaWduZXJfaWQYCSABKAkSHAoPbm90aWZpY2F0aW9uX2lkGAogASgJSAGIAQESKwoPY3VzdG9tX3JwY191cmxzGAsgAygLMhIucmVsYXllci52MS5ScGNVcmwSDwoHYWRkcmVzcxgMIAEoCRIXCg9zeXN0ZW1fZGlzYWJsZWQYDSABKAgSOAoPZGlzYWJsZWRfcmVhc29uGA4gASgLMhoucmVsYXllci52MS5EaXNhYmxlZFJlYXNvbkgCiAEBQigKCHBvbGljaWVzEhza8xgYKghwb2xpY2llcxIMbmV0d29ya190eXBlQhIKEF9ub3RpZmljYXRpb25faWRCEgoQX2Rpc2FibGVkX3JlYXNvbiJPCg5EaXNhYmxlZFJlYXNvbhIsCgR0eXBlGAEgASgOMh4ucmVsYXllci52MS5EaXNhYmxlZFJlYXNvblR5cGUSDwoHZGV0YWlscxgCIAEoCSK7AwoNUmVsYXllclN0YXR1cxItCgxuZXR3b3JrX3R5cGUYASABKA4yFy5yZWxheWVyLnYxLk5ldHdvcmtUeXBlEg8KB2JhbGFuY2UYAiABKAkSEwoLbG93X2JhbGFuY2UYAyABKAgSKgoacGVuZGluZ190cmFuc2FjdGlvbnNfY291bnQYBCABKARCBtLzGAIIARJVCiRsYXN0X2NvbmZpcm1lZF90cmFuc2FjdGlvbl90aW1lc3RhbXAYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbS8xgCGAFIAIgBARIXCg9zeXN0ZW1fZGlzYWJsZWQYBiABKAgSDgoGcGF1c2VkGAcgASgIEhIKBW5vbmNlGAggASgJSAGIAQESHAoPc2VxdWVuY2VfbnVtYmVyGAkgASgJSAKIAQESHAoPaW5fZmxpZ2h0X2xpbWl0GAogASgNSAOIAQFCJwolX2xhc3RfY29uZmlybWVkX3RyYW5zYWN0aW9uX3RpbWVzdGFtcEIICgZfbm9uY2VCEgoQX3NlcXVlbmNlX251bWJlckISChBfaW5fZmxpZ2h0X2xpbWl0IlAKDlJlbGF5ZXJCYWxhbmNlEhcKB2JhbGFuY2UYASABKAlCBtLzGAIIARIlCgR1bml0GAIgASgOMhcucmVsYXllci52MS5CYWxhbmNlVW5pdCLFAwoETGFuZRIgCgtuZXh0X251bWJlchgBIAEoCUIG0vMYAhgBSACIAQESIQoMY2hhaW5fbnVtYmVyGAIgASgJQgbS8xgCGAFIAYgBARIjCgVzbG90cxgDIAMoCzIULnJlbGF5ZXIudjEuTGFuZVNsb3QSFQoNd2FpdGluZ19jb3VudBgEIAEoDRIsCgd3YWl0aW5nGAUgAygLMhsucmVsYXllci52MS5MYW5lVHJhbnNhY3Rpb24SHQoIYmFzZV9mZWUYBiABKAlCBtLzGAIYAUgCiAEBEicKBm1hcmtldBgHIAMoCzIXLnJlbGF5ZXIudjEuTWFya2V0UHJpY2USIgoNZ2FzX3ByaWNlX2NhcBgIIAEoCUIG0vMYAhgBSAOIAQESJAoPaW5fZmxpZ2h0X2xpbWl0GAkgASgNQgbS8xgCGAFIBIgBARIcCgdwcm9ibGVtGAogASgJQgbS8xgCGAFIBYgBAUIOCgxfbmV4dF9udW1iZXJCDwoNX2NoYWluX251bWJlckILCglfYmFzZV9mZWVCEAoOX2dhc19wcmljZV9jYXBCEgoQX2luX2ZsaWdodF9saW1pdEIKCghfcHJvYmxlbSKRAQoITGFuZVNsb3QSDgoGbnVtYmVyGAEgASgJEiYKBGtpbmQYAiABKA4yGC5yZWxheWVyLnYxLkxhbmVTbG90S2luZBI9Cgt0cmFuc2FjdGlvbhgDIAEoCzIbLnJlbGF5ZXIudjEuTGFuZVRyYW5zYWN0aW9uQgbS8xgCGAFIAIgBAUIOCgxfdHJhbnNhY3Rpb24i2QEKD0xhbmVUcmFuc2FjdGlvbhIKCgJpZBgBIAEoCRItCgZzdGF0dXMYAiABKA4yHS5yZWxheWVyLnYxLlRyYW5zYWN0aW9uU3RhdHVzEiIKDXN0YXR1c19yZWFzb24YAyABKAlCBtLzGAIYAUgAiAEBEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKCGF0dGVtcHRzGAUgAygLMhMucmVsYXllci52MS5BdHRlbXB0QhAKDl9zdGF0dXNfcmVhc29uInIKC01hcmtldFByaWNlEiAKBXNwZWVkGAEgASgOMhEucmVsYXllci52MS5TcGVlZBINCgVwcmljZRgCIAEoCRIhCgxwcmlvcml0eV9mZWUYAyABKAlCBtLzGAIYAUgAiAEBQg8KDV9wcmlvcml0eV9mZWUifAoOR2V0TGFuZVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIgCgtmcm9tX251bWJlchgCIAEoCUIG0vMYAhABSACIAQESGgoFbGltaXQYAyABKA1CBtLzGAI4AUgBiAEBQg4KDF9mcm9tX251bWJlckIICgZfbGltaXQiYQoPR2V0TGFuZVJlc3BvbnNlEh4KBGxhbmUYASABKAsyEC5yZWxheWVyLnYxLkxhbmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiJwoRR2V0UmVsYXllclJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSJqChJHZXRSZWxheWVyUmVzcG9uc2USJAoHcmVsYXllchgBIAEoCzITLnJlbGF5ZXIudjEuUmVsYXllchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKxAQoTTGlzdFJlbGF5ZXJzUmVxdWVzdBIZCgRwYWdlGAEgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgCIAEoDUIG0vMYAjgBSAGIAQESIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgAUIHCgVfcGFnZUILCglfcGVyX3BhZ2VCDAoKX3BhZ2Vfc2l6ZSKyAQoUTGlzdFJlbGF5ZXJzUmVzcG9uc2USJQoIcmVsYXllcnMYASADKAsyEy5yZWxheWVyLnYxLlJlbGF5ZXISKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiqQQKFENyZWF0ZVJlbGF5ZXJSZXF1ZXN0EiAKAmlkGAEgASgJQg/S8xgLqgEIZW50cnlfaWRIAYgBARIbCgRuYW1lGAIgASgJQg3S8xgJUAGqAQRuYW1lEhcKB25ldHdvcmsYAyABKAlCBtLzGAJQARI1CgxuZXR3b3JrX3R5cGUYBCABKA4yFy5yZWxheWVyLnYxLk5ldHdvcmtUeXBlQgbS8xgCUAESDgoGcGF1c2VkGAUgASgIEiYKA2V2bRgGIAEoCzIXLnJlbGF5ZXIudjEuRXZtUG9saWNpZXNIABIuCgdzdGVsbGFyGAcgASgLMhsucmVsYXllci52MS5TdGVsbGFyUG9saWNpZXNIABIsCgZzb2xhbmEYCCABKAsyGi5yZWxheWVyLnYxLlNvbGFuYVBvbGljaWVzSAASGQoJc2lnbmVyX2lkGAkgASgJQgbS8xgCUAESHAoPbm90aWZpY2F0aW9uX2lkGAogASgJSAKIAQESNAoPY3VzdG9tX3JwY191cmxzGAsgAygLMhIucmVsYXllci52MS5ScGNVcmxCB9LzGAPIARQSJAoPaWRlbXBvdGVuY3lfa2V5GCggASgJQgbS8xgCYAFIA4gBAUIoCghwb2xpY2llcxIc2vMYGCoIcG9saWNpZXMSDG5ldHdvcmtfdHlwZUIFCgNfaWRCEgoQX25vdGlmaWNhdGlvbl9pZEISChBfaWRlbXBvdGVuY3lfa2V5Im0KFUNyZWF0ZVJlbGF5ZXJSZXNwb25zZRIkCgdyZWxheWVyGAEgASgLMhMucmVsYXllci52MS5SZWxheWVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrADChRVcGRhdGVSZWxheWVyUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIeCgRuYW1lGAMgASgJQgvS8xgHqgEEbmFtZUgBiAEBEhMKBnBhdXNlZBgEIAEoCEgCiAEBEiYKA2V2bRgFIAEoCzIXLnJlbGF5ZXIudjEuRXZtUG9saWNpZXNIABIuCgdzdGVsbGFyGAYgASgLMhsucmVsYXllci52MS5TdGVsbGFyUG9saWNpZXNIABIsCgZzb2xhbmEYByABKAsyGi5yZWxheWVyLnYxLlNvbGFuYVBvbGljaWVzSAASHAoPbm90aWZpY2F0aW9uX2lkGAggASgJSAOIAQESNAoPY3VzdG9tX3JwY191cmxzGAkgAygLMhIucmVsYXllci52MS5ScGNVcmxCB9LzGAPIARRCHAoIcG9saWNpZXMSENrzGAwqCHBvbGljaWVzCAFCBwoFX25hbWVCCQoHX3BhdXNlZEISChBfbm90aWZpY2F0aW9uX2lkIm0KFVVwZGF0ZVJlbGF5ZXJSZXNwb25zZRIkCgdyZWxheWVyGAEgASgLMhMucmVsYXllci52MS5SZWxheWVyEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIioKFERlbGV0ZVJlbGF5ZXJSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkiRwoVRGVsZXRlUmVsYXllclJlc3BvbnNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIi0KF0dldFJlbGF5ZXJTdGF0dXNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkidQoYR2V0UmVsYXllclN0YXR1c1Jlc3BvbnNlEikKBnN0YXR1cxgBIAEoCzIZLnJlbGF5ZXIudjEuUmVsYXllclN0YXR1cxIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSIuChhHZXRSZWxheWVyQmFsYW5jZVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSJ4ChlHZXRSZWxheWVyQmFsYW5jZVJlc3BvbnNlEisKB2JhbGFuY2UYASABKAsyGi5yZWxheWVyLnYxLlJlbGF5ZXJCYWxhbmNlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIr8BCg5DYWxsUnBjUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEi0KB2pzb25ycGMYAiABKAlCF9LzGBOqARBqc29uX3JwY192ZXJzaW9uSACIAQESFgoGbWV0aG9kGAMgASgJQgbS8xgCUAESGwoGcGFyYW1zGAQgASgJQgbS8xgCSAFIAYgBARIXCgJpZBgFIAEoCUIG0vMYAkgBSAKIAQFCCgoIX2pzb25ycGNCCQoHX3BhcmFtc0IFCgNfaWQibAoPQ2FsbFJwY1Jlc3BvbnNlEikKBmFuc3dlchgBIAEoCzIZLnJlbGF5ZXIudjEuSnNvblJwY0Fuc3dlchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKEAQoNSnNvblJwY0Fuc3dlchIPCgdqc29ucnBjGAEgASgJEhIKAmlkGAIgASgJQgbS8xgCSAESGAoGcmVzdWx0GAMgASgJQgbS8xgCSAFIABIpCgVlcnJvchgEIAEoCzIYLnJlbGF5ZXIudjEuSnNvblJwY0Vycm9ySABCCQoHb3V0Y29tZSKoAQoMSnNvblJwY0Vycm9yEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIZCgRkYXRhGAMgASgJQgbS8xgCSAFIAIgBATpV6vMYURpPCgtkZXNjcmlwdGlvbhI3VGhlIG1lc3NhZ2UgYWdhaW4sIGZvciBjbGllbnRzIG9mIE9wZW5aZXBwZWxpbiBSZWxheWVyLioHbWVzc2FnZUIHCgVfZGF0YSqDAQoSRGlzYWJsZWRSZWFzb25UeXBlEiQKIERJU0FCTEVEX1JFQVNPTl9UWVBFX1VOU1BFQ0lGSUVEEAASRwoqRElTQUJMRURfUkVBU09OX1RZUEVfUlBDX1ZBTElEQVRJT05fRkFJTEVEEAEaF+LzGBNScGNWYWxpZGF0aW9uRmFpbGVkKnUKC0JhbGFuY2VVbml0EhwKGEJBTEFOQ0VfVU5JVF9VTlNQRUNJRklFRBAAEhQKEEJBTEFOQ0VfVU5JVF9XRUkQARIXChNCQUxBTkNFX1VOSVRfU1RST09QEAISGQoVQkFMQU5DRV9VTklUX0xBTVBPUlRTEAMqkwEKDExhbmVTbG90S2luZBIeChpMQU5FX1NMT1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0xBTkVfU0xPVF9LSU5EX09QRU4QARIYChRMQU5FX1NMT1RfS0lORF9GSU5BTBACEhYKEkxBTkVfU0xPVF9LSU5EX0dBUBADEhgKFExBTkVfU0xPVF9LSU5EX09USEVSEAQyywoKDlJlbGF5ZXJTZXJ2aWNlEogBCgpHZXRSZWxheWVyEh0ucmVsYXllci52MS5HZXRSZWxheWVyUmVxdWVzdBoeLnJlbGF5ZXIudjEuR2V0UmVsYXllclJlc3BvbnNlIjuQAgHK8xgGCAMQASABgtPkkwIoYgdyZWxheWVyEh0vYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfRKAAQoMTGlzdFJlbGF5ZXJzEh8ucmVsYXllci52MS5MaXN0UmVsYXllcnNSZXF1ZXN0GiAucmVsYXllci52MS5MaXN0UmVsYXllcnNSZXNwb25zZSItkAIByvMYBAgDEAGC0+STAhxiCHJlbGF5ZXJzEhAvYXBpL3YxL3JlbGF5ZXJzEpIBCg1DcmVhdGVSZWxheWVyEiAucmVsYXllci52MS5DcmVhdGVSZWxheWVyUmVxdWVzdBohLnJlbGF5ZXIudjEuQ3JlYXRlUmVsYXllclJlc3BvbnNlIjzK8xgUCAcQARjJATABQglJRF9FWElTVFOC0+STAh46ASpiB3JlbGF5ZXIiEC9hcGkvdjEvcmVsYXllcnMSkwEKDVVwZGF0ZVJlbGF5ZXISIC5yZWxheWVyLnYxLlVwZGF0ZVJlbGF5ZXJSZXF1ZXN0GiEucmVsYXllci52MS5VcGRhdGVSZWxheWVyUmVzcG9uc2UiPcrzGAgIBxABIAFIAYLT5JMCKzoBKmIHcmVsYXllcjIdL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0SlQEKDURlbGV0ZVJlbGF5ZXISIC5yZWxheWVyLnYxLkRlbGV0ZVJlbGF5ZXJSZXF1ZXN0GiEucmVsYXllci52MS5EZWxldGVSZWxheWVyUmVzcG9uc2UiP8rzGBYIBxABIAFCDlJFTEFZRVJfSU5fVVNFgtPkkwIfKh0vYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfRKgAQoQR2V0UmVsYXllclN0YXR1cxIjLnJlbGF5ZXIudjEuR2V0UmVsYXllclN0YXR1c1JlcXVlc3QaJC5yZWxheWVyLnYxLkdldFJlbGF5ZXJTdGF0dXNSZXNwb25zZSJBkAIByvMYBggDEAEgAYLT5JMCLmIGc3RhdHVzEiQvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS9zdGF0dXMSpQEKEUdldFJlbGF5ZXJCYWxhbmNlEiQucmVsYXllci52MS5HZXRSZWxheWVyQmFsYW5jZVJlcXVlc3QaJS5yZWxheWVyLnYxLkdldFJlbGF5ZXJCYWxhbmNlUmVzcG9uc2UiQ5ACAcrzGAYIAxABIAGC0+STAjBiB2JhbGFuY2USJS9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L2JhbGFuY2USgQEKB0dldExhbmUSGi5yZWxheWVyLnYxLkdldExhbmVSZXF1ZXN0GhsucmVsYXllci52MS5HZXRMYW5lUmVzcG9uc2UiPZACAcrzGAYIAxABIAGC0+STAipiBGxhbmUSIi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L2xhbmUSmAEKB0NhbGxScGMSGi5yZWxheWVyLnYxLkNhbGxScGNSZXF1ZXN0GhsucmVsYXllci52MS5DYWxsUnBjUmVzcG9uc2UiVJACAcrzGBkIAxABIAE4AUIPTk9UX0lNUExFTUVOVEVEgtPkkwIuOgEqYgZhbnN3ZXIiIS9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3JwY0KKAQoOY29tLnJlbGF5ZXIudjFCE1JlbGF5ZXJTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_network_service, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
 
 /**
  * A relayer: an account on a network that sends transactions, and its policies.
@@ -291,6 +293,274 @@ export const RelayerBalanceSchema: GenMessage<RelayerBalance> = /*@__PURE__*/
   messageDesc(file_relayer_v1_relayer_service, 3);
 
 /**
+ * The queue of a relayer's account.
+ *
+ * @generated from message relayer.v1.Lane
+ */
+export type Lane = Message<"relayer.v1.Lane"> & {
+  /**
+   * The number that the next transaction gets: a nonce, or a sequence number on Stellar. Decimal. Null: nothing was signed yet, or the network has no numbers
+   * (Solana).
+   *
+   * @generated from field: optional string next_number = 1;
+   */
+  nextNumber?: string | undefined;
+
+  /**
+   * The first number that the chain has not used. Decimal. Null: no RPC node is reachable, or the network has no numbers.
+   *
+   * @generated from field: optional string chain_number = 2;
+   */
+  chainNumber?: string | undefined;
+
+  /**
+   * The slots in the order of their numbers, without gaps in between: from `from_number` of the request on, at most `limit`.
+   *
+   * @generated from field: repeated relayer.v1.LaneSlot slots = 3;
+   */
+  slots: LaneSlot[];
+
+  /**
+   * The number of transactions that are not signed yet.
+   *
+   * @generated from field: uint32 waiting_count = 4;
+   */
+  waitingCount: number;
+
+  /**
+   * The oldest of them, at most 20. Also those that are signed without a number and not final: all on Solana, and on Stellar fee bumps for other accounts.
+   *
+   * @generated from field: repeated relayer.v1.LaneTransaction waiting = 5;
+   */
+  waiting: LaneTransaction[];
+
+  /**
+   * The base fee of the next block in wei per gas, decimal. Null: unknown, or the network has none.
+   *
+   * @generated from field: optional string base_fee = 6;
+   */
+  baseFee?: string | undefined;
+
+  /**
+   * What the market asks for each speed, from the lowest price to the highest. Empty: unknown, or not an EVM network.
+   *
+   * @generated from field: repeated relayer.v1.MarketPrice market = 7;
+   */
+  market: MarketPrice[];
+
+  /**
+   * The policy `gas_price_cap` in wei, decimal. Null: none.
+   *
+   * @generated from field: optional string gas_price_cap = 8;
+   */
+  gasPriceCap?: string | undefined;
+
+  /**
+   * How many transactions may be in flight now. Null: the network has no numbers.
+   *
+   * @generated from field: optional uint32 in_flight_limit = 9;
+   */
+  inFlightLimit?: number | undefined;
+
+  /**
+   * Why no RPC node of the network can be used. Null: one answers.
+   *
+   * @generated from field: optional string problem = 10;
+   */
+  problem?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.Lane.
+ * Use `create(LaneSchema)` to create a new message.
+ */
+export const LaneSchema: GenMessage<Lane> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 4);
+
+/**
+ * A number of an account, and what uses it.
+ *
+ * @generated from message relayer.v1.LaneSlot
+ */
+export type LaneSlot = Message<"relayer.v1.LaneSlot"> & {
+  /**
+   * The number, decimal.
+   *
+   * @generated from field: string number = 1;
+   */
+  number: string;
+
+  /**
+   * What uses it.
+   *
+   * @generated from field: relayer.v1.LaneSlotKind kind = 2;
+   */
+  kind: LaneSlotKind;
+
+  /**
+   * The transaction. Null: there is none.
+   *
+   * @generated from field: optional relayer.v1.LaneTransaction transaction = 3;
+   */
+  transaction?: LaneTransaction | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.LaneSlot.
+ * Use `create(LaneSlotSchema)` to create a new message.
+ */
+export const LaneSlotSchema: GenMessage<LaneSlot> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 5);
+
+/**
+ * A transaction in a lane.
+ *
+ * @generated from message relayer.v1.LaneTransaction
+ */
+export type LaneTransaction = Message<"relayer.v1.LaneTransaction"> & {
+  /**
+   * The id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The status.
+   *
+   * @generated from field: relayer.v1.TransactionStatus status = 2;
+   */
+  status: TransactionStatus;
+
+  /**
+   * What it waits for, or why it ended.
+   *
+   * @generated from field: optional string status_reason = 3;
+   */
+  statusReason?: string | undefined;
+
+  /**
+   * When it was accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Its latest 20 attempts and the mined one, oldest first, without call data, XDR and transactions in wire form. With more than 50 slots there are fewer of each:
+   * about 1,000 in all slots.
+   *
+   * @generated from field: repeated relayer.v1.Attempt attempts = 5;
+   */
+  attempts: Attempt[];
+};
+
+/**
+ * Describes the message relayer.v1.LaneTransaction.
+ * Use `create(LaneTransactionSchema)` to create a new message.
+ */
+export const LaneTransactionSchema: GenMessage<LaneTransaction> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 6);
+
+/**
+ * The market price of a speed.
+ *
+ * @generated from message relayer.v1.MarketPrice
+ */
+export type MarketPrice = Message<"relayer.v1.MarketPrice"> & {
+  /**
+   * The speed.
+   *
+   * @generated from field: relayer.v1.Speed speed = 1;
+   */
+  speed: Speed;
+
+  /**
+   * The highest price in wei per gas that an attempt of this speed offers now, decimal: `max_fee_per_gas` or `gas_price`.
+   *
+   * @generated from field: string price = 2;
+   */
+  price: string;
+
+  /**
+   * The priority fee in it, in wei per gas, decimal. Null: legacy pricing.
+   *
+   * @generated from field: optional string priority_fee = 3;
+   */
+  priorityFee?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.MarketPrice.
+ * Use `create(MarketPriceSchema)` to create a new message.
+ */
+export const MarketPriceSchema: GenMessage<MarketPrice> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 7);
+
+/**
+ * The part of the lane to return.
+ *
+ * @generated from message relayer.v1.GetLaneRequest
+ */
+export type GetLaneRequest = Message<"relayer.v1.GetLaneRequest"> & {
+  /**
+   * The id of the relayer.
+   *
+   * @generated from field: string relayer_id = 1;
+   */
+  relayerId: string;
+
+  /**
+   * The first number, decimal. Absent: five before the first number that the chain has not used.
+   *
+   * @generated from field: optional string from_number = 2;
+   */
+  fromNumber?: string | undefined;
+
+  /**
+   * The number of slots, 1 to 200. Default 50; a value above 200 counts as 200, with a warning.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GetLaneRequest.
+ * Use `create(GetLaneRequestSchema)` to create a new message.
+ */
+export const GetLaneRequestSchema: GenMessage<GetLaneRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 8);
+
+/**
+ * The lane.
+ *
+ * @generated from message relayer.v1.GetLaneResponse
+ */
+export type GetLaneResponse = Message<"relayer.v1.GetLaneResponse"> & {
+  /**
+   * The lane.
+   *
+   * @generated from field: relayer.v1.Lane lane = 1;
+   */
+  lane?: Lane | undefined;
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.GetLaneResponse.
+ * Use `create(GetLaneResponseSchema)` to create a new message.
+ */
+export const GetLaneResponseSchema: GenMessage<GetLaneResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_relayer_service, 9);
+
+/**
  * Identifies a relayer.
  *
  * @generated from message relayer.v1.GetRelayerRequest
@@ -309,7 +579,7 @@ export type GetRelayerRequest = Message<"relayer.v1.GetRelayerRequest"> & {
  * Use `create(GetRelayerRequestSchema)` to create a new message.
  */
 export const GetRelayerRequestSchema: GenMessage<GetRelayerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 4);
+  messageDesc(file_relayer_v1_relayer_service, 10);
 
 /**
  * The relayer.
@@ -337,7 +607,7 @@ export type GetRelayerResponse = Message<"relayer.v1.GetRelayerResponse"> & {
  * Use `create(GetRelayerResponseSchema)` to create a new message.
  */
 export const GetRelayerResponseSchema: GenMessage<GetRelayerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 5);
+  messageDesc(file_relayer_v1_relayer_service, 11);
 
 /**
  * Request for a page of relayers.
@@ -379,7 +649,7 @@ export type ListRelayersRequest = Message<"relayer.v1.ListRelayersRequest"> & {
  * Use `create(ListRelayersRequestSchema)` to create a new message.
  */
 export const ListRelayersRequestSchema: GenMessage<ListRelayersRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 6);
+  messageDesc(file_relayer_v1_relayer_service, 12);
 
 /**
  * A page of relayers.
@@ -421,7 +691,7 @@ export type ListRelayersResponse = Message<"relayer.v1.ListRelayersResponse"> & 
  * Use `create(ListRelayersResponseSchema)` to create a new message.
  */
 export const ListRelayersResponseSchema: GenMessage<ListRelayersResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 7);
+  messageDesc(file_relayer_v1_relayer_service, 13);
 
 /**
  * A relayer to create.
@@ -531,7 +801,7 @@ export type CreateRelayerRequest = Message<"relayer.v1.CreateRelayerRequest"> & 
  * Use `create(CreateRelayerRequestSchema)` to create a new message.
  */
 export const CreateRelayerRequestSchema: GenMessage<CreateRelayerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 8);
+  messageDesc(file_relayer_v1_relayer_service, 14);
 
 /**
  * The created relayer.
@@ -559,7 +829,7 @@ export type CreateRelayerResponse = Message<"relayer.v1.CreateRelayerResponse"> 
  * Use `create(CreateRelayerResponseSchema)` to create a new message.
  */
 export const CreateRelayerResponseSchema: GenMessage<CreateRelayerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 9);
+  messageDesc(file_relayer_v1_relayer_service, 15);
 
 /**
  * Changes to a relayer.
@@ -649,7 +919,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
  * Use `create(UpdateRelayerRequestSchema)` to create a new message.
  */
 export const UpdateRelayerRequestSchema: GenMessage<UpdateRelayerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 10);
+  messageDesc(file_relayer_v1_relayer_service, 16);
 
 /**
  * The changed relayer.
@@ -677,7 +947,7 @@ export type UpdateRelayerResponse = Message<"relayer.v1.UpdateRelayerResponse"> 
  * Use `create(UpdateRelayerResponseSchema)` to create a new message.
  */
 export const UpdateRelayerResponseSchema: GenMessage<UpdateRelayerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 11);
+  messageDesc(file_relayer_v1_relayer_service, 17);
 
 /**
  * The relayer to delete.
@@ -698,7 +968,7 @@ export type DeleteRelayerRequest = Message<"relayer.v1.DeleteRelayerRequest"> & 
  * Use `create(DeleteRelayerRequestSchema)` to create a new message.
  */
 export const DeleteRelayerRequestSchema: GenMessage<DeleteRelayerRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 12);
+  messageDesc(file_relayer_v1_relayer_service, 18);
 
 /**
  * The relayer is deleted.
@@ -719,7 +989,7 @@ export type DeleteRelayerResponse = Message<"relayer.v1.DeleteRelayerResponse"> 
  * Use `create(DeleteRelayerResponseSchema)` to create a new message.
  */
 export const DeleteRelayerResponseSchema: GenMessage<DeleteRelayerResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 13);
+  messageDesc(file_relayer_v1_relayer_service, 19);
 
 /**
  * Identifies a relayer.
@@ -740,7 +1010,7 @@ export type GetRelayerStatusRequest = Message<"relayer.v1.GetRelayerStatusReques
  * Use `create(GetRelayerStatusRequestSchema)` to create a new message.
  */
 export const GetRelayerStatusRequestSchema: GenMessage<GetRelayerStatusRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 14);
+  messageDesc(file_relayer_v1_relayer_service, 20);
 
 /**
  * The status.
@@ -768,7 +1038,7 @@ export type GetRelayerStatusResponse = Message<"relayer.v1.GetRelayerStatusRespo
  * Use `create(GetRelayerStatusResponseSchema)` to create a new message.
  */
 export const GetRelayerStatusResponseSchema: GenMessage<GetRelayerStatusResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 15);
+  messageDesc(file_relayer_v1_relayer_service, 21);
 
 /**
  * Identifies a relayer.
@@ -789,7 +1059,7 @@ export type GetRelayerBalanceRequest = Message<"relayer.v1.GetRelayerBalanceRequ
  * Use `create(GetRelayerBalanceRequestSchema)` to create a new message.
  */
 export const GetRelayerBalanceRequestSchema: GenMessage<GetRelayerBalanceRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 16);
+  messageDesc(file_relayer_v1_relayer_service, 22);
 
 /**
  * The balance.
@@ -817,7 +1087,7 @@ export type GetRelayerBalanceResponse = Message<"relayer.v1.GetRelayerBalanceRes
  * Use `create(GetRelayerBalanceResponseSchema)` to create a new message.
  */
 export const GetRelayerBalanceResponseSchema: GenMessage<GetRelayerBalanceResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 17);
+  messageDesc(file_relayer_v1_relayer_service, 23);
 
 /**
  * A JSON-RPC call for an RPC node.
@@ -866,7 +1136,7 @@ export type CallRpcRequest = Message<"relayer.v1.CallRpcRequest"> & {
  * Use `create(CallRpcRequestSchema)` to create a new message.
  */
 export const CallRpcRequestSchema: GenMessage<CallRpcRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 18);
+  messageDesc(file_relayer_v1_relayer_service, 24);
 
 /**
  * The response of the node.
@@ -894,7 +1164,7 @@ export type CallRpcResponse = Message<"relayer.v1.CallRpcResponse"> & {
  * Use `create(CallRpcResponseSchema)` to create a new message.
  */
 export const CallRpcResponseSchema: GenMessage<CallRpcResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 19);
+  messageDesc(file_relayer_v1_relayer_service, 25);
 
 /**
  * A JSON-RPC response.
@@ -945,7 +1215,7 @@ export type JsonRpcAnswer = Message<"relayer.v1.JsonRpcAnswer"> & {
  * Use `create(JsonRpcAnswerSchema)` to create a new message.
  */
 export const JsonRpcAnswerSchema: GenMessage<JsonRpcAnswer> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 20);
+  messageDesc(file_relayer_v1_relayer_service, 26);
 
 /**
  * A JSON-RPC error.
@@ -980,7 +1250,7 @@ export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
  * Use `create(JsonRpcErrorSchema)` to create a new message.
  */
 export const JsonRpcErrorSchema: GenMessage<JsonRpcError> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_relayer_service, 21);
+  messageDesc(file_relayer_v1_relayer_service, 27);
 
 /**
  * Reasons for which the service disables a relayer. REST uses the texts of OpenZeppelin Relayer.
@@ -1050,6 +1320,54 @@ export enum BalanceUnit {
  */
 export const BalanceUnitSchema: GenEnum<BalanceUnit> = /*@__PURE__*/
   enumDesc(file_relayer_v1_relayer_service, 1);
+
+/**
+ * What uses a slot.
+ *
+ * @generated from enum relayer.v1.LaneSlotKind
+ */
+export enum LaneSlotKind {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: LANE_SLOT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A transaction that is not final.
+   *
+   * @generated from enum value: LANE_SLOT_KIND_OPEN = 1;
+   */
+  OPEN = 1,
+
+  /**
+   * A transaction that is final.
+   *
+   * @generated from enum value: LANE_SLOT_KIND_FINAL = 2;
+   */
+  FINAL = 2,
+
+  /**
+   * Nothing: later transactions wait for it. The service fills it.
+   *
+   * @generated from enum value: LANE_SLOT_KIND_GAP = 3;
+   */
+  GAP = 3,
+
+  /**
+   * The chain has used it without a transaction of the service's records: by another user of the key, or before the service had it.
+   *
+   * @generated from enum value: LANE_SLOT_KIND_OTHER = 4;
+   */
+  OTHER = 4,
+}
+
+/**
+ * Describes the enum relayer.v1.LaneSlotKind.
+ */
+export const LaneSlotKindSchema: GenEnum<LaneSlotKind> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_relayer_service, 2);
 
 /**
  * Reads and manages relayers.
@@ -1128,6 +1446,17 @@ export const RelayerService: GenService<{
     methodKind: "unary";
     input: typeof GetRelayerBalanceRequestSchema;
     output: typeof GetRelayerBalanceResponseSchema;
+  },
+  /**
+   * Returns the lane of a relayer: the slots around the nonce that the chain takes next, with all attempts in them, and the market that they bid in.
+   * Errors: NOT_FOUND. An unreachable RPC node is no error: what it would tell is not set.
+   *
+   * @generated from rpc relayer.v1.RelayerService.GetLane
+   */
+  getLane: {
+    methodKind: "unary";
+    input: typeof GetLaneRequestSchema;
+    output: typeof GetLaneResponseSchema;
   },
   /**
    * Forwards a JSON-RPC call to an RPC node of the relayer's network. Only methods that read are allowed.

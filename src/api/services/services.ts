@@ -3,6 +3,7 @@ import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { InstanceService } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { OverviewService } from '../../../gen/relayer/v1/overview_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
@@ -13,6 +14,7 @@ import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-
 import { createInstanceService, type InstanceServiceDeps } from './instances/instance-service.js';
 import { createNetworkService } from './networks/network-service.js';
 import { createNotificationService } from './notifications/notification-service.js';
+import { createOverviewService, type OverviewServiceDeps } from './overview/overview-service.js';
 import { createRelayerService } from './relayers/relayer-service.js';
 import { createRequestChecks, type RequestCheckDeps } from './request-checks.js';
 import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
@@ -29,6 +31,7 @@ export const contractServices: readonly DescService[] = [
   NetworkService,
   ApiKeyService,
   InstanceService,
+  OverviewService,
 ];
 
 /** A service and its implementation. */
@@ -47,7 +50,8 @@ export function requestCheckOf(served: readonly ServedService[], method: DescMet
 export type ServicesDeps = RequestCheckDeps &
   SignerServiceDeps &
   ApiKeyServiceDeps &
-  InstanceServiceDeps & { readonly keccak256: Keccak256 };
+  InstanceServiceDeps &
+  OverviewServiceDeps & { readonly keccak256: Keccak256 };
 
 /** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
@@ -61,5 +65,6 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: NetworkService, implementation: createNetworkService(deps) },
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
     { service: InstanceService, implementation: createInstanceService(deps) },
+    { service: OverviewService, implementation: createOverviewService(deps) },
   ].map((served) => ({ ...served, checks }));
 }

@@ -89,6 +89,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
     lockedOf: async () => 0n,
+    market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),
     draft: (request) => draftAttempt(drafting, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');

@@ -1,3 +1,4 @@
+import type { MarketView } from '../../core/ports/chain.js';
 import type { EvmPrice, Speed } from '../../core/transaction/evm.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
@@ -12,6 +13,8 @@ export interface Market {
   /** The next block's base fee in wei per gas; null if the network has none. */
   baseFeeWei(): Promise<bigint | null>;
   blockGasLimit(): Promise<bigint>;
+  /** The price of every speed, and the base fee. */
+  view(kind: EvmPrice['kind']): Promise<MarketView>;
 }
 
 const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
@@ -88,7 +91,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     return { nextBaseFeeWei, priorityWei };
   }
 
-  return {
+  const market: Market = {
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
       const { nextBaseFeeWei, priorityWei } = await history();
@@ -98,7 +101,13 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
     baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeePerGasWei),
     blockGasLimit: async () => (await latest()).gasLimit,
+    async view(kind) {
+      const baseFeeWei = await market.baseFeeWei();
+      const prices = await Promise.all(speeds.map(async (speed) => ({ speed, price: await market.priceOf(speed, kind) })));
+      return { baseFeeWei, prices };
+    },
   };
+  return market;
 }
 
 /** Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest. */

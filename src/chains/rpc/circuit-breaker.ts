@@ -26,6 +26,8 @@ export interface CircuitBreaker {
   isProbeDue(): boolean;
   /** Tripped, and not to be called even as the last resort: the endpoint asked for a pause, or serves another chain. */
   isBlocked(): boolean;
+  /** Why it is tripped; `paused`: it asked for a pause, which lasts. Null: it is not. */
+  trippedBy(): Failure['kind'] | 'paused' | null;
   /** On the monotonic clock. */
   pausedUntilMs(): number;
   /** Marks the start of a call. */
@@ -92,6 +94,7 @@ export function createCircuitBreaker(
     isTripped: () => trip !== null,
     isProbeDue: () => trip !== null && trip.untilMs <= nowMs(),
     isBlocked: () => trip?.isBlocked === true && trip.untilMs > nowMs(),
+    trippedBy: () => (trip?.kind === 'failing' && trip.isBlocked && trip.untilMs > nowMs() ? 'paused' : (trip?.kind ?? null)),
     pausedUntilMs: () => trip?.untilMs ?? 0,
     begin: () => ++marks,
     failed(failure, call) {

@@ -1,4 +1,4 @@
-import type { NonceAnswer } from '../../core/ports/chain.js';
+import type { EndpointState, EndpointView, NonceAnswer } from '../../core/ports/chain.js';
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
@@ -41,9 +41,19 @@ export interface EndpointSelector {
   headSource(): Endpoint | null;
   /** The hosts of endpoints that are on another branch of the chain than the head. */
   forkedHosts(): readonly string[];
+  /** See `Chain.endpoints`. */
+  endpoints(): readonly EndpointView[];
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
 }
+
+const trippedStates: Readonly<Record<NonNullable<ReturnType<Endpoint['trippedBy']>>, EndpointState>> = {
+  failing: 'failing',
+  paused: 'paused',
+  lagging: 'out_of_step',
+  ahead: 'out_of_step',
+  other_chain: 'wrong_chain',
+};
 
 const minProbeIntervalMs = 250;
 const maxProbeIntervalMs = 15_000;
@@ -107,6 +117,12 @@ export function createEndpointSelector(
     return standing !== 'ahead';
   }
 
+  function stateOf(endpoint: Endpoint): EndpointState {
+    if (forks.has(endpoint)) return 'forked';
+    const trippedBy = endpoint.trippedBy();
+    return trippedBy === null ? 'in_use' : trippedStates[trippedBy];
+  }
+
   return {
     order(first) {
       const usable = endpoints.filter((endpoint) => !forks.has(endpoint));
@@ -144,6 +160,7 @@ export function createEndpointSelector(
     },
     headSource: () => headSource,
     forkedHosts: () => endpoints.filter((endpoint) => forks.has(endpoint)).map(({ host }) => host),
+    endpoints: () => endpoints.map((endpoint) => ({ host: endpoint.host, weight: endpoint.weight, state: stateOf(endpoint) })),
     hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
   };
 }

@@ -33,7 +33,8 @@ export interface RpcOptions<N extends Network = Network> {
 }
 
 /** One RPC URL of a network. */
-export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'pausedUntilMs' | 'caughtUp'> {
+export interface Endpoint
+  extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'trippedBy' | 'pausedUntilMs' | 'caughtUp'> {
   readonly weight: number;
   readonly host: string;
   /**

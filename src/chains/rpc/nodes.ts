@@ -12,7 +12,7 @@ export interface Nodes {
   readonly rpc: Rpc;
   readonly memory: BlockMemory;
   /** The methods of `Chain` that are the same on every network. */
-  readonly methods: Pick<Chain, 'expectGenesis' | 'foreignGenesis' | 'forkedHosts' | 'forward' | 'calls' | 'close'>;
+  readonly methods: Pick<Chain, 'expectGenesis' | 'foreignGenesis' | 'forkedHosts' | 'endpoints' | 'forward' | 'calls' | 'close'>;
 }
 
 /** Maximum number of forwarded calls in flight per network: an answer may be large. */
@@ -60,6 +60,7 @@ export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlo
       },
       foreignGenesis: rpc.foreignGenesis,
       forkedHosts: rpc.forkedHosts,
+      endpoints: rpc.endpoints,
       forward,
       calls: rpc.calls,
       close: async () => void (await Promise.all([rpc.close(), forwardingRpc.close()])),

@@ -1,4 +1,4 @@
-import type { NodeCalls } from '../../core/ports/chain.js';
+import type { EndpointView, NodeCalls } from '../../core/ports/chain.js';
 import { systemClock } from '../../core/ports/clock.js';
 import { noTelemetry } from '../../core/ports/telemetry.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
@@ -81,6 +81,8 @@ export interface Rpc {
   foreignGenesis(): string | null;
   /** See `Chain.forkedHosts`. */
   forkedHosts(): readonly string[];
+  /** See `Chain.endpoints`. */
+  endpoints(): readonly EndpointView[];
   /** Requests sent to all endpoints. */
   calls(): NodeCalls;
   close(): Promise<void>;
@@ -251,6 +253,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       return hashes.includes(null) ? null : (hashes[0] ?? null);
     },
     forkedHosts: selector.forkedHosts,
+    endpoints: selector.endpoints,
     calls() {
       const calls = endpoints.map((endpoint) => endpoint.calls());
       return { http: calls.reduce((sum, { http }) => sum + http, 0), items: calls.reduce((sum, { items }) => sum + items, 0) };

@@ -59,6 +59,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       return processed < confirmed ? processed : confirmed;
     },
     lockedOf: async () => 0n,
+    market: async () => null,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
       return draftAttempt({ rpc, memory, lifetimes, recent }, relayer, onNetwork('solana', content));

@@ -72,6 +72,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       const known = await readAccount(rpc, account);
       return known === null ? 0n : lockedOf(known, market.rules());
     },
+    market: async () => null,
     draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),

@@ -13,6 +13,11 @@ const bootstrapPrincipal: Principal = {
   ended: null,
 };
 
+/** True for the operator's own key, which is not stored. */
+export function isBootstrap(principal: Principal): boolean {
+  return principal === bootstrapPrincipal;
+}
+
 /** The dependencies of the authentication. */
 export interface AuthenticateDeps {
   readonly bootstrapKey: string;

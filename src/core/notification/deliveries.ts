@@ -7,14 +7,28 @@ import type { DeliveryRecord, Notification, OutboxEvent } from './notification.j
 import { getNotification } from './notifications.js';
 import type { TestLimit } from './test-limit.js';
 
-/** Lists the past and pending deliveries of a notification, newest first. Throws `NOTIFICATION_NOT_FOUND`. */
+/** Lists the past and pending deliveries of a notification, newest first: all, or those of a transaction's events. Throws `NOTIFICATION_NOT_FOUND`. */
 export async function listDeliveries(
   deps: { readonly store: Store },
   notificationId: string,
   page: PageQuery,
+  transactionId?: string,
 ): Promise<PageOf<DeliveryRecord>> {
   const { id } = await getNotification(deps, notificationId);
-  return deps.store.read.deliveries(id, page);
+  return deps.store.read.deliveries(id, page, transactionId);
+}
+
+/** Returns a delivery. Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`. */
+export async function getDelivery(deps: { readonly store: Store }, notificationId: string, deliveryId: string): Promise<DeliveryRecord> {
+  const { id } = await getNotification(deps, notificationId);
+  const delivery = await deps.store.read.delivery(id, deliveryId);
+  if (delivery === undefined) throw deliveryNotFound(deliveryId);
+  return delivery;
+}
+
+/** True if the delivery is of an event of this transaction. */
+export function isOfTransaction({ event }: DeliveryRecord, transactionId: string): boolean {
+  return event.event === 'transaction_update' && event.orderKey === transactionId;
 }
 
 /** The dependencies of redelivering and testing. */

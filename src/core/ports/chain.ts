@@ -2,7 +2,7 @@ import type { ErrorMetadata } from '../errors.js';
 import type { IsRefused } from '../read-all.js';
 import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
-import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
+import type { EvmDraft, EvmPrice, EvmRequest, Speed } from '../transaction/evm.js';
 import type { SolanaDraft, SolanaRequest } from '../transaction/solana.js';
 import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
 import type { Attempt, Content, FailureReason, MinedFacts } from '../transaction/transaction.js';
@@ -188,6 +188,28 @@ export type AttemptOutcome =
   /** A block contains it; `isFinal`: that block is final. */
   | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
 
+/** What the market asks of transactions. */
+export interface MarketView {
+  /** The base fee of the next block, in wei per gas; null: the network has none. */
+  readonly baseFeeWei: bigint | null;
+  /** What an attempt of each speed offers now, from the lowest price to the highest. */
+  readonly prices: readonly { readonly speed: Speed; readonly price: EvmPrice }[];
+}
+
+/**
+ * The state of an RPC endpoint. `paused`: it asked for that. `out_of_step`: its newest block is far behind that of others, or cannot exist yet. `forked`: it
+ * is on another branch of the chain.
+ */
+export type EndpointState = 'in_use' | 'failing' | 'paused' | 'out_of_step' | 'forked' | 'wrong_chain';
+
+/** An RPC endpoint as operators see it. */
+export interface EndpointView {
+  /** The host of its URL. */
+  readonly host: string;
+  readonly weight: number;
+  readonly state: EndpointState;
+}
+
 /** Requests to nodes since the chain was opened. */
 export interface NodeCalls {
   /** HTTP requests. */
@@ -292,11 +314,15 @@ export interface Chain {
   foreignGenesis(): string | null;
   /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. Calls no node. */
   forkedHosts(): readonly string[];
+  /** The RPC endpoints that are used, by weight. Calls no node. */
+  endpoints(): readonly EndpointView[];
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */
   balanceOf(account: string): Promise<bigint>;
   /** Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a node. */
   lockedOf(account: string): Promise<bigint>;
+  /** Returns what the market asks of a relayer's transactions, remembered for a block; null: the network has no gas. */
+  market(relayer: Pick<Relayer, 'policies'>): Promise<MarketView | null>;
   /** Estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */

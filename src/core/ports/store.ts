@@ -73,6 +73,32 @@ export interface ChangedTransaction {
   readonly position: number;
 }
 
+/** A transaction as operators see it in its lane, with its newest attempts and the mined one, oldest first. */
+export interface LaneTransaction extends Pick<Transaction, 'id' | 'status' | 'statusReason' | 'createdAtMs' | 'nonce'> {
+  /** The version of the mined attempt; null: none is known to be mined. */
+  readonly minedVersion: number | null;
+  /** The newest ones that were asked for, and the mined one. Without call data, and with an empty `raw`. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** The open transactions of a relayer. */
+export interface OpenOfRelayer {
+  /** The number of those that are not signed. */
+  readonly waiting: number;
+  /** The number of the others. */
+  readonly inFlight: number;
+  /** Null: none is open. */
+  readonly oldest: Pick<Transaction, 'id' | 'createdAtMs' | 'statusReason'> | null;
+}
+
+/** The numbers of transactions that changed. */
+export interface ChangesByStatus {
+  /** By their present status; a status without any is missing. */
+  readonly totals: ReadonlyMap<TransactionStatus, number>;
+  /** The position of the last change that was counted; null: there is none in the range. */
+  readonly last: number | null;
+}
+
 /** That a transaction has changed. */
 export type ChangeSummary = Pick<Transaction, 'id' | 'revision' | 'status'> & Pick<ChangedTransaction, 'position'>;
 
@@ -237,6 +263,22 @@ export interface Reads {
   databaseId(): Promise<string>;
   /** The confirmed time that was stored last; null if none is stored. */
   confirmedTimeMs(): Promise<number | null>;
+  /**
+   * The open transactions of these relayers, by relayer; one without any is missing. The cost grows with the number of open transactions, of which
+   * a relayer may have 12,000 and more.
+   */
+  openOf(relayerIds: readonly string[]): Promise<ReadonlyMap<string, OpenOfRelayer>>;
+  /** Counts a relayer's transactions whose last changes are in this range: the first `limit` of them. */
+  changesByStatus(
+    relayerId: string,
+    range: { readonly after: number; readonly upTo: number; readonly limit: number },
+  ): Promise<ChangesByStatus>;
+  /** The transactions that use these slots of a lane now, in no order. */
+  laneTransactionsAt(lane: LaneId, nonces: readonly bigint[], newestAttempts: number): Promise<readonly LaneTransaction[]>;
+  /** A lane's open transactions without a nonce: the `limit` oldest. */
+  laneTransactionsWithoutNonce(lane: LaneId, limit: number, newestAttempts: number): Promise<readonly LaneTransaction[]>;
+  /** The lowest nonce among a lane's oldest open transactions; undefined if none has a nonce. */
+  lowestOpenNonce(lane: LaneId): Promise<bigint | undefined>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
   /** The lane's next nonce; undefined before its first. */
@@ -267,7 +309,8 @@ export interface Reads {
   pendingEventCount(limit: number): Promise<number>;
   /** Undefined also if the event belongs to another notification. */
   delivery(notificationId: string, eventId: string): Promise<DeliveryRecord | undefined>;
-  deliveries(notificationId: string, page: PageQuery): Promise<PageOf<DeliveryRecord>>;
+  /** Newest first. `transactionId`: only the events of this transaction. */
+  deliveries(notificationId: string, page: PageQuery, transactionId?: string): Promise<PageOf<DeliveryRecord>>;
   /** Ids of events that were delivered or given up before this time, oldest end first. */
   finishedEventIds(beforeMs: number, limit: number): Promise<readonly string[]>;
 }

@@ -6,6 +6,9 @@ export type NetworkType = 'evm' | 'stellar' | 'solana';
 /** The unit of amounts, by network type. */
 export const smallestUnits: Readonly<Record<NetworkType, string>> = { evm: 'wei', stellar: 'stroops', solana: 'lamports' };
 
+/** The number of decimals of the native coin, by network type. */
+export const decimalsOf: Readonly<Record<NetworkType, number>> = { evm: 18, stellar: 7, solana: 9 };
+
 /** The URL of an RPC endpoint. A higher weight means more calls, weight 0 none. */
 export interface RpcUrl {
   readonly url: string;

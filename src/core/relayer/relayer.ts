@@ -83,6 +83,11 @@ export function minBalanceOf(policies: RelayerPolicies): bigint {
   return policies.network === 'stellar' ? policies.minBalanceStroops : policies.minBalanceLamports;
 }
 
+/** Returns the policy `gas_price_cap` in wei per gas; null: there is none. */
+export function gasPriceCapOf(policies: RelayerPolicies): bigint | null {
+  return policies.network === 'evm' ? policies.gasPriceCapWei : null;
+}
+
 /**
  * Returns the maximum number of signed transactions in the account's slots that are not mined yet; null: the service finds it out. Stellar nodes keep one
  * per account.

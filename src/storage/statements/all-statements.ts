@@ -7,6 +7,7 @@ import { databaseSecretStatements } from './database-secret.js';
 import { definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventStatements } from './events.js';
 import { instanceStatements } from './instances.js';
+import { laneViewStatements } from './lane-views.js';
 import { laneStatements } from './lanes.js';
 import { leaseStatements } from './leases.js';
 import { notificationStatements } from './notifications.js';
@@ -18,12 +19,14 @@ import { transactionStatements } from './transactions.js';
 export type Statements = ReturnType<typeof compileStatements>;
 
 /** Compiles all statements for a dialect. */
-export function compileStatements({ builder, hasSeveralWriters }: Dialect) {
+export function compileStatements(dialect: Dialect) {
+  const { builder, hasSeveralWriters } = dialect;
   return {
     transactions: transactionStatements(builder),
     transactionChanges: transactionChangeStatements(builder),
     attempts: attemptStatements(builder),
     lanes: laneStatements(builder),
+    laneViews: laneViewStatements(dialect),
     notifications: notificationStatements(builder),
     fileEntries: fileEntryStatements(builder),
     events: eventStatements(builder, hasSeveralWriters),

@@ -1,8 +1,8 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notification.js';
 import { recordMapping } from '../record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
-import { perCount, pick, type Statement, statement } from '../statement.js';
+import { perNumber, pick, type Statement, statement } from '../statement.js';
 import type { Walked } from './transactions.js';
 
 /** An event's columns, without those that the store gives it. */
@@ -59,6 +59,11 @@ interface NewestOf {
   readonly limit: number;
 }
 
+/** The newest events of a transaction before a `seq`. */
+interface NewestOfTransaction extends NewestOf {
+  readonly order_key: string;
+}
+
 type InsertLock = Statement<Pick<EventRow, 'notification_id' | 'order_key'>, never>;
 
 /**
@@ -94,6 +99,24 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
       .select('seq')
       .where('notification_id', '=', values.notification_id)
       .where('seq', '<', values.before)
+      .orderBy('seq', 'desc')
+      .limit(values.limit);
+  }
+
+  /** The same of one transaction: of its pending events and of its finished ones, each from the index that has them. */
+  function newestOfTransaction(values: NewestOfTransaction) {
+    const those = (condition: RawBuilder<boolean>) =>
+      db
+        .selectFrom('events')
+        .select('seq')
+        .where('notification_id', '=', values.notification_id)
+        .where('order_key', '=', values.order_key)
+        .where('event', '=', sql.lit('transaction_update' as const))
+        .where('seq', '<', values.before)
+        .where(condition);
+    return db
+      .selectFrom(those(isPending).unionAll(those(sql<boolean>`status <> 'pending'`)).as('both'))
+      .select('seq')
       .orderBy('seq', 'desc')
       .limit(values.limit);
   }
@@ -253,6 +276,10 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
       db.selectFrom('events').select(columns).where('seq', 'in', newestOf(values)).orderBy('seq', 'desc'),
     ),
 
+    pageOfTransaction: statement<NewestOfTransaction, EventRow>('events_page_of_transaction', (values) =>
+      db.selectFrom('events').select(columns).where('seq', 'in', newestOfTransaction(values)).orderBy('seq', 'desc'),
+    ),
+
     /** Where an event is in its list. */
     position: statement<{ id: string }, { seq: number }>('events_position', (values) =>
       db.selectFrom('events').select('seq').where('id', '=', values.id),
@@ -261,6 +288,12 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
     /** Walks over as many rows in the index. Lists are counted this way, up to a limit: a stored total would cost a write per event. */
     walk: statement<NewestOf, Walked>('events_walk', (values) =>
       db.selectFrom(newestOf(values).as('walked')).select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
+    ),
+
+    walkOfTransaction: statement<NewestOfTransaction, Walked>('events_walk_of_transaction', (values) =>
+      db
+        .selectFrom(newestOfTransaction(values).as('walked'))
+        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
     ),
 
     finished: statement<{ before_ms: number; limit: number }, { id: string }>('events_finished', (values) =>
@@ -298,7 +331,7 @@ export function deliveryAttemptStatements(db: Kysely<Schema>) {
     ),
 
     /** The attempts of `count` events, oldest first. */
-    ofEvents: perCount((count) =>
+    ofEvents: perNumber((count) =>
       statement<EventIds, DeliveryAttemptRow>(`delivery_attempts_of_${count}`, (values) =>
         db
           .selectFrom('delivery_attempts')

@@ -144,6 +144,13 @@ describe('confirmations', () => {
       assert.equal(await rig.final(60_000), null);
     }
     assert.deepEqual(rig.chain.forkedHosts(), [second.host]);
+    assert.deepEqual(
+      rig.chain.endpoints().map(({ host, state }) => [host, state]),
+      [
+        [first.host, 'in_use'],
+        [second.host, 'forked'],
+      ],
+    );
   });
 
   it('confirmations: count without a second endpoint after it was away for a minute and eight blocks', async (test) => {

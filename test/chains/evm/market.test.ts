@@ -70,6 +70,29 @@ describe('market', () => {
     });
   }
 
+  it('market: a view has every speed from the lowest price to the highest, as attempts offer it', async (test) => {
+    const reward = Array.from({ length: 4 }, () => [1n, 2n, 3n, 4n].map((wei) => hex(wei * gwei)));
+    const market = await marketOf(test, [
+      (method) => (method === 'eth_feeHistory' ? { ...history([]), reward } : method === 'eth_gasPrice' ? hex(4n * gwei) : null),
+    ]);
+    const view = await market.view('eip1559');
+    assert.equal(view.baseFeeWei, gwei);
+    for (const { speed, price } of view.prices) assert.deepEqual(price, await market.priceOf(speed, 'eip1559'));
+    assert.deepEqual(
+      view.prices.map(({ speed, price }) => [speed, bidOf(price).maxPriorityFeePerGasWei / gwei]),
+      [
+        ['safeLow', 1n],
+        ['average', 2n],
+        ['fast', 3n],
+        ['fastest', 4n],
+      ],
+    );
+    assert.deepEqual(
+      (await market.view('legacy')).prices.map(({ price }) => bidOf(price).maxFeePerGasWei / gwei),
+      [4n, 5n, 6n, 8n],
+    );
+  });
+
   it('market: one endpoint that reports a thousand times the price of another one does not set the first bid', async (test) => {
     const market = await marketOf(
       test,

@@ -103,6 +103,23 @@ describe('circuit breaker', () => {
     assert.ok(breaker.isProbeDue() && !breaker.isBlocked());
   });
 
+  it('circuit breaker: says why the endpoint is left out, and that it asked for a pause only while that lasts', () => {
+    const { breaker, moveOn } = start();
+    assert.equal(breaker.trippedBy(), null);
+    breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
+    assert.equal(breaker.trippedBy(), 'paused');
+    moveOn(7_000);
+    assert.equal(breaker.trippedBy(), 'failing');
+    for (const kind of ['lagging', 'ahead'] as const) {
+      breaker.failed({ kind, detail: 'off' }, breaker.begin());
+      assert.equal(breaker.trippedBy(), kind);
+    }
+    breaker.caughtUp();
+    assert.equal(breaker.trippedBy(), null);
+    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    assert.equal(breaker.trippedBy(), 'other_chain');
+  });
+
   it('circuit breaker: blocks an endpoint of another chain and logs one error', () => {
     const { breaker, messages, moveOn } = start();
     breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());

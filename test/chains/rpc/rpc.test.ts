@@ -315,6 +315,22 @@ describe('chain ID', () => {
     });
   });
 
+  it('endpoints: are shown by weight with their hosts and states, and nothing else of their URLs', async (test) => {
+    const { rpc } = open(test, { url: `${deadUrl}/${secret}?key=${secret}`, weight: 7 }, heavy(otherChain.url), {
+      url: node.url,
+      weight: 0,
+    });
+    assert.deepEqual(
+      rpc.endpoints().map(({ state }) => state),
+      ['in_use', 'in_use'],
+    );
+    await isUnavailable(rpc.call('eth_chainId', [], asIs));
+    assert.deepEqual(rpc.endpoints(), [
+      { host: new URL(otherChain.url).host, weight: 1000, state: 'wrong_chain' },
+      { host: new URL(deadUrl).host, weight: 7, state: 'failing' },
+    ]);
+  });
+
   it('chain ID: keeps the other endpoints in use', async (test) => {
     const { rpc } = open(test, heavy(otherChain.url), light(node.url));
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');

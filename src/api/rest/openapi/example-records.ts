@@ -80,6 +80,32 @@ export const attempt = {
   gas_price: null,
 };
 
+const laneTransaction = {
+  id: exampleIds.transaction,
+  status: 'submitted',
+  status_reason: 'waiting: an RPC node has accepted it; not mined yet',
+  created_at: createdAt,
+  attempts: [attempt],
+};
+
+export const lane = {
+  next_number: '1',
+  chain_number: '0',
+  slots: [{ number: '0', kind: 'open', transaction: laneTransaction }],
+  waiting_count: 0,
+  waiting: [],
+  base_fee: '1000000000',
+  market: [
+    { speed: 'safeLow', price: '3000000000', priority_fee: '1000000000' },
+    { speed: 'average', price: '3100000000', priority_fee: '1100000000' },
+    { speed: 'fast', price: '3300000000', priority_fee: '1300000000' },
+    { speed: 'fastest', price: '4000000000', priority_fee: '2000000000' },
+  ],
+  gas_price_cap: null,
+  in_flight_limit: 16,
+  problem: null,
+};
+
 const anyRelayer = { network: 'sandbox', network_type: 'evm', paused: false, custom_rpc_urls: [], system_disabled: false };
 
 export const relayer = {
@@ -111,7 +137,10 @@ export const delivery = {
   created_at: createdAt,
   next_attempt_at: null,
   attempts: [{ attempted_at: createdAt, http_status: 204, duration_ms: 38, error: null, response_body: '' }],
+  body: null,
 };
+
+export const deliveryBody = `{"id":"${delivery.id}","event":"transaction_update","payload":{"payload_type":"transaction","id":"${exampleIds.transaction}",…},"timestamp":"${createdAt}"}`;
 
 export const newDelivery = { ...delivery, status: 'pending', next_attempt_at: createdAt, attempts: [] };
 
@@ -165,4 +194,13 @@ export const key = {
   relayer_ids: ['sandbox'],
   created_at: createdAt,
   expires_at: null,
+};
+
+export const caller = {
+  api_key_id: key.id,
+  name: key.name,
+  scopes: key.scopes,
+  relayer_ids: key.relayer_ids,
+  expires_at: null,
+  service_version: instance.version,
 };

@@ -168,6 +168,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(null),
   },
   'NotificationService.ListDeliveries': { answer: page(records.delivery) },
+  'NotificationService.GetDelivery': { answer: done({ ...records.delivery, body: records.deliveryBody }) },
   'NotificationService.RedeliverDelivery': { answer: done(records.newDelivery) },
   'NotificationService.TestNotification': { answer: done({ ...records.newDelivery, event: 'test' }) },
   'RelayerService.GetRelayer': { answer: done(records.relayer) },
@@ -211,6 +212,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     }),
   },
   'RelayerService.GetRelayerBalance': { answer: done({ balance: 998000000000000000, unit: 'wei' }) },
+  'RelayerService.GetLane': { answer: done(records.lane) },
   'RelayerService.CallRpc': {
     requests: {
       block: { summary: 'EVM: the number of the latest block', value: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] } },
@@ -261,6 +263,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done({ ...records.key, key: 'rk_shown-only-here' }),
   },
   'ApiKeyService.ListApiKeys': { answer: page(records.key) },
+  'ApiKeyService.GetCaller': { answer: done(records.caller) },
   'ApiKeyService.DeleteApiKey': { answer: done(null) },
   'InstanceService.ListInstances': { answer: page(records.instance) },
   'InstanceService.DrainInstance': { answer: done({ ...records.instance, state: 'draining', is_self: false }) },

@@ -18,6 +18,7 @@ import {
   listApiKeys,
   type NewApiKey,
 } from '../../../core/access/api-keys.js';
+import { isBootstrap } from '../../../core/access/authenticate.js';
 import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { shownName } from '../../../core/safe-text.js';
@@ -26,7 +27,10 @@ import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { presentTime } from '../present.js';
 
-export type ApiKeyServiceDeps = ApiKeyDeps;
+export type ApiKeyServiceDeps = ApiKeyDeps & {
+  /** The version of the service. */
+  readonly serviceVersion: string;
+};
 
 /** Implements `relayer.v1.ApiKeyService`. */
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {
@@ -47,6 +51,19 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
       const found = sliceOf(await listApiKeys(deps), page, ({ id }) => id);
       const { records: apiKeys, ...rest } = listAnswer(page, found, listing, callOf(context));
       return { apiKeys, ...rest };
+    },
+    getCaller(_request, context) {
+      const principal = principalOf(context);
+      const { keyId, name, relayers, expiresAtMs } = principal;
+      return {
+        caller: {
+          ...(isBootstrap(principal) ? {} : { apiKeyId: keyId, name }),
+          scopes: [...principal.scopes].map(protoOfScope),
+          relayerIds: [...(relayers ?? [])],
+          ...presentTime('expiresAt', expiresAtMs),
+          serviceVersion: deps.serviceVersion,
+        },
+      };
     },
     async deleteApiKey({ apiKeyId }) {
       await deleteApiKey(deps, apiKeyId);
@@ -73,6 +90,10 @@ const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([
 ]);
 const protoScopes: ReadonlyMap<Scope, ApiKeyScope> = new Map([...scopes].map(([proto, scope]) => [scope, proto]));
 
+function protoOfScope(scope: Scope): ApiKeyScope {
+  return protoScopes.get(scope) ?? ApiKeyScope.UNSPECIFIED;
+}
+
 /** Throws `FIELD_INVALID` for an unknown number, which an enum over RPC may hold. */
 function scopesFromProto(wanted: readonly ApiKeyScope[]): readonly Scope[] {
   return wanted.map((proto, index) => {
@@ -89,7 +110,7 @@ function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs 
   return create(ApiKeySchema, {
     id,
     name,
-    scopes: scopes.map((scope) => protoScopes.get(scope) ?? ApiKeyScope.UNSPECIFIED),
+    scopes: scopes.map(protoOfScope),
     relayerIds: [...relayerIds],
     createdAt: timestampFromMs(createdAtMs),
     ...presentTime('expiresAt', expiresAtMs),

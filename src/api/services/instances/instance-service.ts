@@ -35,7 +35,8 @@ const protoStates: Readonly<Record<DomainState, InstanceState>> = {
   draining: InstanceState.DRAINING,
 };
 
-function protoOfInstance({ id, version, host, pid, state, lanes, sinceMs, seenAtMs }: RunningInstance, ownId: string): Instance {
+/** The record of an instance. */
+export function protoOfInstance({ id, version, host, pid, state, lanes, sinceMs, seenAtMs }: RunningInstance, ownId: string): Instance {
   return create(InstanceSchema, {
     id,
     version,

@@ -15,7 +15,13 @@ import {
 } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors.js';
-import { listDeliveries, redeliverDelivery, testNotification } from '../../../core/notification/deliveries.js';
+import {
+  getDelivery,
+  isOfTransaction,
+  listDeliveries,
+  redeliverDelivery,
+  testNotification,
+} from '../../../core/notification/deliveries.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/notification/notification.js';
 import {
   createNotification,
@@ -73,13 +79,19 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
       await deleteNotification(deps, notificationId);
       return {};
     },
-    async listDeliveries({ notificationId, ...request }, context) {
+    async listDeliveries({ notificationId, transactionId, ...request }, context) {
       const page = pageOf(request, callOf(context));
       const { after } = page.query;
-      if (after !== undefined && (await deps.store.read.delivery(notificationId, after)) === undefined) throw pageTokenInvalid();
-      const found = await listDeliveries(deps, notificationId, page.query);
+      const last = after === undefined ? undefined : await deps.store.read.delivery(notificationId, after);
+      const isInList = last !== undefined && (transactionId === undefined || isOfTransaction(last, transactionId));
+      if (after !== undefined && !isInList) throw pageTokenInvalid();
+      const found = await listDeliveries(deps, notificationId, page.query, transactionId);
       const { records: deliveries, ...rest } = listAnswer(page, found, deliveryListing, callOf(context));
       return { deliveries, ...rest };
+    },
+    async getDelivery({ notificationId, deliveryId }) {
+      const delivery = await getDelivery(deps, notificationId, deliveryId);
+      return { delivery: { ...protoOfDelivery(delivery), body: delivery.event.body } };
     },
     async redeliverDelivery({ notificationId, deliveryId }, context) {
       const { delivery, warnings } = await redeliverDelivery(deps, notificationId, deliveryId);

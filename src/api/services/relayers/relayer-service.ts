@@ -22,14 +22,16 @@ import {
   type RelayerDeps,
   updateRelayer,
 } from '../../../core/relayer/relayers.js';
+import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
+import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
 
-export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps;
+export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps & ViewLaneDeps;
 
 /** Implements `relayer.v1.RelayerService`. */
 export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<typeof RelayerService> {
@@ -70,6 +72,10 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
     async getRelayerBalance(_request, context) {
       const relayer = relayerOf(context);
       return { balance: protoOfBalance(relayer, await relayerBalance(directory, relayer)) };
+    },
+    async getLane(request, context) {
+      const relayer = relayerOf(context);
+      return { lane: protoOfLane(relayer, await viewLane(deps, relayer, lanePartOf(request, callOf(context)))) };
     },
     async callRpc({ jsonrpc, method, params, id }, context) {
       const answered = await callRpc(deps, relayerOf(context), { jsonrpc, method, paramsJson: params, idJson: id });

@@ -14,7 +14,8 @@ import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from 
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
 import { present, validUntilOf } from '../present.js';
 
-const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {
+/** The proto value of each speed. */
+export const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {
   fastest: Speed.FASTEST,
   fast: Speed.FAST,
   average: Speed.AVERAGE,

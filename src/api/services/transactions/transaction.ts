@@ -24,7 +24,8 @@ import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-tr
 import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';
 import { protoOfStellarAttempt, protoOfStellarTransaction, stellarRequestOf } from './stellar-transaction.js';
 
-const protoOfStatus: Readonly<Record<DomainStatus, TransactionStatus>> = {
+/** The proto value of each status. */
+export const protoOfStatus: Readonly<Record<DomainStatus, TransactionStatus>> = {
   pending: TransactionStatus.PENDING,
   sent: TransactionStatus.SENT,
   submitted: TransactionStatus.SUBMITTED,

@@ -13,6 +13,7 @@ import { systemClock } from '../../../../src/core/ports/clock.js';
 import { openStore } from '../../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../../src/storage/secret-box.js';
 import { definitionWriterOf } from '../../../support/definition-writer-of.js';
+import { anEvent } from '../../../support/stored-samples.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -155,5 +156,67 @@ describe('NotificationService', () => {
     assert.equal(await reasonOf(client.redeliverDelivery({ notificationId: 'n', deliveryId: 'x' })), 'DELIVERY_NOT_FOUND');
     assert.equal(await reasonOf(client.testNotification({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
     assert.equal(await reasonOf(client.listDeliveries({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
+  });
+
+  it('notifications: one delivery has the body exactly as it is posted, and a list has none', async (test) => {
+    const { client, store, reasonOf } = await startClient(test);
+    for (const id of ['n', 'other']) await client.createNotification({ id, url });
+    const body = '{ "id":"e",  "value": 1.50, "text":"\\u00e9 é" }';
+    await store.commit([store.change.insertEvent(anEvent({ id: 'e', notificationId: 'n', body }))]);
+    const { delivery } = await client.getDelivery({ notificationId: 'n', deliveryId: 'e' });
+    assert.equal(delivery?.body, body);
+    const { deliveries } = await client.listDeliveries({ notificationId: 'n' });
+    const { body: _, ...withoutBody } = delivery;
+    assert.deepEqual(deliveries, [withoutBody]);
+    assert.equal(await reasonOf(client.getDelivery({ notificationId: 'n', deliveryId: 'x' })), 'DELIVERY_NOT_FOUND');
+    assert.equal(await reasonOf(client.getDelivery({ notificationId: 'other', deliveryId: 'e' })), 'DELIVERY_NOT_FOUND');
+    assert.equal(await reasonOf(client.getDelivery({ notificationId: 'x', deliveryId: 'e' })), 'NOTIFICATION_NOT_FOUND');
+  });
+
+  it("notifications: a list of a transaction's deliveries has no others, and its pages continue with its own tokens only", async (test) => {
+    const { client, store, reasonOf } = await startClient(test);
+    for (const id of ['n', 'other']) await client.createNotification({ id, url });
+    const statuses = ['delivered', 'dead', 'pending', 'delivered', 'pending'] as const;
+    await store.commit(
+      statuses.flatMap((status, index) => [
+        store.change.insertEvent(anEvent({ id: `mine-${index}`, notificationId: 'n', orderKey: 't', status })),
+        store.change.insertEvent(anEvent({ id: `theirs-${index}`, notificationId: 'n', orderKey: 'u', status })),
+        store.change.insertEvent(anEvent({ id: `elsewhere-${index}`, notificationId: 'other', orderKey: 't', status })),
+      ]),
+    );
+    // Their order keys are no transactions.
+    await store.commit([
+      store.change.insertEvent(anEvent({ id: 'test', notificationId: 'n', event: 'test', orderKey: 't', status: 'delivered' })),
+      store.change.insertEvent(anEvent({ id: 'state', notificationId: 'n', event: 'relayer_state_update', orderKey: 'relayer:r1' })),
+    ]);
+    const ofTransaction = { notificationId: 'n', transactionId: 't' };
+    const whole = await client.listDeliveries(ofTransaction);
+    const newestFirst = ['mine-4', 'mine-3', 'mine-2', 'mine-1', 'mine-0'];
+    assert.deepEqual(
+      whole.deliveries.map(({ id }) => id),
+      newestFirst,
+    );
+    assert.equal(whole.pagination?.totalItems, 5n);
+    const byPage = await client.listDeliveries({ ...ofTransaction, page: 2, perPage: 2 });
+    assert.deepEqual(
+      byPage.deliveries.map(({ id }) => id),
+      ['mine-2', 'mine-1'],
+    );
+    const seen: string[] = [];
+    for (let pageToken = ''; ; ) {
+      const { deliveries, nextPageToken } = await client.listDeliveries({ ...ofTransaction, pageSize: 2, pageToken });
+      seen.push(...deliveries.map(({ id }) => id));
+      if (nextPageToken === '') break;
+      pageToken = nextPageToken;
+    }
+    assert.deepEqual(seen, newestFirst);
+    const { nextPageToken } = await client.listDeliveries({ notificationId: 'n', transactionId: 'u', pageSize: 2 });
+    for (const transactionId of ['t', 'relayer:r1', ''])
+      assert.equal(
+        await reasonOf(client.listDeliveries({ notificationId: 'n', transactionId, pageToken: nextPageToken })),
+        'FIELD_INVALID',
+      );
+    for (const transactionId of ['relayer:r1', 'unknown', ''])
+      assert.deepEqual((await client.listDeliveries({ notificationId: 'n', transactionId })).deliveries, [], transactionId);
   });
 });

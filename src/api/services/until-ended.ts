@@ -1,0 +1,32 @@
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import { DomainError } from '../../core/errors.js';
+import { principalOf } from '../contract/call.js';
+import { keyEnded } from '../contract/shared-errors.js';
+
+/**
+ * Serves a watch until its caller leaves, the caller's key ends, the deadline passes or the service stops. Returns only if the watch is over by itself: otherwise it
+ * throws, because a regular end would mean that there is nothing more to come. `whenStopping` says what to do then.
+ */
+export async function* untilEnded<T>(
+  context: HandlerContext,
+  whenStopping: string,
+  watch: (signal: AbortSignal) => AsyncIterable<T>,
+): AsyncGenerator<T, void, void> {
+  const { ended } = principalOf(context);
+  const end = new AbortController();
+  const onEnd = () => end.abort();
+  for (const signal of [context.signal, ended]) {
+    signal?.addEventListener('abort', onEnd);
+    // A signal that has aborted already fires no event.
+    if (signal?.aborted) onEnd();
+  }
+  try {
+    yield* watch(end.signal);
+  } finally {
+    for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
+  }
+  if (ended?.aborted) throw keyEnded();
+  const { aborted, reason } = context.signal;
+  if (aborted && reason instanceof ConnectError && reason.code === Code.DeadlineExceeded) throw reason;
+  if (aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', `the service is stopping; ${whenStopping}`);
+}

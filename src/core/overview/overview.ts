@@ -1,0 +1,491 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { networkIdOf } from '../network/networks.js';
+import type { Chain, EndpointView, Head } from '../ports/chain.js';
+import type { DurationClock } from '../ports/clock.js';
+import type { Directory } from '../ports/directory.js';
+import type { Instances, RunningInstance } from '../ports/instances.js';
+import type { Log } from '../ports/log.js';
+import { type OpenOfRelayer, type Reads, StoreAwayError } from '../ports/store.js';
+import type { Timers } from '../ports/timers.js';
+import type { Network } from '../relayer/network.js';
+import type { Relayer } from '../relayer/relayer.js';
+import { createAccountFunds, type Funds, isSameAccount } from './account-funds.js';
+import { readBalances } from './read-balances.js';
+import { countFinished, type OverviewSample, sampleEveryMs, samplesKept } from './samples.js';
+
+/** A relayer at a glance. */
+export interface RelayerGlance {
+  readonly relayer: Relayer;
+  readonly open: OpenOfRelayer;
+  readonly funds: Funds;
+}
+
+/** A network at a glance. */
+export interface NetworkGlance {
+  readonly network: Network;
+  /** The newest block seen; null: none yet. */
+  readonly head: Head | null;
+  /** Why no RPC node can be used; null: one answers. */
+  readonly problem: string | null;
+  /** In wei per gas; null: unknown, or the network has none. */
+  readonly baseFeeWei: bigint | null;
+  readonly endpoints: readonly EndpointView[];
+}
+
+/** The state of a network as the watcher of its chain knows it. */
+export interface NetworkState extends Pick<NetworkGlance, 'head' | 'problem'> {
+  readonly chain: Chain;
+}
+
+/** A part of the overview, and the look that last changed it. */
+export interface Versioned<T> {
+  readonly version: number;
+  readonly value: T;
+}
+
+/** The service as it was at the last look. */
+export interface OverviewState {
+  /** The number of the last look; 0: there was none. */
+  readonly version: number;
+  readonly relayers: ReadonlyMap<string, Versioned<RelayerGlance>>;
+  /** The relayers that have changed after this version, and maybe others. */
+  readonly changed: { readonly after: number; readonly ids: ReadonlySet<string> };
+  /** The look that last removed a relayer. */
+  readonly removedAt: number;
+  /** By `networkIdOf`. */
+  readonly networks: ReadonlyMap<string, Versioned<NetworkGlance>>;
+  readonly backlog: Versioned<number> | null;
+  readonly instances: Versioned<readonly RunningInstance[]> | null;
+  /** Oldest first. */
+  readonly samples: readonly Versioned<OverviewSample>[];
+}
+
+/** A watcher's hold on the overview: while one is open, the service is looked at once a second. */
+export interface OverviewSubscription {
+  /** The present state; null: the first look since a watch is open is not over. */
+  state(): OverviewState | null;
+  /** Resolves after the next look, when the time is over, or after `close`. */
+  wait(timeoutMs: number): Promise<void>;
+  /** Resolves in a turn of the event loop that no other watcher has: a thousand messages at once would hold everything else up. */
+  turn(): Promise<void>;
+  close(): void;
+}
+
+/** The state of the whole service, for all watchers together. */
+export interface Overview {
+  /** Begins to take samples. */
+  start(): void;
+  subscribe(): OverviewSubscription;
+  /** Looks no more; waits for the look in progress. */
+  stop(): Promise<void>;
+}
+
+/** The dependencies of the overview. */
+export interface OverviewDeps {
+  readonly store: { readonly read: Pick<Reads, 'lastPositions' | 'openOf' | 'changesByStatus'> };
+  readonly directory: Pick<Directory, 'relayers' | 'relayer' | 'chainOf'>;
+  readonly networkStates: () => readonly NetworkState[];
+  /** The number of pending webhook events, counted up to a limit. */
+  readonly backlog: () => Promise<number>;
+  readonly sharing: Pick<Instances, 'instances'>;
+  readonly clock: DurationClock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+const lookEveryMs = 1_000;
+/** A backlog may be long, and counting it costs the more. */
+const countBacklogEveryMs = 5_000;
+const readBalancesEveryMs = 30_000;
+/** Idle relayers must not cost more calls to nodes than that: with very many of them, their balances are read less often. */
+const maxBalancesPerSecond = 20;
+/** While no watch is open, balances are read after this many samples, of relayers that had transactions. */
+const samplesPerReading = 2;
+/** Open transactions that one read counts: few enough that nothing else waits long. */
+const openPerRead = 10_000;
+const relayersPerRead = 64;
+/** Assumed of a relayer that was not counted yet. */
+const assumedOpen = 5_000;
+/** Relayers that are compared in one turn of the event loop. */
+const relayersPerTurn = 2_000;
+/** An instance is seen every few seconds: only later sightings are news. */
+const sightingMs = 10_000;
+
+const nothingOpen: OpenOfRelayer = { waiting: 0, inFlight: 0, oldest: null };
+
+/**
+ * Creates the overview. Any instance shows the same: what transactions wait for comes from the store, where the instance that has the lane writes it. Only
+ * relayers whose transactions have changed are read again.
+ */
+export function createOverview(deps: OverviewDeps): Overview {
+  const { store, directory, networkStates, sharing, clock, timers, log } = deps;
+  const funds = createAccountFunds(clock);
+  const stopping = new AbortController();
+  const wakers = new Set<() => void>();
+  const relayers = new Map<string, Versioned<RelayerGlance>>();
+  const networks = new Map<string, Versioned<NetworkGlance> & { readonly text: string }>();
+  const samples: Versioned<OverviewSample>[] = [];
+  const baseFees = new Map<Chain, BaseFee>();
+  /** What is open, and the position of each relayer's transactions at which that was counted. */
+  const counted = new Map<string, { readonly position: number; readonly open: OpenOfRelayer }>();
+  let version = 0;
+  let removedAt = 0;
+  /** What the last look changed, and what the present one has changed so far: also if that fails. */
+  let changed: OverviewState['changed'] = { after: 0, ids: new Set() };
+  let changing = new Set<string>();
+  let lastTurn: Promise<void> = Promise.resolve();
+  let backlog: (Versioned<number> & { readonly atMs: number }) | null = null;
+  let instances: (Versioned<readonly RunningInstance[]> & { readonly text: string }) | null = null;
+  let looking: Promise<boolean> | null = null;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Runs while a watch is open. */
+  let watching: Promise<void> | null = null;
+  let isFresh = false;
+  let cancelPause: (() => void) | null = null;
+  let balances: Promise<void> | null = null;
+  let balancesReadAtMs: number | null = null;
+  /** The relayers whose balances were asked for since the start. */
+  const tried = new Set<string>();
+  /** The positions at the last sample and at the last reading of balances without a watch; null: there was none. */
+  let sampledPositions: ReadonlyMap<string, number> | null = null;
+  let balancePositions: ReadonlyMap<string, number> = new Map();
+  let samplesTaken = 0;
+  let sampling: Promise<void> | null = null;
+  let cancelSample: (() => void) | null = null;
+  let isUnreadable = false;
+
+  /** Looks at the whole service; false: the store cannot be read. Looks that overlap are one. */
+  function look(): Promise<boolean> {
+    looking ??= lookOnce()
+      .then(
+        () => {
+          isUnreadable = false;
+          return true;
+        },
+        (error: unknown) => {
+          if (isFault(error) && !isUnreadable) log.error({ err: error }, 'the overview cannot be read; will retry');
+          isUnreadable = true;
+          return false;
+        },
+      )
+      .finally(() => {
+        looking = null;
+      });
+    return looking;
+  }
+
+  async function lookOnce(): Promise<void> {
+    await countOpen(await store.read.lastPositions());
+    const next = version + 1;
+    await compareRelayers(next);
+    compareNetworks(next);
+    compareInstances(next);
+    await countBacklog(next);
+    changed = { after: version, ids: changing };
+    changing = new Set();
+    version = next;
+    lookedAtMs = clock.elapsedMs();
+  }
+
+  function isFault(error: unknown): boolean {
+    return !(error instanceof StoreAwayError) && !stopping.signal.aborted;
+  }
+
+  /** Counts what is open of the relayers whose transactions have changed, in slices. */
+  async function countOpen(positions: ReadonlyMap<string, number>): Promise<void> {
+    const known = directory.relayers().map(({ id }) => id);
+    const moved = known.filter((id) => (positions.get(id) ?? 0) !== (counted.get(id)?.position ?? 0));
+    let slice: string[] = [];
+    let weight = 0;
+    const readSlice = async (): Promise<void> => {
+      const open = await store.read.openOf(slice);
+      for (const id of slice) counted.set(id, { position: positions.get(id) ?? 0, open: open.get(id) ?? nothingOpen });
+      slice = [];
+      weight = 0;
+      await nextTurn();
+    };
+    for (const id of moved) {
+      stopping.signal.throwIfAborted();
+      const before = counted.get(id)?.open;
+      slice.push(id);
+      weight += before === undefined ? assumedOpen : before.waiting + before.inFlight + 1;
+      if (slice.length === relayersPerRead || weight >= openPerRead) await readSlice();
+    }
+    if (slice.length > 0) await readSlice();
+  }
+
+  async function compareRelayers(next: number): Promise<void> {
+    const all = directory.relayers();
+    for (const [index, relayer] of all.entries()) {
+      if (index > 0 && index % relayersPerTurn === 0) await nextTurn();
+      const before = relayers.get(relayer.id)?.value;
+      if (before !== undefined && !isSameAccount(before.relayer, relayer)) tried.delete(relayer.id);
+      const value = { relayer, open: counted.get(relayer.id)?.open ?? nothingOpen, funds: funds.of(relayer) };
+      if (before !== undefined && isSame(before, value)) continue;
+      relayers.set(relayer.id, { version: next, value });
+      changing.add(relayer.id);
+    }
+    if (relayers.size === all.length) return;
+    const ids = new Set(all.map(({ id }) => id));
+    for (const id of relayers.keys()) {
+      if (ids.has(id)) continue;
+      relayers.delete(id);
+      counted.delete(id);
+      tried.delete(id);
+      removedAt = next;
+    }
+    funds.keepOnly((id) => ids.has(id));
+  }
+
+  function compareNetworks(next: number): void {
+    const glances = new Map<string, WithoutEndpoints & { readonly endpoints: EndpointView[] }>();
+    const states = networkStates();
+    const chains = new Set(states.map(({ chain }) => chain));
+    for (const chain of baseFees.keys()) if (!chains.has(chain)) baseFees.delete(chain);
+    readBaseFees(states);
+    for (const state of states) {
+      const id = networkIdOf(state.chain.network);
+      const glance = {
+        network: state.chain.network,
+        head: state.head,
+        problem: state.problem,
+        baseFeeWei: baseFees.get(state.chain)?.wei ?? null,
+      };
+      const before = glances.get(id);
+      const endpoints = before?.endpoints ?? [];
+      for (const endpoint of state.chain.endpoints()) endpoints.push(endpoint);
+      glances.set(id, { ...(before === undefined ? glance : together(before, glance)), endpoints });
+    }
+    // No relayer is on it any more, so nothing about it is known.
+    for (const id of networks.keys()) if (!glances.has(id)) networks.delete(id);
+    for (const [id, value] of glances) {
+      const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
+      if (networks.get(id)?.text !== text) networks.set(id, { version: next, value, text });
+    }
+  }
+
+  /** Asks what the market says about new heads, without waiting for the answers. */
+  function readBaseFees(states: readonly NetworkState[]): void {
+    if (wakers.size === 0) return;
+    const wanted = states.filter(({ chain, head, problem }) => {
+      const known = baseFees.get(chain);
+      return known?.isAsked !== true && head !== null && problem === null && head.hash !== known?.atHash;
+    });
+    if (wanted.length === 0) return;
+    const relayerOf = new Map(directory.relayers().map((relayer) => [directory.chainOf(relayer), relayer]));
+    for (const state of wanted) {
+      const relayer = relayerOf.get(state.chain);
+      if (relayer !== undefined) readBaseFee(state, relayer);
+    }
+  }
+
+  function readBaseFee({ chain, head }: NetworkState, relayer: Relayer): void {
+    const known = baseFees.get(chain) ?? { wei: null, atHash: null, isAsked: false };
+    baseFees.set(chain, known);
+    known.isAsked = true;
+    known.atHash = head?.hash ?? null;
+    chain
+      .market(relayer)
+      .then(
+        (market) => {
+          known.wei = market?.baseFeeWei ?? null;
+        },
+        // The next head shows it.
+        () => undefined,
+      )
+      .finally(() => {
+        known.isAsked = false;
+      });
+  }
+
+  function compareInstances(next: number): void {
+    const value = sharing.instances();
+    const text = JSON.stringify(
+      value.map((one) => ({ ...one, seenAtMs: one.seenAtMs === null ? null : Math.floor(one.seenAtMs / sightingMs) })),
+    );
+    if (instances?.text !== text) instances = { version: next, value, text };
+  }
+
+  async function countBacklog(next: number): Promise<void> {
+    const nowMs = clock.elapsedMs();
+    if (backlog !== null && nowMs - backlog.atMs < countBacklogEveryMs) return;
+    const value = await deps.backlog();
+    backlog = { value, version: backlog?.value === value ? backlog.version : next, atMs: nowMs };
+  }
+
+  /** Looks once a second until no watch is open. */
+  async function watch(): Promise<void> {
+    while (wakers.size > 0 && !stopping.signal.aborted) {
+      readWatchedBalances();
+      // Watches that come and go cause no further looks.
+      const dueInMs = lookedAtMs + lookEveryMs - clock.elapsedMs();
+      if (dueInMs > 0 || (await look())) {
+        isFresh = true;
+        for (const wake of wakers) wake();
+      } else isFresh = false;
+      await new Promise<void>((resolve) => {
+        const cancel = timers.after(dueInMs > 0 ? dueInMs : lookEveryMs, resolve);
+        cancelPause = () => {
+          cancel();
+          resolve();
+        };
+        if (stopping.signal.aborted || wakers.size === 0) cancelPause();
+      });
+      cancelPause = null;
+    }
+    isFresh = false;
+  }
+
+  function startWatching(): void {
+    if (watching !== null || stopping.signal.aborted) return;
+    watching = watch().finally(() => {
+      watching = null;
+      if (wakers.size > 0) startWatching();
+    });
+  }
+
+  function readWatchedBalances(): void {
+    if (balances !== null) return;
+    const isReachable = reachableNow();
+    const relayers = directory.relayers();
+    const everyMs = Math.max(readBalancesEveryMs, (relayers.length / maxBalancesPerSecond) * 1_000);
+    const isDue = balancesReadAtMs === null || clock.elapsedMs() - balancesReadAtMs >= everyMs;
+    const wanted = relayers.filter((relayer) => isDue || (!tried.has(relayer.id) && isReachable(directory.chainOf(relayer))));
+    if (isDue) balancesReadAtMs = clock.elapsedMs();
+    readBalancesOf(wanted);
+  }
+
+  /** Tells on which chains a node answered at the last poll of the head. */
+  function reachableNow(): (chain: Chain) => boolean {
+    const reachable = new Set(networkStates().flatMap(({ chain, head, problem }) => (head !== null && problem === null ? [chain] : [])));
+    return (chain) => reachable.has(chain);
+  }
+
+  /** Reads balances without waiting for them. A reading that takes long delays the next one. */
+  function readBalancesOf(wanted: readonly Relayer[]): void {
+    if (balances !== null || wanted.length === 0) return;
+    const isReachable = reachableNow();
+    const readable = wanted.filter((relayer) => isReachable(directory.chainOf(relayer)));
+    for (const { id } of readable) tried.add(id);
+    balances = readBalances({ directory, funds }, readable, stopping.signal).finally(() => {
+      balances = null;
+    });
+  }
+
+  async function takeSample(): Promise<void> {
+    const positions = await store.read.lastPositions();
+    if (sampledPositions === null) {
+      sampledPositions = positions;
+      balancePositions = positions;
+      return;
+    }
+    const finished = await countFinished(store.read, sampledPositions, positions, stopping.signal);
+    if (!(await look())) return;
+    // A look that began meanwhile would give its changes the version of the sample.
+    while (looking !== null) await looking;
+    sampledPositions = positions;
+    let open = 0;
+    for (const { value } of relayers.values()) open += value.open.waiting + value.open.inFlight;
+    version += 1;
+    samples.push({ version, value: { atMs: clock.nowMs(), ...finished, open, webhookBacklog: backlog?.value ?? 0 } });
+    if (samples.length > samplesKept) samples.shift();
+    for (const wake of wakers) wake();
+    samplesTaken += 1;
+    if (samplesTaken % samplesPerReading !== 0) return;
+    const before = balancePositions;
+    readBalancesOf(directory.relayers().filter(({ id }) => positions.get(id) !== before.get(id)));
+    balancePositions = positions;
+  }
+
+  function sample(): void {
+    sampling = takeSample()
+      // The next one counts what this one did not.
+      .catch((error: unknown) => {
+        if (isFault(error)) log.error({ err: error }, 'a sample for the overview could not be taken; will retry');
+      })
+      .finally(() => {
+        if (!stopping.signal.aborted) cancelSample = timers.after(sampleEveryMs, sample);
+      });
+  }
+
+  const state = (): OverviewState => ({ version, relayers, changed, removedAt, networks, backlog, instances, samples });
+
+  return {
+    start: sample,
+    subscribe() {
+      let isChanged = false;
+      let isClosed = false;
+      let endWait: (() => void) | null = null;
+      const wake = () => {
+        isChanged = true;
+        endWait?.();
+      };
+      wakers.add(wake);
+      startWatching();
+      return {
+        state: () => (isFresh ? state() : null),
+        async wait(timeoutMs) {
+          if (!isChanged && !isClosed) {
+            await new Promise<void>((resolve) => {
+              const cancel = timers.after(timeoutMs, resolve);
+              endWait = () => {
+                cancel();
+                resolve();
+              };
+            });
+            endWait = null;
+          }
+          isChanged = false;
+        },
+        turn() {
+          lastTurn = lastTurn.then(() => nextTurn());
+          return lastTurn;
+        },
+        close() {
+          isClosed = true;
+          wakers.delete(wake);
+          endWait?.();
+          if (wakers.size === 0) cancelPause?.();
+        },
+      };
+    },
+    async stop() {
+      stopping.abort();
+      cancelSample?.();
+      cancelPause?.();
+      for (const wake of wakers) wake();
+      await Promise.all([watching, sampling, looking]);
+    },
+  };
+}
+
+/** The base fee of a chain, and the head at which it was asked for. */
+interface BaseFee {
+  wei: bigint | null;
+  atHash: string | null;
+  isAsked: boolean;
+}
+
+function isSame(before: RelayerGlance, now: RelayerGlance): boolean {
+  if (before.relayer !== now.relayer || before.funds !== now.funds) return false;
+  const [a, b] = [before.open, now.open];
+  if (a === b) return true;
+  return (
+    a.waiting === b.waiting &&
+    a.inFlight === b.inFlight &&
+    a.oldest?.id === b.oldest?.id &&
+    a.oldest?.statusReason === b.oldest?.statusReason
+  );
+}
+
+type WithoutEndpoints = Omit<NetworkGlance, 'endpoints'>;
+
+/** Relayers with RPC URLs of their own have another chain on the same network: the newest head of both counts, and one that answers. */
+function together(one: WithoutEndpoints, other: WithoutEndpoints): WithoutEndpoints {
+  const isNewer = (other.head?.number ?? -1n) > (one.head?.number ?? -1n);
+  return {
+    ...(isNewer ? other : one),
+    problem: one.problem === null ? null : other.problem,
+    baseFeeWei: (isNewer ? other.baseFeeWei : one.baseFeeWei) ?? one.baseFeeWei ?? other.baseFeeWei,
+  };
+}

@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
+import type { Dialect } from '../dialect.js';
+import type { TransactionTable } from '../schema.js';
+import { perNumber, statement } from '../statement.js';
+import { type AttemptRow, attemptColumns } from './attempts.js';
+import { isOpen } from './transaction-rows.js';
+
+/** The numbered values of a statement that is compiled per count. */
+interface Ids {
+  readonly [id: `id_${number}`]: string;
+}
+
+/** The open transactions of a relayer in one status. */
+interface OpenInStatusRow {
+  readonly relayer_id: string;
+  readonly status: TransactionStatus;
+  readonly total: number;
+  /** The `seq` of the oldest. */
+  readonly oldest: number;
+}
+
+/** What identifies a transaction in its lane, and what it waits for. */
+export type LaneTransactionRow = Pick<
+  TransactionTable,
+  'id' | 'status' | 'status_reason' | 'created_at_ms' | 'nonce' | 'live_version' | 'mined_version'
+>;
+
+/** An attempt without its wire form and its call data, which may be large. */
+export type SlimAttemptRow = Omit<AttemptRow, 'raw'>;
+
+const laneColumns = [
+  'transactions.id',
+  'transactions.status',
+  'transactions.status_reason',
+  'transactions.created_at_ms',
+  'transactions.nonce',
+  'transactions.live_version',
+  'transactions.mined_version',
+] as const;
+const slimColumns = attemptColumns.filter((column) => column !== 'raw' && column !== 'fields');
+
+/** The open transactions from the start of a lane among which the lowest nonce is searched. */
+const searchedForLowest = 200;
+
+/** Statements on lanes as operators see them, from indexes and without contents. */
+export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
+  const idsOf = (values: Ids, count: number) => Array.from({ length: count }, (_, index) => values[`id_${index}`] as string);
+  const isInOpenStatus = sql<boolean>`status in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
+  const openOf = ({ chain, account }: LaneId) =>
+    db.selectFrom('transactions').where('chain', '=', chain).where('account', '=', account).where(isOpen());
+
+  return {
+    /** The number and the oldest of the open transactions of `count` relayers, by status. Reads only the index of the statuses. */
+    openOf: perNumber((count) =>
+      statement<Ids, OpenInStatusRow>(`lane_views_open_of_${count}`, (values) =>
+        db
+          .selectFrom('transactions')
+          .select((eb) => ['relayer_id', 'status', eb.fn.countAll<number>().as('total'), eb.fn.min('seq').as('oldest')])
+          .where('relayer_id', 'in', idsOf(values, count))
+          .where(isInOpenStatus)
+          .groupBy(['relayer_id', 'status']),
+      ),
+    ),
+
+    /** The transactions at `count` places in the order of acceptance. */
+    atPlaces: perNumber((count) =>
+      statement<{ readonly [place: `place_${number}`]: number }, Pick<TransactionTable, 'relayer_id'> & LaneTransactionRow>(
+        `lane_views_at_places_${count}`,
+        (values) =>
+          db
+            .selectFrom('transactions')
+            .select(['relayer_id', ...laneColumns])
+            .where(
+              'seq',
+              'in',
+              Array.from({ length: count }, (_, index) => values[`place_${index}`] as number),
+            ),
+      ),
+    ),
+
+    /** The number of a relayer's transactions in a range of positions, by status, among the first `limit` ones; `last`: the highest position of these. */
+    changesByStatus: statement<
+      { relayer_id: string; after: number; up_to: number; limit: number },
+      { readonly status: TransactionStatus; readonly total: number; readonly last: number }
+    >('lane_views_changes_by_status', (values) =>
+      db
+        .selectFrom(
+          db
+            .selectFrom('transactions')
+            .select(['status', 'position'])
+            .where('relayer_id', '=', values.relayer_id)
+            .where('position', '>', values.after)
+            .where('position', '<=', values.up_to)
+            .orderBy('position')
+            .limit(values.limit)
+            .as('changed'),
+        )
+        .select((eb) => ['status', eb.fn.countAll<number>().as('total'), eb.fn.max('position').as('last')])
+        .groupBy('status'),
+    ),
+
+    /** The transactions that use `count` slots of a lane now. */
+    inSlots: perNumber((count) =>
+      statement<LaneId & Ids, LaneTransactionRow>(`lane_views_in_slots_${count}`, (values) =>
+        db
+          .selectFrom('attempts')
+          .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
+          .select(laneColumns)
+          .distinct()
+          .where('attempts.chain', '=', values.chain)
+          .where('attempts.account', '=', values.account)
+          .where('attempts.nonce', 'in', idsOf(values, count))
+          .whereRef('transactions.nonce', '=', 'attempts.nonce'),
+      ),
+    ),
+
+    /** The oldest open transactions of a lane that have no nonce. */
+    withoutNonce: statement<LaneId & { limit: number }, LaneTransactionRow>('lane_views_without_nonce', (values) =>
+      openOf(values).select(laneColumns).where('nonce', 'is', null).orderBy('seq').limit(values.limit),
+    ),
+
+    /** The lowest nonce of the oldest open transactions of a lane. Nonces are taken in about the order of acceptance. */
+    lowestOpenNonce: statement<LaneId, { readonly nonce: string }>('lane_views_lowest_open_nonce', (values) =>
+      db
+        .selectFrom(
+          openOf(values)
+            .select('nonce')
+            .where('nonce', 'is not', null)
+            .$narrowType<{ nonce: string }>()
+            .orderBy('seq')
+            .limit(sql.lit(searchedForLowest))
+            .as('oldest'),
+        )
+        .select('oldest.nonce')
+        // Decimal texts without leading zeros: the shorter is the lower one.
+        .orderBy(sql`length(oldest.nonce)`)
+        .orderBy('oldest.nonce')
+        .limit(sql.lit(1)),
+    ),
+
+    /** The `newest` attempts of `count` transactions, and the mined ones, oldest first. */
+    attemptsOf: perNumber((count) =>
+      statement<Ids & { newest: number }, SlimAttemptRow>(`lane_views_attempts_of_${count}`, (values) =>
+        db
+          .selectFrom('attempts')
+          .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
+          .select(slimColumns.map((column) => `attempts.${column}` as const))
+          .select(jsonWithNull('attempts.fields', 'data').as('fields'))
+          .where('attempts.transaction_id', 'in', idsOf(values, count))
+          .where((eb) =>
+            eb.or([
+              eb('attempts.version', '>', eb('transactions.live_version', '-', values.newest)),
+              eb('attempts.version', '=', eb.ref('transactions.mined_version')),
+            ]),
+          )
+          .orderBy('attempts.transaction_id')
+          .orderBy('attempts.version'),
+      ),
+    ),
+  };
+}
