@@ -14,6 +14,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY gen gen
 COPY src src
+COPY .ci/build-console.ts .ci/
 RUN npm run build
 
 FROM node:22-bookworm-slim

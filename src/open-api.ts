@@ -8,6 +8,7 @@ import { createServeOnce } from './api/contract/stored-response.js';
 import { createTurns } from './api/contract/turns.js';
 import { createWarnings } from './api/contract/warnings.js';
 import { createHandler, type HandlerOptions } from './api/handler.js';
+import { createConsolePages } from './api/http/console-pages.js';
 import type { Page } from './api/http/page.js';
 import { type CompiledRest, compileRest, createRestGateway } from './api/rest/gateway.js';
 import { createContractPages, createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
@@ -27,8 +28,8 @@ export const publishedServices = [...contractServices, Health, ...reflectionServ
 export interface CompiledApi {
   readonly plans: readonly MethodPlan[];
   readonly rest: CompiledRest;
-  /** The pages that document the API. */
-  readonly docs: readonly Page[];
+  /** The pages for browsers: the console, and the reference of the API. */
+  readonly staticPages: readonly Page[];
 }
 
 /**
@@ -37,12 +38,13 @@ export interface CompiledApi {
  */
 export function compileApi(): CompiledApi {
   const plans = compileMethodPlans(contractServices);
-  const docs = [
+  const staticPages = [
     createOpenApiPage({ plans, version: packageVersion() }),
     ...createDocsPages(),
     ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
+    ...createConsolePages((name) => packageFile(`dist/console/${name}`)),
   ];
-  return { plans, rest: compileRest(plans), docs };
+  return { plans, rest: compileRest(plans), staticPages };
 }
 
 /** What the API is made of, besides what it makes itself. */
@@ -93,7 +95,7 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
       serveReflection(router, publishedServices);
     },
     interceptors,
-    pages: [...parts.pages, ...compiled.docs],
+    pages: [...parts.pages, ...compiled.staticPages],
     newRequestId: ids.timeOrdered,
     auditRefusal,
   });

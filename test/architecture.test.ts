@@ -52,6 +52,11 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
     rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect'],
   },
+  // Browser code, which the build bundles. No other room imports it.
+  console: {
+    rooms: ['gen'],
+    packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-web', '@preact/signals', 'preact'],
+  },
   api: { rooms: ['core', 'api/contract', 'api/http', 'api/guards', 'api/rpc', 'api/rest'], packages: ['@connectrpc/connect'] },
 };
 
@@ -64,7 +69,8 @@ interface Import {
   readonly targetFile: string | null;
 }
 
-const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
+const fileSet = new Set(files);
 
 function roomOf(path: string): string {
   const parts = path.split(sep);
@@ -86,10 +92,16 @@ const imports: readonly Import[] = files.flatMap((file) =>
       }
       const path = normalize(join('src', dirname(file), specifier));
       if (!path.startsWith(`src${sep}`)) return { target: roomOf(path), targetFile: null };
-      return { target: roomOf(path.slice(4)), targetFile: path.slice(4).replace(/\.js$/, '.ts') };
+      return { target: roomOf(path.slice(4)), targetFile: sourceOf(path.slice(4)) };
     })
     .map((found) => ({ file, room: roomOf(file), ...found })),
 );
+
+/** Returns the source of an imported file, by its path under `src`. */
+function sourceOf(path: string): string {
+  const stem = path.replace(/\.js$/, '');
+  return fileSet.has(`${stem}.tsx`) ? `${stem}.tsx` : `${stem}.ts`;
+}
 
 /** The groups of files that import one another, directly or through others of the group; type-only imports count. */
 function circlesOf(edges: readonly Import[]): string[][] {
@@ -124,6 +136,13 @@ describe('dependencies point one way', () => {
     assert.ok(imports.length > 200, 'the imports were read');
   });
 
+  it('console: no other room imports it', () => {
+    assert.deepEqual(
+      imports.filter(({ room, target }) => target === 'console' && room !== 'console'),
+      [],
+    );
+  });
+
   it('files: none import one another in a circle', () => {
     assert.deepEqual(circlesOf(imports), []);
   });
@@ -148,7 +167,8 @@ describe('dependencies point one way', () => {
   });
 
   it('environment: only the configuration reads it', () => {
-    const readers = files.filter((file) => readFileSync(join('src', file), 'utf8').includes('process.env'));
+    // The console has no environment, and shows the word in examples for callers.
+    const readers = files.filter((file) => roomOf(file) !== 'console' && readFileSync(join('src', file), 'utf8').includes('process.env'));
     assert.deepEqual(readers, [join('config', 'environment.ts')]);
   });
 });

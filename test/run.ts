@@ -23,6 +23,8 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   'e2e-solana': ['test/e2e/solana'],
   'e2e-stellar': ['test/e2e/stellar'],
   'e2e-stops': ['test/e2e/stop', 'test/e2e/certificate'],
+  'console-views': ['test/console/browser/views'],
+  'console-actions': ['test/console/browser/actions'],
   'engine-stellar-accounts': ['test/engine/stellar-accounts'],
   'engine-stellar': ['test/engine/stellar'],
   'e2e-instances': ['test/e2e/instances', 'test/e2e/database-restart'],
@@ -53,7 +55,7 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   lanes: ['test/engine/lane/', 'test/observability/'],
   model: ['test/engine/model', 'test/engine/unsequenced'],
   docs: ['test/api/rest/openapi/docs/'],
-  core: ['test/codec/', 'test/core/', 'test/json/'],
+  core: ['test/codec/', 'test/console/', 'test/core/', 'test/json/'],
   unit: [
     'test/architecture',
     'test/package-lock',

@@ -137,5 +137,5 @@ function filesIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
     .map((file) => join(path, file))
-    .filter((file) => /\.(?:ts|md|proto|yml|json|py|go|sh|html)$|^\.ci\/run$/.test(file));
+    .filter((file) => /\.(?:tsx?|md|proto|yml|json|py|go|sh|html)$|^\.ci\/run$/.test(file));
 }

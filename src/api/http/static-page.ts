@@ -56,7 +56,11 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
 async function loadOnce(load: StaticContent['load']): Promise<Loaded> {
   const plain = Buffer.from(await load());
   // Weak, because both encodings share it.
-  return { plain, gzipped: await compress(plain), etag: `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"` };
+  return {
+    plain,
+    gzipped: await compress(plain, { level: 9 }),
+    etag: `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+  };
 }
 
 function hasAlready(ifNoneMatch: string | undefined, etag: string): boolean {

@@ -16,6 +16,7 @@ export function greeting(baseUrl: string, token: string, relayers: readonly Gree
     `ready at ${baseUrl}`,
     ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}": ${address} on ${chain.commands(address).networkName}`),
     'webhooks appear below when they arrive',
+    `console, which opens with the key ${token}: ${baseUrl}/console`,
     `API reference, to read and try every call: ${baseUrl}/docs`,
     '',
     '# run this first, in another terminal',

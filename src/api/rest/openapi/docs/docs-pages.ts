@@ -1,21 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { createHtmlPage } from '../../../http/html-page.js';
 import type { Page } from '../../../http/page.js';
 import { createStaticPage } from '../../../http/static-page.js';
 import { type DocumentParts, documentText, openApiDocument } from '../document.js';
 import { docsStyle } from './docs-style.js';
-
-/** Allows only what this service serves: no inline script or style. Swagger UI's style contains its pictures as `data:` URLs. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 const javascript = 'text/javascript; charset=utf-8';
 const css = 'text/css; charset=utf-8';
@@ -44,15 +33,7 @@ const rootPage: Page = {
 export function createDocsPages(): readonly Page[] {
   return [
     rootPage,
-    createStaticPage({
-      path: '/docs',
-      contentType: 'text/html; charset=utf-8',
-      load: () => docsHtml,
-      headers: [
-        ['content-security-policy', contentSecurityPolicy],
-        ['referrer-policy', 'no-referrer'],
-      ],
-    }),
+    createHtmlPage('/docs', docsHtml),
     createStaticPage({ path: '/docs/start.js', contentType: javascript, load: () => docsScript }),
     createStaticPage({ path: '/docs/icon.svg', contentType: 'image/svg+xml', load: () => docsIcon }),
     createStaticPage({ path: '/docs/style.css', contentType: css, load: () => docsStyle }),
@@ -85,7 +66,7 @@ const docsHtml = `<!doctype html>
 <header class="masthead">
 <a class="product" href="/docs"><img src="/docs/icon.svg" alt="" width="28" height="28">Relayer service</a>
 <span class="what">API reference</span>
-<nav><a href="/openapi.json">openapi.json</a><a href="/contract.zip">contract.zip</a><a href="/contract.binpb">contract.binpb</a><button type="button" id="theme" aria-label="Switch between light and dark">◐</button></nav>
+<nav><a href="/console">console</a><a href="/openapi.json">openapi.json</a><a href="/contract.zip">contract.zip</a><a href="/contract.binpb">contract.binpb</a><button type="button" id="theme" aria-label="Switch between light and dark">◐</button></nav>
 </header>
 <main id="reference"><noscript>This page needs JavaScript. The same reference for programs: /openapi.json</noscript></main>
 <script src="/docs/swagger-ui-bundle.js"></script>

@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks';
+import { formatUnits, groupDigits, parseUnits, type Unit } from '../text/amounts.js';
+import { Field } from './field.js';
+
+/** What the operator typed in an amount field. */
+export interface AmountInput {
+  readonly text: string;
+  readonly unit: Unit;
+}
+
+/** Returns the input that shows an amount of the smallest unit, exact. */
+export function amountInput(amount: bigint, unit: Unit): AmountInput {
+  return { text: formatUnits(amount, unit.decimals), unit };
+}
+
+/** An amount in a unit that the operator chooses. It shows what it is in the smallest unit, because a wrong factor of 10^9 costs money. */
+export function AmountField({
+  label,
+  units,
+  value,
+  onChange,
+  hint,
+  problem,
+  optional = false,
+}: {
+  readonly label: string;
+  /** Smallest first. */
+  readonly units: readonly Unit[];
+  readonly value: AmountInput;
+  readonly onChange: (value: AmountInput) => void;
+  readonly hint?: string;
+  /** A problem that the service named. */
+  readonly problem?: string | undefined;
+  /** True: the field may stay empty. */
+  readonly optional?: boolean;
+}) {
+  // An empty field that was not left yet has no problem.
+  const [isTouched, setTouched] = useState(false);
+  const parsed = parseUnits(value.text, value.unit);
+  const smallest = units[0];
+  const own = 'problem' in parsed && (value.text === '' ? isTouched && !optional : true) ? parsed.problem : undefined;
+  const exact =
+    'amount' in parsed && smallest !== undefined && value.unit.decimals > 0
+      ? `= ${groupDigits(parsed.amount)} ${smallest.name}`
+      : undefined;
+  return (
+    <Field label={label} problem={own ?? problem} hint={[exact, hint].filter((text) => text !== undefined).join(' · ') || undefined}>
+      {(attributes) => (
+        <span class="with-unit">
+          <input
+            {...attributes}
+            value={value.text}
+            inputMode="decimal"
+            autoComplete="off"
+            spellcheck={false}
+            onInput={(event) => onChange({ ...value, text: event.currentTarget.value })}
+            onBlur={() => setTouched(true)}
+          />
+          <select
+            aria-label={`Unit of ${label}`}
+            value={value.unit.name}
+            onChange={(event) => {
+              const unit = units.find(({ name }) => name === event.currentTarget.value) ?? value.unit;
+              // The amount stays the same; only the way to write it changes.
+              onChange('amount' in parsed ? amountInput(parsed.amount, unit) : { ...value, unit });
+            }}
+          >
+            {units.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </span>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,43 @@
+import { TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { Icon, type IconName } from './icon.js';
+
+/** The weight of a state. It decides the colour; text and picture say the same. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
+
+/** A state in a word, with a picture: the colour only adds to them. */
+export function Badge({ tone, icon, children }: { readonly tone: Tone; readonly icon: IconName; readonly children: string }) {
+  return (
+    <span class={`badge ${tone}`}>
+      <Icon name={icon} />
+      {children}
+    </span>
+  );
+}
+
+/** How each status looks. */
+export const statusLooks: Readonly<Record<TransactionStatus, { readonly text: string; readonly tone: Tone; readonly icon: IconName }>> = {
+  [TransactionStatus.UNSPECIFIED]: { text: 'unknown', tone: 'quiet', icon: 'dash' },
+  [TransactionStatus.PENDING]: { text: 'pending', tone: 'warn', icon: 'clock' },
+  [TransactionStatus.SENT]: { text: 'sent', tone: 'busy', icon: 'send' },
+  [TransactionStatus.SUBMITTED]: { text: 'submitted', tone: 'busy', icon: 'send' },
+  [TransactionStatus.MINED]: { text: 'mined', tone: 'good', icon: 'dot' },
+  [TransactionStatus.CONFIRMED]: { text: 'confirmed', tone: 'good', icon: 'check' },
+  [TransactionStatus.FAILED]: { text: 'failed', tone: 'bad', icon: 'cross' },
+  [TransactionStatus.EXPIRED]: { text: 'expired', tone: 'quiet', icon: 'clock' },
+  [TransactionStatus.CANCELED]: { text: 'canceled', tone: 'quiet', icon: 'dash' },
+};
+
+/** The word for a status. */
+export function statusText(status: TransactionStatus): string {
+  return statusLooks[status].text;
+}
+
+/** The status of a transaction. */
+export function StatusBadge({ status }: { readonly status: TransactionStatus }) {
+  const { text, tone, icon } = statusLooks[status];
+  return (
+    <Badge tone={tone} icon={icon}>
+      {text}
+    </Badge>
+  );
+}

@@ -1,0 +1,48 @@
+import type { ComponentChildren, Key } from 'preact';
+import { Empty, FailureNote, Loading } from './failure-note.js';
+import { type Column, Table } from './table.js';
+import type { Pages } from './use-pages.js';
+
+/** A list that is loaded page by page, with a text while it loads, if it fails and if it is empty. */
+export function ListPanel<Row>({
+  what,
+  pages,
+  rows = pages.rows,
+  empty,
+  emptyHint,
+  caption = what,
+  columns,
+  keyOf,
+  rowClass,
+}: {
+  /** What it lists, such as `API keys`. */
+  readonly what: string;
+  readonly pages: Pages<Row>;
+  /** The rows to show, if they are not all that are loaded. */
+  readonly rows?: readonly Row[];
+  /** The sentence of an empty list. */
+  readonly empty: string;
+  readonly emptyHint?: ComponentChildren;
+  /** What the table lists, with its order. */
+  readonly caption?: string;
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => Key;
+  readonly rowClass?: (row: Row) => string | undefined;
+}) {
+  const { failure, isLoading, hasMore, loadMore, reload } = pages;
+  return (
+    <section class="panel" aria-label={what}>
+      <FailureNote failure={failure} onRetry={reload} />
+      {pages.rows.length === 0 && isLoading && <Loading what={what} />}
+      {rows.length === 0 && !(pages.rows.length === 0 && isLoading) && failure === undefined && <Empty title={empty}>{emptyHint}</Empty>}
+      {rows.length > 0 && <Table caption={caption} columns={columns} rows={rows} keyOf={keyOf} {...(rowClass && { rowClass })} />}
+      {hasMore && (
+        <div class="more">
+          <button type="button" disabled={isLoading} onClick={loadMore}>
+            {isLoading ? 'Loading…' : 'Show older ones'}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,146 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { matchRoute, pathOf } from './model/route.js';
+import { Icon } from './parts/icon.js';
+import { Toasts } from './parts/toast.js';
+import { useVisibleCurrent } from './parts/use-visible-current.js';
+import { currentLocation } from './service/location.js';
+import { followOverview, overview } from './service/overview.js';
+import { caller, may, scopes, signOut } from './service/session.js';
+import { streamState } from './service/streams.js';
+import { isDark, switchTheme } from './service/theme.js';
+import { SignIn } from './sign-in.js';
+import { NotFound, type Route, routes } from './views/routes.js';
+
+/** The whole page: the sign-in, or the views with their navigation. */
+export function Shell() {
+  return (
+    <>
+      {caller.value === null ? <SignIn /> : <SignedIn />}
+      <Toasts />
+    </>
+  );
+}
+
+function SignedIn() {
+  const mayRead = may(scopes.read);
+  useEffect(() => (mayRead ? followOverview() : undefined), [mayRead]);
+  const path = pathOf(currentLocation.value);
+  const allowed = routes.filter(({ scope }) => scope === null || may(scope));
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  // After a change of the view, the keyboard and the screen reader continue in it.
+  useEffect(() => {
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+    scrollTo(0, 0);
+  }, [path]);
+  return (
+    <div class="shell">
+      <Masthead onSkip={() => main.current?.focus()} />
+      <Navigation allowed={allowed} path={path} />
+      <main ref={main} class="view" tabIndex={-1}>
+        <CurrentView allowed={allowed} path={path} />
+      </main>
+    </div>
+  );
+}
+
+function CurrentView({ allowed, path }: { readonly allowed: readonly Route[]; readonly path: string }) {
+  for (const route of allowed) {
+    const values = matchRoute(route.pattern, path);
+    // The key gives another relayer a new view, without the state of the one before.
+    if (values !== null) return <route.view key={`${route.pattern} ${Object.values(values).join(' ')}`} {...values} />;
+  }
+  const isForbidden = routes.some(({ pattern }) => matchRoute(pattern, path) !== null);
+  return <NotFound isForbidden={isForbidden} />;
+}
+
+function Masthead({ onSkip }: { /** Moves the focus to the view. */ readonly onSkip: () => void }) {
+  const dark = isDark();
+  return (
+    <header class="masthead">
+      <a
+        class="skip"
+        href={currentLocation.value || '#/'}
+        onClick={(event) => {
+          event.preventDefault();
+          onSkip();
+        }}
+      >
+        Skip to content
+      </a>
+      <a class="product" href="#/">
+        <img src="/docs/icon.svg" alt="" width="24" height="24" />
+        Relayer console
+      </a>
+      <StreamLight />
+      <span class="grow" />
+      <span class="who quiet" title={`Service ${caller.value?.serviceVersion}`}>
+        {caller.value?.name ?? 'bootstrap key'}
+      </span>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={dark ? 'Switch to light colours' : 'Switch to dark colours'}
+        title={dark ? 'Light' : 'Dark'}
+        onClick={switchTheme}
+      >
+        <Icon name={dark ? 'sun' : 'moon'} />
+      </button>
+      <button type="button" class="plain" onClick={() => signOut()}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+/** Says whether the page is up to date. */
+function StreamLight() {
+  const state = streamState.value;
+  if (state === null) return null;
+  const text = { live: 'live', connecting: 'connecting', reconnecting: 'reconnecting' }[state];
+  return (
+    <span
+      class={`stream-light ${state}`}
+      role="status"
+      title={state === 'reconnecting' ? 'The page shows the last known state.' : undefined}
+    >
+      <span class="lamp" aria-hidden="true" />
+      {text}
+    </span>
+  );
+}
+
+function Navigation({ allowed, path }: { readonly allowed: readonly Route[]; readonly path: string }) {
+  const backlog = overview.value.webhookBacklog ?? 0;
+  const row = useRef<HTMLElement>(null);
+  useVisibleCurrent(row, path);
+  return (
+    <nav ref={row} class="navigation" aria-label="Console">
+      <ul>
+        {allowed.map(({ nav, pattern }) => {
+          if (nav === undefined) return null;
+          const isHere = path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`));
+          return (
+            <li key={pattern}>
+              <a href={`#${pattern}`} aria-current={isHere ? 'page' : undefined}>
+                {nav}
+                {pattern === '/webhooks' && backlog > 0 && (
+                  <span class="count" title={`${backlog} events wait for delivery`}>
+                    {backlog >= 1_000 ? `${Math.floor(backlog / 1_000)}k` : backlog}
+                    <span class="visually-hidden"> events wait for delivery</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          );
+        })}
+        <li class="apart">
+          <a href="/docs" target="_blank" rel="noreferrer">
+            API reference <Icon name="external" />
+          </a>
+        </li>
+      </ul>
+    </nav>
+  );
+}

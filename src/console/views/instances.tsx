@@ -1,0 +1,112 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Instance, InstanceState } from '../../../gen/relayer/v1/instance_service_pb.js';
+import { Badge } from '../parts/badge.js';
+import { Hash } from '../parts/copy.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { ListPanel } from '../parts/list-panel.js';
+import { PageTitle } from '../parts/page-title.js';
+import type { Column } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { toast } from '../parts/toast.js';
+import { useAction } from '../parts/use-call.js';
+import { usePages } from '../parts/use-pages.js';
+import { instances, once } from '../service/clients.js';
+import { overview } from '../service/overview.js';
+
+/** The instances of the service. */
+export function InstancesView() {
+  const [drained, setDrained] = useState<Instance | null>(null);
+  const pages = usePages<Instance>(async (pageToken, signal) => {
+    const page = await instances.listInstances({ pageSize: 100, pageToken }, { ...once, signal });
+    return { rows: page.instances, nextPageToken: page.nextPageToken };
+  }, []);
+  // The overview hears of each change.
+  const changed = overview.value.instances;
+  useEffect(() => {
+    if (changed.length > 0) pages.change(() => changed);
+  }, [changed]);
+  const drain = useAction(async (instanceId: string) => {
+    const { instance } = await instances.drainInstance({ instanceId }, once);
+    if (instance !== undefined) pages.change((rows) => rows.map((row) => (row.id === instance.id ? instance : row)));
+    toast('The instance gives up its lanes.');
+  });
+  return (
+    <>
+      <PageTitle>Instances</PageTitle>
+      <ListPanel what="Instances" pages={pages} empty="There are no instances." columns={columnsOf(setDrained)} keyOf={({ id }) => id} />
+      {drained !== null && (
+        <ConfirmDialog
+          title="Drain the instance"
+          action="Drain"
+          typed={drained.id}
+          isRunning={drain.isRunning}
+          failure={drain.failure}
+          onConfirm={() => drain.run(drained.id)}
+          onClose={() => {
+            drain.clear();
+            setDrained(null);
+          }}
+        >
+          <p>
+            The instance on <span class="strong">{drained.host}</span> gives its lanes and its other work to the other instances, and takes
+            none until its process starts again. It still answers calls. It is drained when it has no lanes.
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Instance>[] {
+  return [
+    {
+      title: 'Instance',
+      cell: ({ host, pid, isSelf }) => (
+        <span class="break">
+          {host} <span class="quiet">process {pid}</span>
+          {isSelf && <span class="quiet"> (answers this page)</span>}
+        </span>
+      ),
+    },
+    { title: 'State', cell: ({ state }) => <InstanceBadge state={state} /> },
+    { title: 'Lanes', align: 'right', cell: ({ lanes }) => lanes.toLocaleString('en') },
+    { title: 'Version', wideOnly: true, cell: ({ version }) => version },
+    { title: 'Joined', wideOnly: true, cell: ({ joinedAt }) => <Time at={joinedAt} /> },
+    {
+      title: 'Last seen',
+      cell: ({ lastSeenAt }) => (lastSeenAt === undefined ? <span class="bad-text">not connected</span> : <Time at={lastSeenAt} />),
+    },
+    { title: 'Id', wideOnly: true, cell: ({ id }) => <Hash value={id} what="instance id" /> },
+    {
+      title: 'Actions',
+      align: 'right',
+      cell: (instance) => (
+        <button
+          type="button"
+          class="danger-quiet"
+          aria-label={`Drain ${instance.host}, process ${instance.pid}`}
+          disabled={instance.state === InstanceState.DRAINING}
+          onClick={() => onDrain(instance)}
+        >
+          Drain
+        </button>
+      ),
+    },
+  ];
+}
+
+/** The state of an instance. */
+export function InstanceBadge({ state }: { readonly state: InstanceState }) {
+  if (state === InstanceState.SHARING) {
+    return (
+      <Badge tone="good" icon="check">
+        sharing
+      </Badge>
+    );
+  }
+  return (
+    <Badge tone={state === InstanceState.DRAINING ? 'warn' : 'quiet'} icon={state === InstanceState.DRAINING ? 'pause' : 'clock'}>
+      {state === InstanceState.DRAINING ? 'draining' : 'starting'}
+    </Badge>
+  );
+}

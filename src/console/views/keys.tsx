@@ -1,0 +1,234 @@
+import { type ComponentChildren, Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import { type ApiKey, ApiKeyScope } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { fieldProblems } from '../model/field-problems.js';
+import { timeFromLocal } from '../model/local-time.js';
+import { Badge } from '../parts/badge.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { Note } from '../parts/failure-note.js';
+import { FormDialog, ResultDialog } from '../parts/form-dialog.js';
+import { Check, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
+import { ListPanel } from '../parts/list-panel.js';
+import { PageTitle } from '../parts/page-title.js';
+import { SecretOnce } from '../parts/secret-once.js';
+import type { Column } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { toast } from '../parts/toast.js';
+import { useAction } from '../parts/use-call.js';
+import { usePages } from '../parts/use-pages.js';
+import { apiKeys, newIdempotencyKey, once } from '../service/clients.js';
+import { caller } from '../service/session.js';
+import { wordsOf } from '../text/words.js';
+
+/** The scopes with their names in the API, and what they allow. */
+const scopeTexts = [
+  [ApiKeyScope.TRANSACTIONS_READ, 'transactions:read', 'read relayers and their transactions'],
+  [ApiKeyScope.TRANSACTIONS_WRITE, 'transactions:write', 'send, replace and cancel transactions'],
+  [ApiKeyScope.SIGN, 'sign', 'sign data and transactions'],
+  [ApiKeyScope.NOTIFICATIONS, 'notifications', 'manage webhooks'],
+  [ApiKeyScope.ADMIN, 'admin', 'manage everything else; not for keys that are limited to relayers'],
+] as const;
+
+/** The API keys. */
+export function KeysView() {
+  const [isCreating, setCreating] = useState(false);
+  const [revoked, setRevoked] = useState<ApiKey | null>(null);
+  const pages = usePages<ApiKey>(async (pageToken, signal) => {
+    const page = await apiKeys.listApiKeys({ pageSize: 50, pageToken }, { ...once, signal });
+    return { rows: page.apiKeys, nextPageToken: page.nextPageToken };
+  }, []);
+  const revoke = useAction(async (key: ApiKey) => {
+    await apiKeys.deleteApiKey({ apiKeyId: key.id }, once);
+    toast(`Revoked: ${key.name}`);
+    pages.reload();
+  });
+  return (
+    <>
+      <div class="page-head">
+        <PageTitle>API keys</PageTitle>
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            New API key
+          </button>
+        </div>
+      </div>
+      <ListPanel
+        what="API keys"
+        pages={pages}
+        empty="There are no API keys besides the bootstrap key."
+        columns={columnsOf(setRevoked)}
+        keyOf={({ id }) => id}
+      />
+      {isCreating && <CreateDialog onCreated={pages.reload} onClose={() => setCreating(false)} />}
+      {revoked !== null && (
+        <ConfirmDialog
+          title="Revoke the API key"
+          action="Revoke"
+          typed={revoked.id}
+          isRunning={revoke.isRunning}
+          failure={revoke.failure}
+          onConfirm={() => revoke.run(revoked)}
+          onClose={() => {
+            revoke.clear();
+            setRevoked(null);
+          }}
+        >
+          <p>
+            Calls with the key <span class="strong">{revoked.name}</span> fail from now on. This cannot be undone.
+          </p>
+          {revoked.id === caller.value?.apiKeyId && (
+            <Note tone="warn">You are signed in with this key. Revoking it ends your session.</Note>
+          )}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
+  return [
+    {
+      title: 'Name',
+      cell: ({ name, id }) => (
+        <span class="named">
+          <span class="break">
+            {name}
+            {id === caller.value?.apiKeyId && <span class="quiet"> (this session)</span>}
+          </span>
+          <code class="quiet small">{id}</code>
+        </span>
+      ),
+    },
+    {
+      title: 'Scopes',
+      cell: ({ scopes }) => (
+        <span class="badges">
+          {scopeTexts
+            .filter(([scope]) => scopes.includes(scope))
+            .map(([scope, name]) => (
+              <Badge key={scope} tone={scope === ApiKeyScope.ADMIN ? 'warn' : 'quiet'} icon="dot">
+                {name}
+              </Badge>
+            ))}
+        </span>
+      ),
+    },
+    {
+      title: 'Relayers',
+      cell: ({ relayerIds }) =>
+        relayerIds.length === 0 ? (
+          <span class="quiet">all</span>
+        ) : (
+          <span title={relayerIds.join(', ')}>{relayerIds.length === 1 ? relayerIds[0] : `${relayerIds.length} relayers`}</span>
+        ),
+    },
+    { title: 'Created', wideOnly: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Expires', cell: ({ expiresAt }) => (expiresAt === undefined ? <span class="quiet">never</span> : <Time at={expiresAt} />) },
+    {
+      title: 'Actions',
+      align: 'right',
+      cell: (key) => (
+        <button type="button" class="danger-quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
+          Revoke
+        </button>
+      ),
+    },
+  ];
+}
+
+function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([ApiKeyScope.TRANSACTIONS_READ]);
+  const [relayerIds, setRelayerIds] = useState('');
+  const [expiresAt, setExpiresAt] = useState('');
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [secret, setSecret] = useState<string | null>(null);
+  const [own, setOwn] = useState<string | undefined>(undefined);
+  const create = useAction(async () => {
+    const expiry = timeFromLocal(expiresAt);
+    const isIncomplete = expiresAt !== '' && expiry === undefined;
+    setOwn(isIncomplete ? 'enter a date and a time' : undefined);
+    if (isIncomplete) return;
+    const { key } = await apiKeys.createApiKey(
+      {
+        name: name.trim(),
+        scopes: [...scopes],
+        relayerIds: wordsOf(relayerIds),
+        ...(expiry === undefined ? {} : { expiresAt: expiry }),
+        idempotencyKey,
+      },
+      once,
+    );
+    setSecret(key);
+    onCreated();
+  });
+  const { at, rest } = fieldProblems(create.failure, {
+    name: 'name',
+    scopes: 'scopes',
+    relayerIds: 'relayer_ids',
+    expiresAt: 'expires_at',
+  });
+  if (secret !== null) {
+    return (
+      <ResultDialog title="API key created" onClose={onClose}>
+        <SecretOnce secret={secret} what="API key">
+          Copy the API key now. The service stores only a hash of it, and cannot show it again.
+        </SecretOnce>
+      </ResultDialog>
+    );
+  }
+  return (
+    <FormDialog
+      title="New API key"
+      action="Create"
+      isRunning={create.isRunning}
+      failure={rest}
+      onSubmit={() => void create.run()}
+      onClose={onClose}
+    >
+      <TextInput label="Name" hint="Who uses it, such as a service or a person." value={name} problem={at.name} onValue={setName} />
+      <Group title="Scopes" problem={at.scopes}>
+        {scopeTexts.map(([scope, text, meaning]) => (
+          <Check
+            key={scope}
+            label={
+              <Fragment>
+                <code>{text}</code> <span class="quiet">{meaning}</span>
+              </Fragment>
+            }
+            checked={scopes.includes(scope)}
+            onChecked={(checked) => setScopes(checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))}
+          />
+        ))}
+      </Group>
+      <TextArea
+        label="Relayers"
+        rows={2}
+        hint="Ids, separated by spaces or lines. Empty: all relayers."
+        value={relayerIds}
+        problem={at.relayerIds}
+        onValue={setRelayerIds}
+      />
+      <TimeInput label="Expires" hint="Empty: never." value={expiresAt} problem={own ?? at.expiresAt} onValue={setExpiresAt} />
+    </FormDialog>
+  );
+}
+
+/** Inputs with a common title. */
+function Group({
+  title,
+  problem,
+  children,
+}: {
+  readonly title: string;
+  readonly problem: string | undefined;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {children}
+      {problem !== undefined && <p class="problem">{problem}</p>}
+    </fieldset>
+  );
+}

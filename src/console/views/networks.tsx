@@ -1,0 +1,157 @@
+import { useState } from 'preact/hooks';
+import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
+import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
+import { fieldProblems } from '../model/field-problems.js';
+import { msOf } from '../model/ms-of.js';
+import { Badge } from '../parts/badge.js';
+import { FormDialog } from '../parts/form-dialog.js';
+import { ListPanel } from '../parts/list-panel.js';
+import { PageTitle } from '../parts/page-title.js';
+import type { Column } from '../parts/table.js';
+import { toast } from '../parts/toast.js';
+import { useAction } from '../parts/use-call.js';
+import { usePages } from '../parts/use-pages.js';
+import { networks, once } from '../service/clients.js';
+import { overview } from '../service/overview.js';
+import { durationText } from '../text/times.js';
+import { RpcUrlInputs, rpcUrlPaths, rpcUrlsFrom, type TypedRpcUrl, typedRpcUrls } from './rpc-urls.js';
+
+/** The words for network types. */
+export const networkTypeTexts: Readonly<Record<NetworkType, string>> = {
+  [NetworkType.UNSPECIFIED]: 'unknown',
+  [NetworkType.EVM]: 'EVM',
+  [NetworkType.STELLAR]: 'Stellar',
+  [NetworkType.SOLANA]: 'Solana',
+};
+
+/** The networks and their RPC endpoints. */
+export function NetworksView() {
+  const [edited, setEdited] = useState<Network | null>(null);
+  const pages = usePages<Network>(async (pageToken, signal) => {
+    const page = await networks.listNetworks({ pageSize: 100, pageToken }, { ...once, signal });
+    return { rows: page.networks, nextPageToken: page.nextPageToken };
+  }, []);
+  return (
+    <>
+      <PageTitle>Networks</PageTitle>
+      <ListPanel
+        what="Networks"
+        pages={pages}
+        rows={usedFirst(pages.rows)}
+        caption="Networks: those that relayers use first"
+        empty="There are no networks."
+        emptyHint="Networks are set up in the configuration file."
+        columns={columnsOf(setEdited)}
+        keyOf={({ id }) => id}
+      />
+      {edited !== null && (
+        <EditDialog
+          network={edited}
+          onSaved={(network) => pages.change((rows) => rows.map((row) => (row.id === network.id ? network : row)))}
+          onClose={() => setEdited(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Puts the networks that relayers use before the others. */
+function usedFirst(rows: readonly Network[]): readonly Network[] {
+  const isUsed = ({ id }: Network) => overview.value.networks.has(id);
+  return [...rows.filter(isUsed), ...rows.filter((network) => !isUsed(network))];
+}
+
+function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>[] {
+  return [
+    {
+      title: 'Network',
+      cell: ({ name, isTestnet }) => (
+        <span class="badges">
+          {name}
+          {isTestnet && (
+            <Badge tone="quiet" icon="dot">
+              test network
+            </Badge>
+          )}
+        </span>
+      ),
+    },
+    {
+      title: 'Type',
+      cell: ({ networkType, chainId }) => (
+        <span>
+          {networkTypeTexts[networkType]}
+          {chainId !== undefined && <span class="quiet"> chain {chainId.toString()}</span>}
+        </span>
+      ),
+    },
+    {
+      title: 'Confirmations',
+      align: 'right',
+      wideOnly: true,
+      cell: ({ requiredConfirmations }) => requiredConfirmations?.toString() ?? <span class="quiet">–</span>,
+    },
+    {
+      title: 'Block time',
+      align: 'right',
+      wideOnly: true,
+      cell: ({ averageBlockTime }) => averageBlockTime !== undefined && durationText(msOf(averageBlockTime)),
+    },
+    {
+      title: 'RPC endpoints',
+      cell: ({ rpcUrls }) => (
+        <ul class="endpoints">
+          {rpcUrls.map(({ url, weight }, index) => (
+            <li key={`${index} ${url}`}>
+              <code>{url}</code>
+              {rpcUrls.some((one) => (one.weight ?? 100) !== 100) && <span class="quiet small number">weight {weight ?? 100}</span>}
+            </li>
+          ))}
+        </ul>
+      ),
+    },
+    {
+      title: 'Actions',
+      align: 'right',
+      cell: (network) => (
+        <button type="button" aria-label={`Edit the RPC endpoints of ${network.name}`} onClick={() => onEdit(network)}>
+          Edit
+        </button>
+      ),
+    },
+  ];
+}
+
+function EditDialog({
+  network,
+  onSaved,
+  onClose,
+}: {
+  readonly network: Network;
+  readonly onSaved: (network: Network) => void;
+  readonly onClose: () => void;
+}) {
+  const [urls, setUrls] = useState<readonly TypedRpcUrl[]>(() => typedRpcUrls(network.rpcUrls));
+  const save = useAction(async () => {
+    const answer = await networks.updateNetwork(
+      { networkId: network.id, rpcUrls: rpcUrlsFrom(urls), updateMask: { paths: ['rpc_urls'] } },
+      once,
+    );
+    if (answer.network !== undefined) onSaved(answer.network);
+    toast('Saved. The service uses an endpoint after it has verified its chain.');
+    onClose();
+  });
+  const { at, rest } = fieldProblems(save.failure, rpcUrlPaths('rpc_urls', urls));
+  return (
+    <FormDialog
+      title={`RPC endpoints of ${network.name}`}
+      action="Save"
+      isRunning={save.isRunning}
+      failure={rest}
+      onSubmit={() => void save.run()}
+      onClose={onClose}
+    >
+      <RpcUrlInputs urls={urls} onUrls={setUrls} problems={at} />
+    </FormDialog>
+  );
+}

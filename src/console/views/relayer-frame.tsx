@@ -1,0 +1,240 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useRef, useState } from 'preact/hooks';
+import { locationTo } from '../model/route.js';
+import { Amount } from '../parts/amount.js';
+import { Badge } from '../parts/badge.js';
+import { Hash } from '../parts/copy.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { Note } from '../parts/failure-note.js';
+import { Icon } from '../parts/icon.js';
+import { PageTitle } from '../parts/page-title.js';
+import { toast } from '../parts/toast.js';
+import { useAction } from '../parts/use-call.js';
+import { useVisibleCurrent } from '../parts/use-visible-current.js';
+import { once, relayers, transactions } from '../service/clients.js';
+import { goTo } from '../service/location.js';
+import { coinOf, networkOf, overview, relayerOf } from '../service/overview.js';
+import { may, scopes } from '../service/session.js';
+
+const tabs = [
+  { part: 'lane', title: 'Lane', scope: scopes.read },
+  { part: 'transactions', title: 'Transactions', scope: scopes.read },
+  { part: 'send', title: 'Send', scope: scopes.write },
+  { part: 'sign', title: 'Sign', scope: scopes.sign },
+  { part: 'settings', title: 'Settings', scope: scopes.admin },
+] as const;
+
+/** The views of a relayer. */
+export type RelayerTab = (typeof tabs)[number]['part'];
+
+/** What all views of a relayer have in common: who it is, how it is, its actions and its tabs. */
+export function RelayerFrame({
+  relayerId,
+  tab,
+  title,
+  children,
+}: {
+  readonly relayerId: string;
+  readonly tab: RelayerTab;
+  /** The heading of the view, which follows the name of the relayer in the title of the tab. */
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  const relayer = relayerOf(relayerId);
+  const network = networkOf(relayer);
+  const coin = coinOf(relayer);
+  const row = useRef<HTMLElement>(null);
+  useVisibleCurrent(row, tab);
+  return (
+    <>
+      <div class="relayer-head">
+        <div class="relayer-name">
+          <p class="crumbs">
+            <a href="#/">Overview</a> <span aria-hidden="true">/</span>
+          </p>
+          <PageTitle>
+            {relayer?.name ?? relayerId}
+            <span class="visually-hidden">: {title}</span>
+          </PageTitle>
+          {relayer?.disabledReason !== undefined && (
+            <Badge tone="bad" icon="alert">
+              disabled
+            </Badge>
+          )}
+          {relayer?.paused && (
+            <Badge tone="warn" icon="pause">
+              paused
+            </Badge>
+          )}
+          {relayer?.lowBalance && (
+            <Badge tone="bad" icon="alert">
+              balance is low
+            </Badge>
+          )}
+          {relayer !== undefined && (
+            <dl class="facts inline">
+              <div>
+                <dt>Network</dt>
+                <dd>{relayer.network}</dd>
+              </div>
+              <div>
+                <dt>Account</dt>
+                <dd>
+                  <Hash value={relayer.address} what="address" />
+                </dd>
+              </div>
+              <div>
+                <dt>Balance</dt>
+                <dd>{relayer.balance === undefined ? 'not known yet' : <Amount value={relayer.balance} {...coin} />}</dd>
+              </div>
+              <div>
+                <dt>Relayer id</dt>
+                <dd>
+                  <Hash value={relayer.id} what="relayer id" keep={12} />
+                </dd>
+              </div>
+            </dl>
+          )}
+        </div>
+        <RelayerActions relayerId={relayerId} isPaused={relayer?.paused} />
+      </div>
+      {relayer === undefined && overview.value.isComplete && (
+        <Note tone="warn">The overview has no relayer {relayerId}. It may be deleted, or the API key may not use it.</Note>
+      )}
+      {relayer?.disabledReason !== undefined && <Note tone="bad">The service has disabled this relayer: {relayer.disabledReason}</Note>}
+      {network?.problem !== undefined && (
+        <Note tone="bad">
+          No RPC node of {network.name} can be used: {network.problem}
+        </Note>
+      )}
+      <nav ref={row} class="tabs" aria-label="Relayer">
+        <ul>
+          {tabs.map(({ part, title: text, scope }) =>
+            may(scope) ? (
+              <li key={part}>
+                <a href={locationTo(['relayers', relayerId, part])} aria-current={part === tab ? 'page' : undefined}>
+                  {text}
+                </a>
+              </li>
+            ) : null,
+          )}
+        </ul>
+        {may(scopes.read) && <FindTransaction relayerId={relayerId} />}
+      </nav>
+      {children}
+    </>
+  );
+}
+
+/** Opens a transaction by its id or its nonce. */
+function FindTransaction({ relayerId }: { readonly relayerId: string }) {
+  const id = useId();
+  const [problem, setProblem] = useState<string | null>(null);
+  const find = useAction(async (text: string) => {
+    const nonce = /^\d+$/.test(text) ? BigInt(text) : null;
+    const { transaction } =
+      nonce === null
+        ? await transactions.getTransaction({ relayerId, transactionId: text }, once)
+        : await transactions.getTransactionByNonce({ relayerId, nonce }, once);
+    if (transaction !== undefined) goTo(locationTo(['relayers', relayerId, 'transactions', transaction.id]));
+  });
+  return (
+    <form
+      class="find"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const input = event.currentTarget.elements.namedItem('find');
+        if (!(input instanceof HTMLInputElement)) return;
+        const text = input.value.trim();
+        setProblem(text === '' ? 'enter a transaction id or a nonce' : null);
+        if (text !== '') void find.run(text);
+      }}
+    >
+      <label class="visually-hidden" htmlFor={id}>
+        Find a transaction by its id or nonce
+      </label>
+      <input
+        id={id}
+        name="find"
+        placeholder="Transaction id or nonce"
+        autoComplete="off"
+        spellcheck={false}
+        aria-invalid={find.failure !== undefined || problem !== null}
+        onInput={() => {
+          find.clear();
+          setProblem(null);
+        }}
+      />
+      <button type="submit" aria-label="Find transaction" disabled={find.isRunning}>
+        <Icon name="search" />
+      </button>
+      {(problem !== null || find.failure !== undefined) && (
+        <p class="problem" role="alert">
+          {problem ?? find.failure?.sentence}
+        </p>
+      )}
+    </form>
+  );
+}
+
+function RelayerActions({ relayerId, isPaused }: { readonly relayerId: string; readonly isPaused: boolean | undefined }) {
+  const [asked, setAsked] = useState<'pause' | 'resume' | 'cancel' | null>(null);
+  const close = () => setAsked(null);
+  const pause = useAction(async (paused: boolean) => {
+    await relayers.updateRelayer({ relayerId, paused, updateMask: { paths: ['paused'] } }, once);
+    toast(paused ? `Paused: ${relayerId}` : `Resumed: ${relayerId}`);
+  });
+  const cancel = useAction(async () => {
+    const { result } = await transactions.cancelPendingTransactions({ relayerId }, once);
+    const canceled = result?.queuedForCancellationTransactionIds.length ?? 0;
+    const failed = result?.failedToQueueTransactionIds.length ?? 0;
+    toast(`Canceled or being canceled: ${canceled}${failed === 0 ? '' : `. Could not be canceled: ${failed}`}`);
+  });
+  return (
+    <div class="actions">
+      {may(scopes.admin) && isPaused !== undefined && (
+        <button type="button" onClick={() => setAsked(isPaused ? 'resume' : 'pause')}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </button>
+      )}
+      {may(scopes.write) && (
+        <button type="button" class="danger-quiet" onClick={() => setAsked('cancel')}>
+          Cancel all open
+        </button>
+      )}
+      {(asked === 'pause' || asked === 'resume') && (
+        <ConfirmDialog
+          title={asked === 'pause' ? 'Pause the relayer' : 'Resume the relayer'}
+          action={asked === 'pause' ? 'Pause' : 'Resume'}
+          destructive={asked === 'pause'}
+          isRunning={pause.isRunning}
+          failure={pause.failure}
+          onConfirm={() => pause.run(asked === 'pause')}
+          onClose={close}
+        >
+          <p>
+            {asked === 'pause'
+              ? 'A paused relayer accepts no transactions and signs none of those that wait. Transactions in flight continue.'
+              : 'The relayer accepts transactions again, and signs those that wait.'}
+          </p>
+        </ConfirmDialog>
+      )}
+      {asked === 'cancel' && (
+        <ConfirmDialog
+          title="Cancel all open transactions"
+          action="Cancel all"
+          typed={relayerId}
+          isRunning={cancel.isRunning}
+          failure={cancel.failure}
+          onConfirm={() => cancel.run()}
+          onClose={close}
+        >
+          <p>
+            The service cancels every transaction of this relayer that is not mined yet. It withdraws those that are not signed, and
+            replaces the others by self-transfers, which cost a fee each. A transaction can still be mined before its cancellation.
+          </p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+import { useState } from 'preact/hooks';
+import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { fieldProblems } from '../model/field-problems.js';
+import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { FailureNote, Loading } from '../parts/failure-note.js';
+import { TextInput } from '../parts/inputs.js';
+import { toast } from '../parts/toast.js';
+import { useAction, useCall } from '../parts/use-call.js';
+import { once, relayers } from '../service/clients.js';
+import { goTo } from '../service/location.js';
+import { PolicyInputs } from './policy-inputs.js';
+import { RelayerFrame } from './relayer-frame.js';
+import { NotificationInput, unitOfCoin } from './relayers.js';
+import { RpcUrlInputs, rpcUrlPaths, rpcUrlsFrom, type TypedRpcUrl, typedRpcUrls } from './rpc-urls.js';
+
+/** Edits a relayer. Its id, network and signer never change. */
+export function RelayerSettingsView({ relayerId }: { readonly relayerId: string }) {
+  const { data, failure, reload } = useCall(
+    async (signal) => (await relayers.getRelayer({ relayerId }, { ...once, signal })).relayer,
+    [relayerId],
+  );
+  return (
+    <RelayerFrame relayerId={relayerId} tab="settings" title="Settings">
+      <FailureNote failure={failure} onRetry={reload} />
+      {data === undefined && failure === undefined && <Loading what="the relayer" />}
+      {data !== undefined && (
+        <>
+          <dl class="facts">
+            <div>
+              <dt>Signer</dt>
+              <dd>{data.signerId}</dd>
+            </div>
+          </dl>
+          {/* A saved record resets the forms. */}
+          <GeneralForm key={`general ${data.name} ${data.notificationId}`} relayer={data} onSaved={reload} />
+          <PolicyForm key={`policies ${JSON.stringify(draftOfRelayer(data))}`} relayer={data} onSaved={reload} />
+          <RpcForm key={`rpc ${JSON.stringify(typedRpcUrls(data.customRpcUrls))}`} relayer={data} onSaved={reload} />
+          <DeletePanel relayer={data} />
+        </>
+      )}
+    </RelayerFrame>
+  );
+}
+
+interface FormProperties {
+  readonly relayer: Relayer;
+  readonly onSaved: () => void;
+}
+
+function draftOfRelayer({ policies, networkType, network }: Relayer) {
+  return draftOf(policies, policyFields(networkType), unitOfCoin(network, networkType));
+}
+
+function GeneralForm({ relayer, onSaved }: FormProperties) {
+  const [name, setName] = useState(relayer.name);
+  const [notificationId, setNotificationId] = useState(relayer.notificationId ?? '');
+  const save = useAction(async () => {
+    await relayers.updateRelayer(
+      {
+        relayerId: relayer.id,
+        name: name.trim(),
+        ...(notificationId.trim() === '' ? {} : { notificationId: notificationId.trim() }),
+        updateMask: { paths: ['name', 'notification_id'] },
+      },
+      once,
+    );
+    toast('Saved.');
+    onSaved();
+  });
+  const { at, rest } = fieldProblems(save.failure, { name: 'name', notificationId: 'notification_id' });
+  return (
+    <form
+      class="card form narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save.run();
+      }}
+    >
+      <h2>General</h2>
+      <div class="form-row">
+        <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
+        <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />
+      </div>
+      <FailureNote failure={rest} />
+      <SaveButton isRunning={save.isRunning} />
+    </form>
+  );
+}
+
+function PolicyForm({ relayer, onSaved }: FormProperties) {
+  const { networkType } = relayer;
+  const coin = unitOfCoin(relayer.network, networkType);
+  const before = draftOfRelayer(relayer);
+  const [draft, setDraft] = useState(before);
+  const [own, setOwn] = useState<Readonly<Record<string, string>>>({});
+  const changed = changedPolicies(networkType, before, draft);
+  const save = useAction(async () => {
+    const built = buildPolicies(networkType, draft, coin);
+    setOwn('problems' in built ? built.problems : {});
+    if ('problems' in built) return;
+    await relayers.updateRelayer({ relayerId: relayer.id, policies: built.policies, updateMask: { paths: changed } }, once);
+    toast('Saved.');
+    onSaved();
+  });
+  const { at, rest } = fieldProblems(save.failure, policyPaths(networkType));
+  return (
+    <form
+      class="card form narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save.run();
+      }}
+    >
+      <h2>Policies</h2>
+      <PolicyInputs networkType={networkType} coin={coin} draft={draft} onDraft={setDraft} problems={{ ...at, ...own }} />
+      <FailureNote failure={rest} />
+      <SaveButton isRunning={save.isRunning} isChanged={changed.length > 0} />
+    </form>
+  );
+}
+
+function RpcForm({ relayer, onSaved }: FormProperties) {
+  const [urls, setUrls] = useState<readonly TypedRpcUrl[]>(() => typedRpcUrls(relayer.customRpcUrls));
+  const save = useAction(async () => {
+    await relayers.updateRelayer(
+      { relayerId: relayer.id, customRpcUrls: rpcUrlsFrom(urls), updateMask: { paths: ['custom_rpc_urls'] } },
+      once,
+    );
+    toast('Saved.');
+    onSaved();
+  });
+  const { at, rest } = fieldProblems(save.failure, rpcUrlPaths('custom_rpc_urls', urls));
+  return (
+    <form
+      class="card form narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save.run();
+      }}
+    >
+      <h2>Own RPC endpoints</h2>
+      {urls.length === 0 && <p class="quiet">None: the relayer uses those of its network.</p>}
+      <RpcUrlInputs urls={urls} onUrls={setUrls} problems={at} />
+      <FailureNote failure={rest} />
+      <SaveButton isRunning={save.isRunning} />
+    </form>
+  );
+}
+
+function SaveButton({ isRunning, isChanged = true }: { readonly isRunning: boolean; readonly isChanged?: boolean }) {
+  return (
+    <div class="actions">
+      <button type="submit" class="primary" disabled={isRunning || !isChanged}>
+        {isRunning ? 'Saving…' : 'Save'}
+      </button>
+    </div>
+  );
+}
+
+function DeletePanel({ relayer }: { readonly relayer: Relayer }) {
+  const [isAsking, setAsking] = useState(false);
+  const remove = useAction(async () => {
+    await relayers.deleteRelayer({ relayerId: relayer.id }, once);
+    toast(`Deleted: ${relayer.name}`);
+    goTo('#/relayers');
+  });
+  return (
+    <section class="card form narrow" aria-label="Delete">
+      <h2>Delete</h2>
+      <p class="quiet">The service refuses while the relayer has transactions that are not final. The key stays with its signer.</p>
+      <div class="actions">
+        <button type="button" class="danger-quiet" onClick={() => setAsking(true)}>
+          Delete the relayer
+        </button>
+      </div>
+      {isAsking && (
+        <ConfirmDialog
+          title="Delete the relayer"
+          action="Delete"
+          typed={relayer.id}
+          isRunning={remove.isRunning}
+          failure={remove.failure}
+          onConfirm={() => remove.run()}
+          onClose={() => {
+            remove.clear();
+            setAsking(false);
+          }}
+        >
+          <p>
+            The relayer <span class="strong">{relayer.name}</span> accepts no more transactions. Its records can no longer be read over the
+            API.
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,346 @@
+import { create } from '@bufbuild/protobuf';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
+import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
+import { SendTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { fieldProblems } from '../model/field-problems.js';
+import { locationTo } from '../model/route.js';
+import {
+  type Built,
+  buildEvm,
+  buildSolana,
+  buildStellar,
+  type EvmDraft,
+  emptyPayment,
+  evmPaths,
+  type SendContent,
+  type SolanaDraft,
+  type StellarDraft,
+  solanaPaths,
+  stellarPaths,
+} from '../model/send-content.js';
+import { Amount } from '../parts/amount.js';
+import { StatusBadge } from '../parts/badge.js';
+import { CopyAsButton } from '../parts/copy-as.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { FailureNote, Loading } from '../parts/failure-note.js';
+import { Select, TextInput } from '../parts/inputs.js';
+import { useAction } from '../parts/use-call.js';
+import { newIdempotencyKey, once, transactions } from '../service/clients.js';
+import { type Coin, coinOf, overview, relayerOf } from '../service/overview.js';
+import { may, scopes } from '../service/session.js';
+import { unitsOf } from '../text/amounts.js';
+import { RelayerFrame } from './relayer-frame.js';
+import { EvmFields, gasUnits, SolanaFields, StellarFields } from './send-fields.js';
+
+/** Sends a transaction by a relayer. */
+export function SendView({ relayerId }: { readonly relayerId: string }) {
+  return (
+    <RelayerFrame relayerId={relayerId} tab="send" title="Send">
+      <ByNetwork relayerId={relayerId}>{(target) => <SendForm key={target.networkType} {...target} relayerId={relayerId} />}</ByNetwork>
+    </RelayerFrame>
+  );
+}
+
+/** What a form needs to know of a relayer's network. */
+export interface Target {
+  readonly networkType: NetworkType;
+  /** The name of the network. Empty: not known. */
+  readonly network: string;
+  readonly coin: Coin;
+}
+
+/** Finds out the network of a relayer. A key that may not read relayers says it instead. */
+export function ByNetwork({
+  relayerId,
+  children,
+}: {
+  readonly relayerId: string;
+  readonly children: (target: Target) => ComponentChildren;
+}) {
+  const relayer = relayerOf(relayerId);
+  const [chosen, setChosen] = useState<NetworkType>(NetworkType.EVM);
+  const [network, setNetwork] = useState('');
+  if (relayer !== undefined) return <>{children({ networkType: relayer.networkType, network: relayer.network, coin: coinOf(relayer) })}</>;
+  if (may(scopes.read)) return overview.value.isComplete ? null : <Loading what="the relayer" />;
+  return (
+    <>
+      <div class="form-row narrow">
+        <Select
+          label="Network type"
+          hint="This API key may not read relayers, so the page cannot know it."
+          choices={[
+            [String(NetworkType.EVM), 'EVM'],
+            [String(NetworkType.STELLAR), 'Stellar'],
+            [String(NetworkType.SOLANA), 'Solana'],
+          ]}
+          value={String(chosen)}
+          onValue={(value) => setChosen(Number(value))}
+        />
+        {chosen === NetworkType.STELLAR && <TextInput label="Name of the network" value={network} onValue={setNetwork} />}
+      </div>
+      {children({ networkType: chosen, network, coin: coinOf({ network, networkType: chosen }) })}
+    </>
+  );
+}
+
+/** What was sent. */
+interface Sent {
+  readonly transaction: Transaction;
+  readonly warnings: readonly string[];
+  /** True: the service returned the stored response of an earlier call with the same key. */
+  readonly isReplayed: boolean;
+}
+
+function SendForm({ relayerId, networkType, network, coin }: Target & { readonly relayerId: string }) {
+  const form = useDraft(networkType, network, coin);
+  // The key stays until a call has succeeded: a call whose response was lost may have been accepted, and must not be sent twice.
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+  const [asked, setAsked] = useState<SendContent | null>(null);
+  const [own, setOwn] = useState<Readonly<Record<string, string>>>({});
+  const [sent, setSent] = useState<Sent | null>(null);
+  const send = useAction(async (content: SendContent) => {
+    let isReplayed = false;
+    const { transaction, metadata } = await transactions.sendTransaction(
+      { relayerId, transaction: content, idempotencyKey },
+      { ...once, onHeader: (header) => (isReplayed = header.get('idempotency-replayed') === 'true') },
+    );
+    if (transaction !== undefined) setSent({ transaction, warnings: metadata?.logs.map(({ message }) => message) ?? [], isReplayed });
+    setIdempotencyKey(newIdempotencyKey());
+  });
+  const { at, rest } = fieldProblems(send.failure, { ...form.paths, idempotencyKey: 'idempotency_key' });
+  const read = (): SendContent | null => {
+    send.clear();
+    const built = form.build();
+    setOwn('problems' in built ? built.problems : {});
+    return 'problems' in built ? null : built.content;
+  };
+  return (
+    <form
+      class="card form narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        setAsked(read());
+      }}
+    >
+      {form.fields({ ...at, ...own })}
+      <details>
+        <summary>Idempotency key</summary>
+        <TextInput
+          label="Idempotency key"
+          mono
+          hint="The same call with the same key sends nothing twice. A new key is made after each success."
+          value={idempotencyKey}
+          problem={at.idempotencyKey}
+          onValue={setIdempotencyKey}
+        />
+      </details>
+      <FailureNote failure={rest} />
+      {sent !== null && <SentNote sent={sent} relayerId={relayerId} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={send.isRunning}>
+          {send.isRunning ? 'Sending…' : 'Review and send'}
+        </button>
+        <CopyAsButton
+          request={() => {
+            const content = read();
+            return content === null ? null : create(SendTransactionRequestSchema, { relayerId, transaction: content, idempotencyKey });
+          }}
+        />
+      </div>
+      {asked !== null && (
+        <ConfirmDialog
+          title="Send this transaction?"
+          action="Send"
+          destructive={false}
+          isRunning={send.isRunning}
+          failure={undefined}
+          // The form shows what is wrong, at its fields.
+          onConfirm={async () => {
+            setSent(null);
+            void send.run(asked);
+            return true;
+          }}
+          onClose={() => setAsked(null)}
+        >
+          <Summary content={asked} coin={coin} relayerId={relayerId} network={network} />
+        </ConfirmDialog>
+      )}
+    </form>
+  );
+}
+
+function SentNote({ sent: { transaction, warnings, isReplayed }, relayerId }: { readonly sent: Sent; readonly relayerId: string }) {
+  return (
+    <div class="note good" role="status">
+      <div class="note-body">
+        <p>
+          {isReplayed ? 'Nothing was sent again: this key belongs to ' : 'Accepted: '}
+          {may(scopes.read) ? (
+            <a href={locationTo(['relayers', relayerId, 'transactions', transaction.id])}>{transaction.id}</a>
+          ) : (
+            <code>{transaction.id}</code>
+          )}{' '}
+          <StatusBadge status={transaction.status} />
+        </p>
+        {transaction.statusReason !== undefined && <p class="quiet small">{transaction.statusReason}</p>}
+        {warnings.map((warning) => (
+          <p key={warning} class="warn-text">
+            {warning}
+          </p>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** What will be sent, in a few lines to read before the button is pressed. */
+function Summary({
+  content,
+  coin,
+  relayerId,
+  network,
+}: {
+  readonly content: SendContent;
+  readonly coin: Coin;
+  readonly relayerId: string;
+  readonly network: string;
+}) {
+  return (
+    <dl class="pairs">
+      <dt>Relayer</dt>
+      <dd>
+        {relayerOf(relayerId)?.name ?? relayerId}
+        {network !== '' && ` on ${network}`}
+      </dd>
+      {content.case === 'evm' && (
+        <>
+          <dt>To</dt>
+          <dd>{content.value.to === undefined ? 'a new contract' : <code>{content.value.to}</code>}</dd>
+          <dt>Value</dt>
+          <dd class="strong">
+            <Amount value={content.value.value ?? '0'} {...coin} />
+          </dd>
+          {content.value.data !== undefined && (
+            <>
+              <dt>Data</dt>
+              <dd>{Math.ceil(content.value.data.replace(/^0x/, '').length / 2)} bytes</dd>
+            </>
+          )}
+        </>
+      )}
+      {content.case === 'stellar' &&
+        (content.value.operations.length > 0 ? (
+          content.value.operations.map(({ operation }, index) =>
+            operation.case === 'payment' ? (
+              <div class="pair" key={index}>
+                <dt>Pays</dt>
+                <dd>
+                  <span class="strong">
+                    <Amount value={operation.value.amount.toString()} symbol={assetText(operation.value.asset?.asset)} decimals={7} />
+                  </span>{' '}
+                  to <code>{operation.value.destination}</code>
+                </dd>
+              </div>
+            ) : null,
+          )
+        ) : (
+          <>
+            <dt>Envelope</dt>
+            <dd>
+              {content.value.transactionXdr?.length ?? 0} characters of XDR{content.value.feeBump === true && ', with a fee bump'}
+            </dd>
+          </>
+        ))}
+      {content.case === 'solana' && (
+        <>
+          <dt>Content</dt>
+          <dd>
+            {content.value.transaction === undefined
+              ? `${content.value.instructions.length} instructions`
+              : `a transaction of ${content.value.transaction.length} characters in base64`}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function assetText(asset: { readonly case: string | undefined; readonly value?: unknown } | undefined): string {
+  return asset?.case === 'credit4' || asset?.case === 'credit12' ? (asset.value as { readonly code: string }).code : 'XLM';
+}
+
+/** The fields of a network, and what reads them. */
+interface DraftForm {
+  readonly fields: (problems: Readonly<Record<string, string>>) => ComponentChildren;
+  readonly build: () => Built;
+  readonly paths: Readonly<Record<string, string>>;
+}
+
+/** Holds what was typed for a network. */
+function useDraft(networkType: NetworkType, network: string, coin: Coin): DraftForm {
+  const units = unitsOf(coin.symbol, coin.decimals);
+  const unit = units.at(-1) ?? { name: coin.symbol, decimals: coin.decimals };
+  const gwei = gasUnits[1] ?? unit;
+  const [evm, setEvm] = useState<EvmDraft>({
+    to: '',
+    value: { text: '0', unit },
+    data: '',
+    gasLimit: '',
+    pricing: 'speed',
+    speed: Speed.FAST,
+    maxFee: { text: '', unit: gwei },
+    priorityFee: { text: '', unit: gwei },
+    gasPrice: { text: '', unit: gwei },
+    validUntil: '',
+  });
+  const [stellar, setStellar] = useState<StellarDraft>({
+    kind: 'payments',
+    payments: [emptyPayment],
+    memoKind: 'none',
+    memo: '',
+    transactionXdr: '',
+    feeBump: false,
+    maxFee: { text: '', unit },
+    validUntil: '',
+  });
+  const [solana, setSolana] = useState<SolanaDraft>({ kind: 'transaction', transaction: '', instructions: '', validUntil: '' });
+  if (networkType === NetworkType.STELLAR) {
+    return {
+      fields: (problems) => (
+        <StellarFields
+          draft={stellar}
+          onDraft={(change) => setStellar((before) => ({ ...before, ...change }))}
+          problems={problems}
+          coin={coin}
+        />
+      ),
+      build: () => buildStellar(stellar, network),
+      paths: stellarPaths(stellar),
+    };
+  }
+  if (networkType === NetworkType.SOLANA) {
+    return {
+      fields: (problems) => (
+        <SolanaFields
+          draft={solana}
+          onDraft={(change) => setSolana((before) => ({ ...before, ...change }))}
+          problems={problems}
+          coin={coin}
+        />
+      ),
+      build: () => buildSolana(solana),
+      paths: solanaPaths,
+    };
+  }
+  return {
+    fields: (problems) => (
+      <EvmFields draft={evm} onDraft={(change) => setEvm((before) => ({ ...before, ...change }))} problems={problems} coin={coin} />
+    ),
+    build: () => buildEvm(evm),
+    paths: evmPaths,
+  };
+}

@@ -1,0 +1,369 @@
+import { create } from '@bufbuild/protobuf';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Delivery } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { type Attempt, type FailureReason, type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { GetTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { bidOf, priorityFeeOf, purposeText } from '../model/attempts.js';
+import { eventTexts } from '../model/deliveries.js';
+import { capitalized } from '../model/lane.js';
+import { msOf } from '../model/ms-of.js';
+import { locationTo } from '../model/route.js';
+import { failureText, isChangeable, stepsOf } from '../model/timeline.js';
+import { Amount } from '../parts/amount.js';
+import { Badge, statusLooks } from '../parts/badge.js';
+import { CopyButton, Hash } from '../parts/copy.js';
+import { CopyAsButton } from '../parts/copy-as.js';
+import { ConfirmDialog } from '../parts/dialog.js';
+import { Empty, FailureNote, Loading } from '../parts/failure-note.js';
+import { Icon } from '../parts/icon.js';
+import { type Column, Table } from '../parts/table.js';
+import { Age, Time } from '../parts/time.js';
+import { toast } from '../parts/toast.js';
+import { useAction, useCall } from '../parts/use-call.js';
+import { notifications, once, relayers, transactions } from '../service/clients.js';
+import { currentQuery, replaceLocation } from '../service/location.js';
+import { coinOf, relayerOf } from '../service/overview.js';
+import { may, scopes } from '../service/session.js';
+import { followTransaction } from '../service/transaction.js';
+import { decodeRevert } from '../text/decode.js';
+import { bidText } from '../text/prices.js';
+import { durationText } from '../text/times.js';
+import { TransactionContent } from './content.js';
+import { DeliveryBadge } from './delivery.js';
+import { RelayerFrame } from './relayer-frame.js';
+import { ReplaceDialog, SpeedUpDialog } from './replace.js';
+
+/** A transaction: where it is in its life, what it waits for, its attempts, its content, and what an operator can do about it. */
+export function TransactionView({ relayerId, transactionId }: { readonly relayerId: string; readonly transactionId: string }) {
+  const followed = useMemo(() => followTransaction(relayerId, transactionId), [relayerId, transactionId]);
+  useEffect(() => followed.stop, [followed]);
+  const transaction = followed.transaction.value;
+  return (
+    <RelayerFrame relayerId={relayerId} tab="transactions" title={`transaction ${transactionId}`}>
+      <FailureNote failure={followed.failure.value} />
+      {transaction === null ? (
+        followed.failure.value === undefined && <Loading what="the transaction" />
+      ) : (
+        <TransactionContentView relayerId={relayerId} transaction={transaction} take={followed.take} />
+      )}
+    </RelayerFrame>
+  );
+}
+
+type Asked = 'replace' | 'speed-up' | 'cancel' | null;
+
+function TransactionContentView({
+  relayerId,
+  transaction,
+  take,
+}: {
+  readonly relayerId: string;
+  readonly transaction: Transaction;
+  readonly take: (record: Transaction | undefined) => void;
+}) {
+  const { id, status, revision } = transaction;
+  const attempts = useCall(
+    (signal) => transactions.listAttempts({ relayerId, transactionId: id, pageSize: 100 }, { ...once, signal }),
+    [relayerId, id],
+  );
+  // A record of a new revision may have a new attempt.
+  useEffect(attempts.reload, [revision]);
+  const list = attempts.data?.attempts ?? [];
+  return (
+    <>
+      <StatusCard transaction={transaction} />
+      <Actions relayerId={relayerId} transaction={transaction} attempts={list} take={take} />
+      <Timeline transaction={transaction} relayerId={relayerId} />
+      <section class="panel" aria-label="Attempts">
+        <div class="panel-head">
+          <h2>Attempts</h2>
+          <span class="quiet small">newest first; all of them share one slot, so at most one is mined</span>
+        </div>
+        <FailureNote failure={attempts.failure} onRetry={attempts.reload} />
+        {attempts.data === undefined ? (
+          attempts.isLoading && <Loading what="the attempts" />
+        ) : list.length === 0 ? (
+          <Empty title="Nothing is signed yet." />
+        ) : (
+          <Table caption="Attempts, newest first" columns={attemptColumns(list)} rows={list} keyOf={({ version }) => version} />
+        )}
+      </section>
+      <TransactionContent transaction={transaction} coin={coinOf(relayerOf(relayerId))} />
+      {may(scopes.notifications) && <Deliveries relayerId={relayerId} transactionId={id} revision={revision} status={status} />}
+    </>
+  );
+}
+
+/** The status with its reason. */
+function StatusCard({ transaction }: { readonly transaction: Transaction }) {
+  const { status, statusReason, failureReason, id } = transaction;
+  const { tone, icon, text } = statusLooks[status];
+  const revert = statusReason === undefined ? null : decodeRevert(statusReason);
+  return (
+    <section class={`verdict ${tone}`} aria-label="Status">
+      <Icon name={icon} />
+      <div class="verdict-text">
+        <div role="status">
+          <h2>
+            {capitalized(text)}
+            <IsCanceling transaction={transaction} />
+          </h2>
+        </div>
+        {statusReason !== undefined && <p>{statusReason}</p>}
+        {revert !== null && (
+          <p>
+            The contract reverted with <code>{revert.name}</code>: {revert.meaning}
+          </p>
+        )}
+        {failureReason !== undefined && <FailureReasonText reason={failureReason} />}
+        <p class="quiet small">
+          Transaction <code>{id}</code> <CopyButton text={id} what="transaction id" />
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function FailureReasonText({ reason }: { readonly reason: FailureReason }) {
+  return <p class="quiet">{failureText(reason)}</p>;
+}
+
+function IsCanceling({ transaction: { network, status } }: { readonly transaction: Transaction }) {
+  if (network.case !== 'evm' || !network.value.isCanceled || !isChangeable(status)) return null;
+  return <span class="quiet">, being canceled</span>;
+}
+
+/** What an operator can do about the transaction. */
+function Actions({
+  relayerId,
+  transaction,
+  attempts,
+  take,
+}: {
+  readonly relayerId: string;
+  readonly transaction: Transaction;
+  readonly attempts: readonly Attempt[];
+  readonly take: (record: Transaction | undefined) => void;
+}) {
+  const { id, status, revision, network } = transaction;
+  const canChange = may(scopes.write) && isChangeable(status);
+  const isCanceling = network.case === 'evm' && network.value.isCanceled;
+  const canSpeedUp = canChange && network.case === 'evm' && attempts.length > 0 && !isCanceling;
+  const [asked, setAsked] = useState<Asked>(null);
+  // A link from the lane asks for the dialog at once; it opens when the attempts are known.
+  const wish = currentQuery.value.get('do');
+  useEffect(() => {
+    if (wish !== 'speed-up' || !canSpeedUp) return;
+    setAsked('speed-up');
+    replaceLocation(locationTo(['relayers', relayerId, 'transactions', id]));
+  }, [wish, canSpeedUp]);
+  const cancel = useAction(async () => {
+    const { transaction: record } = await transactions.cancelTransaction(
+      { relayerId, transactionId: id, expectedRevision: revision },
+      once,
+    );
+    take(record);
+    toast(record?.status === TransactionStatus.CANCELED ? 'The transaction is canceled.' : 'The transaction is being canceled.');
+  });
+  const close = () => setAsked(null);
+  const replaced = (record: Transaction | undefined) => {
+    take(record);
+    toast('The transaction is replaced.');
+  };
+  return (
+    <div class="actions">
+      {canSpeedUp && (
+        <button type="button" class="primary" onClick={() => setAsked('speed-up')}>
+          Speed up
+        </button>
+      )}
+      {canChange && !isCanceling && (
+        <button type="button" onClick={() => setAsked('replace')}>
+          Replace
+        </button>
+      )}
+      {canChange && (
+        <button type="button" class="danger-quiet" onClick={() => setAsked('cancel')}>
+          Cancel transaction
+        </button>
+      )}
+      <CopyAsButton request={() => create(GetTransactionRequestSchema, { relayerId, transactionId: id })} />
+      {asked === 'cancel' && (
+        <ConfirmDialog
+          title="Cancel the transaction"
+          action="Cancel transaction"
+          typed={id}
+          isRunning={cancel.isRunning}
+          failure={cancel.failure}
+          onConfirm={() => cancel.run()}
+          onClose={close}
+        >
+          <p>
+            {attempts.length === 0
+              ? 'It is not signed yet: the service withdraws it at once, and nothing is paid.'
+              : 'It is signed: the service outbids it by a self-transfer in its slot, which costs a fee. It can still be mined before that.'}
+          </p>
+        </ConfirmDialog>
+      )}
+      {asked === 'speed-up' && (
+        <SpeedUpDialog relayerId={relayerId} transaction={transaction} attempts={attempts} onDone={replaced} onClose={close} />
+      )}
+      {asked === 'replace' && (
+        <ReplaceDialog relayerId={relayerId} transaction={transaction} attempts={attempts} onDone={replaced} onClose={close} />
+      )}
+    </div>
+  );
+}
+
+const stepIcons = { done: 'check', now: 'clock', later: 'dot', skipped: 'dash' } as const;
+const stepTexts = { done: 'done', now: 'now', later: 'not yet', skipped: 'left out' } as const;
+
+function Timeline({ relayerId, transaction }: { readonly relayerId: string; readonly transaction: Transaction }) {
+  const { feePaid, gasUsed, createdAt } = transaction;
+  const steps = stepsOf(transaction);
+  const coin = coinOf(relayerOf(relayerId));
+  return (
+    <section class="panel" aria-label="Timeline">
+      <ol class="timeline">
+        {steps.map(({ title, at, state, note }, index) => (
+          <li key={title} class={state}>
+            <span class="step-mark">
+              <Icon name={stepIcons[state]} />
+              <span class="visually-hidden">{stepTexts[state]}</span>
+            </span>
+            <span class="strong">{title}</span>
+            {at !== undefined && (
+              <span>
+                <Time at={at} />
+                {index > 0 && createdAt !== undefined && <span class="quiet"> (after {durationText(msOf(at) - msOf(createdAt))})</span>}
+              </span>
+            )}
+            {state === 'now' && createdAt !== undefined && (
+              <span class="quiet">
+                for <Age at={steps.findLast((step) => step.state === 'done' && step.at !== undefined)?.at ?? createdAt} />
+              </span>
+            )}
+            {note !== null && <span class="quiet">{note}</span>}
+            {title === 'Mined' && feePaid !== undefined && (
+              <span class="quiet">
+                fee <Amount value={feePaid} {...coin} />
+                {gasUsed !== undefined && `, ${gasUsed.toLocaleString('en')} gas`}
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** The columns that the attempts of this network fill. */
+function attemptColumns(attempts: readonly Attempt[]): readonly Column<Attempt>[] {
+  const isEvm = attempts.some(({ network }) => network.case === 'evm');
+  const hasBids = attempts.some((attempt) => bidOf(attempt) !== null);
+  const price = (wei: bigint | null) => (wei === null ? '' : <span class="number">{bidText(wei, isEvm)}</span>);
+  return [
+    { title: 'Attempt', cell: ({ version }) => `#${version}` },
+    {
+      title: 'State',
+      cell: ({ isMined, version }) =>
+        isMined ? (
+          <Badge tone="good" icon="check">
+            mined
+          </Badge>
+        ) : (
+          <span class="quiet">{version === attempts[0]?.version ? 'newest' : 'outbid'}</span>
+        ),
+    },
+    { title: 'Purpose', cell: ({ purpose }) => purposeText(purpose) },
+    ...(hasBids ? [{ title: isEvm ? 'Max fee' : 'Fee', align: 'right' as const, cell: (attempt: Attempt) => price(bidOf(attempt)) }] : []),
+    ...(isEvm
+      ? [
+          { title: 'Priority fee', align: 'right' as const, cell: (attempt: Attempt) => price(priorityFeeOf(attempt)) },
+          {
+            title: 'Gas limit',
+            align: 'right' as const,
+            cell: ({ network }: Attempt) => (network.case === 'evm' ? network.value.gasLimit.toLocaleString('en') : ''),
+          },
+        ]
+      : []),
+    { title: 'Hash', cell: ({ hash }) => <Hash value={hash} what="hash" /> },
+    { title: 'Signed', align: 'right', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ];
+}
+
+/** The deliveries of this transaction's events. They begin when the record changes, so they are loaded again then. */
+function Deliveries({
+  relayerId,
+  transactionId,
+  revision,
+  status,
+}: {
+  readonly relayerId: string;
+  readonly transactionId: string;
+  readonly revision: bigint;
+  readonly status: TransactionStatus;
+}) {
+  const relayer = useCall((signal) => relayers.getRelayer({ relayerId }, { ...once, signal }), [relayerId]);
+  const notificationId = relayer.data?.relayer?.notificationId;
+  const deliveries = useCall(
+    async (signal) =>
+      notificationId === undefined
+        ? undefined
+        : (await notifications.listDeliveries({ notificationId, transactionId, pageSize: 20 }, { ...once, signal })).deliveries,
+    [notificationId, transactionId],
+  );
+  useEffect(deliveries.reload, [revision, status]);
+  if (relayer.data !== undefined && notificationId === undefined) return null;
+  return (
+    <section class="panel" aria-label="Webhook deliveries">
+      <div class="panel-head">
+        <h2>Webhook deliveries</h2>
+        <div class="actions">
+          <button type="button" onClick={deliveries.reload}>
+            <Icon name="reload" /> Reload
+          </button>
+        </div>
+      </div>
+      <FailureNote
+        failure={relayer.failure ?? deliveries.failure}
+        onRetry={relayer.failure === undefined ? deliveries.reload : relayer.reload}
+      />
+      {deliveries.data === undefined ? (
+        deliveries.failure === undefined && relayer.failure === undefined && <Loading what="the deliveries" />
+      ) : deliveries.data.length === 0 ? (
+        <Empty title="No event of this transaction is stored." />
+      ) : (
+        <Table
+          caption="Webhook deliveries, newest first"
+          columns={deliveryColumns(notificationId ?? '')}
+          rows={deliveries.data}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </section>
+  );
+}
+
+function deliveryColumns(notificationId: string): readonly Column<Delivery>[] {
+  return [
+    {
+      title: 'Event',
+      cell: ({ id, event }) => <a href={locationTo(['webhooks', notificationId], { delivery: id })}>{eventTexts[event]}</a>,
+    },
+    {
+      title: 'Status',
+      cell: ({ status }) => <DeliveryBadge status={status} />,
+    },
+    { title: 'Tries', align: 'right', cell: ({ attempts }) => attempts.length },
+    {
+      title: 'Last response',
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1);
+        return last === undefined ? '' : (last.error ?? `HTTP ${last.httpStatus}`);
+      },
+    },
+    { title: 'Created', align: 'right', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Next try', align: 'right', cell: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '' : <Time at={nextAttemptAt} />) },
+  ];
+}

@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks';
+import { type Notification, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { fieldProblems } from '../model/field-problems.js';
+import { locationTo } from '../model/route.js';
+import { Badge } from '../parts/badge.js';
+import { FormDialog, ResultDialog } from '../parts/form-dialog.js';
+import { TextInput } from '../parts/inputs.js';
+import { ListPanel } from '../parts/list-panel.js';
+import { PageTitle } from '../parts/page-title.js';
+import { SecretOnce } from '../parts/secret-once.js';
+import type { Column } from '../parts/table.js';
+import { useAction } from '../parts/use-call.js';
+import { usePages } from '../parts/use-pages.js';
+import { newIdempotencyKey, notifications, once } from '../service/clients.js';
+import { goTo } from '../service/location.js';
+import { overview } from '../service/overview.js';
+import { newSigningKey } from '../service/random-keys.js';
+import { SigningKeyInput } from './signing-key-input.js';
+
+/** The notifications: where events are delivered to. */
+export function WebhooksView() {
+  const [isCreating, setCreating] = useState(false);
+  const pages = usePages<Notification>(async (pageToken, signal) => {
+    const page = await notifications.listNotifications({ pageSize: 50, pageToken }, { ...once, signal });
+    return { rows: page.notifications, nextPageToken: page.nextPageToken };
+  }, []);
+  const backlog = overview.value.webhookBacklog;
+  return (
+    <>
+      <div class="page-head">
+        <PageTitle>Webhooks</PageTitle>
+        {backlog !== undefined && backlog > 0 && (
+          <Badge tone="warn" icon="clock">
+            {`${backlog.toLocaleString('en')} ${backlog === 1 ? 'event waits' : 'events wait'} for delivery`}
+          </Badge>
+        )}
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            New notification
+          </button>
+        </div>
+      </div>
+      <ListPanel
+        what="Notifications"
+        pages={pages}
+        empty="There are no notifications yet."
+        emptyHint="A notification is a URL that the service posts events of relayers to."
+        columns={columns}
+        keyOf={({ id }) => id}
+      />
+      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+const columns: readonly Column<Notification>[] = [
+  {
+    title: 'Notification',
+    cell: ({ id }) => (
+      <a href={locationTo(['webhooks', id])} class="break">
+        {id}
+      </a>
+    ),
+  },
+  { title: 'URL', cell: ({ url }) => <span class="break">{url}</span> },
+  {
+    title: 'Signature',
+    cell: ({ hasSigningKey }) =>
+      hasSigningKey ? (
+        <Badge tone="good" icon="check">
+          signed
+        </Badge>
+      ) : (
+        <Badge tone="warn" icon="alert">
+          not signed
+        </Badge>
+      ),
+  },
+];
+
+function CreateDialog({ onClose }: { readonly onClose: () => void }) {
+  const [id, setId] = useState('');
+  const [url, setUrl] = useState('');
+  const [signingKey, setSigningKey] = useState(newSigningKey);
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+  const [created, setCreated] = useState<string | null>(null);
+  const create = useAction(async () => {
+    const { notification } = await notifications.createNotification(
+      {
+        ...(id.trim() === '' ? {} : { id: id.trim() }),
+        ...(signingKey === '' ? {} : { signingKey }),
+        type: NotificationType.WEBHOOK,
+        url: url.trim(),
+        idempotencyKey,
+      },
+      once,
+    );
+    setCreated(notification?.id ?? null);
+  });
+  const { at, rest } = fieldProblems(create.failure, { id: 'id', url: 'url', signingKey: 'signing_key' });
+  // Another content is another request, which an old key would refuse.
+  const renew = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    setIdempotencyKey(newIdempotencyKey());
+  };
+  if (created !== null) {
+    const open = () => goTo(locationTo(['webhooks', created]));
+    return (
+      <ResultDialog title="Notification created" action="Open" onClose={open}>
+        <p>
+          <code>{created}</code> delivers to {url.trim()}. Relayers that name this notification send their events to it.
+        </p>
+        {signingKey !== '' && (
+          <SecretOnce secret={signingKey} what="signing key">
+            Copy the signing key now and give it to the receiver. The service never shows it again.
+          </SecretOnce>
+        )}
+      </ResultDialog>
+    );
+  }
+  return (
+    <FormDialog
+      title="New notification"
+      action="Create"
+      isRunning={create.isRunning}
+      failure={rest}
+      onSubmit={() => void create.run()}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Id"
+        hint="1 to 36 letters, digits, _ or -. Empty: the service makes one."
+        value={id}
+        problem={at.id}
+        onValue={renew(setId)}
+      />
+      <TextInput
+        label="URL"
+        hint="http or https. The service delivers events to it by POST."
+        placeholder="https://"
+        required
+        value={url}
+        problem={at.url}
+        onValue={renew(setUrl)}
+      />
+      <SigningKeyInput value={signingKey} problem={at.signingKey} onValue={renew(setSigningKey)} />
+    </FormDialog>
+  );
+}
