@@ -3,6 +3,7 @@ import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { InstanceService } from '../../gen/relayer/v1/instance_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { OverviewService } from '../../gen/relayer/v1/overview_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -14,6 +15,7 @@ const services = [
   InstanceService,
   NetworkService,
   NotificationService,
+  OverviewService,
   RelayerService,
   SignerService,
   SigningService,
