@@ -73,7 +73,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     await dialog.getByLabel('Value', { exact: true }).fill('6');
     await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('row', { name: /^2 newest/ }).waitFor();
+    await page.getByRole('row', { name: /^#2 newest/ }).waitFor();
     await until(id, 'submitted');
 
     const { mined, status } = await mine(id);
