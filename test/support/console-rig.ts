@@ -13,7 +13,7 @@ import { apiKey, type RunningService, type ServiceHome, startService } from './s
 export const payee = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
 /** A price cap between the base fees of anvil's first blocks and `expensiveWei`. */
-export const capWei = 10_000_000_000n;
+const capWei = 10_000_000_000n;
 
 /** A base fee above the cap. */
 export const expensiveWei = 12_000_000_000n;

@@ -84,7 +84,7 @@ async function replace({ call }: ConsoleRig, id: string, gwei: bigint): Promise<
 }
 
 /** Resolves when the transaction has this status. */
-export function untilStatus({ call }: ConsoleRig, relayer: string, id: string, status: string): Promise<unknown> {
+function untilStatus({ call }: ConsoleRig, relayer: string, id: string, status: string): Promise<unknown> {
   return waitFor(`${id} to be ${status}`, async () =>
     (await call('GET', `/relayers/${relayer}/transactions/${id}`)).body.data.status === status ? true : undefined,
   );
