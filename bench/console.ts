@@ -170,7 +170,7 @@ async function measureWatcher(on: Browser, name: string, rate: number): Promise<
   );
 }
 
-/** The part of a core that the service uses, over a slice with so many sends per second, of one relayer after the other. */
+/** The part of a core that the service uses, over a slice at this number of sends per second, of one relayer after the other. */
 async function shareWhile(rate: number): Promise<number> {
   // What the page asks for at first, and work on earlier sends, do not count.
   await elapsed(2_000);
