@@ -251,15 +251,17 @@ export function createReads(statements: Statements, query: Query): Reads {
       if (relayerIds.length === 0) return new Map();
       const ids = paddedToPowerOfTwo(relayerIds);
       const rows = await query(laneViews.openOf(ids.length), numbered('id', ids));
-      const counts = new Map<string, { waiting: number; inFlight: number; place: number }>();
+      const counts = new Map<string, { waiting: number; inFlight: number; unmined: number | null; mined: number | null }>();
       for (const { relayer_id, status, total, oldest } of rows) {
-        const known = counts.get(relayer_id) ?? { waiting: 0, inFlight: 0, place: oldest };
+        const known = counts.get(relayer_id) ?? { waiting: 0, inFlight: 0, unmined: null, mined: null };
         counts.set(relayer_id, known);
         if (status === 'pending') known.waiting += total;
         else known.inFlight += total;
-        known.place = Math.min(known.place, oldest);
+        if (status === 'mined') known.mined = oldest;
+        else known.unmined = known.unmined === null ? oldest : Math.min(known.unmined, oldest);
       }
-      const places = paddedToPowerOfTwo([...counts.values()].map(({ place }) => place));
+      // One of the two is there. A mined one waits for blocks only.
+      const places = paddedToPowerOfTwo([...counts.values()].map(({ unmined, mined }) => unmined ?? mined ?? 0));
       const oldest = places.length === 0 ? [] : await query(laneViews.atPlaces(places.length), numbered('place', places));
       const oldestOf = new Map(oldest.map((row) => [row.relayer_id, row]));
       return new Map(

@@ -50,6 +50,11 @@ describe('console: what is wrong with a relayer', () => {
     assert.deepEqual([of(110), of(130), of(590), of(610)], [0, 2, 2, 3]);
   });
 
+  it('an obstacle is a concern at once, unless the relayer is paused', () => {
+    const of = (paused: boolean) => concernOf(relayer({ id: 'a', paused, inFlight: 1, heldUp: true }), network, nowMs).reasons;
+    assert.deepEqual([of(false), of(true)], [['held up'], ['paused']]);
+  });
+
   it('the worst reason stands first', () => {
     const found = concernOf(relayer({ id: 'a', paused: true, waiting: 1, lowBalance: true }), network, nowMs);
     assert.deepEqual([found.urgency, found.reasons], [3, ['balance is below min_balance', 'paused, and transactions wait']]);

@@ -39,16 +39,16 @@ export function laneViewContract(dialect: Dialect, newDatabase: () => Promise<Ra
       return { ...rest, fields: { ...fields, data: `0x${'ab'.repeat(100)}`, valueWei: 2n ** 100n } };
     };
 
-    test('counts what is open, and finds the oldest with what it waits for', async () => {
+    test('counts what is open, and finds the oldest outside of blocks with what it waits for', async () => {
       const { change, read } = store;
       await store.commit([
         change.insertTransaction(aTransaction({ id: 'done', relayerId: 'r1', status: 'confirmed', nonce: 0n, liveVersion: 1 })),
         change.insertAttempt(attempt('done', 0n)),
+        change.insertTransaction(signed('mined', 3n, { status: 'mined' })),
+        change.insertAttempt(attempt('mined', 3n)),
         change.insertTransaction(signed('first', 1n, { liveVersion: 2, createdAtMs: 7 })),
         change.insertAttempt(attempt('first', 1n)),
         change.insertAttempt(attempt('first', 1n, 2)),
-        change.insertTransaction(signed('mined', 3n, { status: 'mined' })),
-        change.insertAttempt(attempt('mined', 3n)),
         change.insertTransaction(aTransaction({ id: 'waits', relayerId: 'r1', statusReason: 'why waits' })),
         change.insertTransaction(aTransaction({ id: 'other', relayerId: 'r2', account: '0xother', statusReason: 'why other' })),
       ]);

@@ -40,6 +40,7 @@ export function concernOf(relayer: RelayerOverview, network: NetworkOverview | u
     const slowMs = Math.max(minSlowMs, network?.averageBlockTime === undefined ? 0 : msOf(network.averageBlockTime) * slowBlocks);
     if (ageMs > slowMs && !relayer.paused) add(ageMs > slowMs * 5 ? 3 : 2, ageMs > slowMs * 5 ? 'stuck' : 'slow');
   }
+  if (relayer.heldUp && !relayer.paused) add(2, 'held up');
   if (relayer.paused) add(1, relayer.waiting > 0 ? 'paused, and transactions wait' : 'paused');
   found.sort((a, b) => b.urgency - a.urgency);
   return { relayer, urgency: found[0]?.urgency ?? 0, reasons: found.map(({ reason }) => reason) };

@@ -170,7 +170,7 @@ function LaneFacts({
         <dt>In flight</dt>
         <dd>
           <span class="figure">{inFlight ?? '–'}</span>
-          {lane.inFlightLimit !== undefined && <span class="quiet"> of {lane.inFlightLimit} allowed</span>}
+          {lane.inFlightLimit !== undefined && <span class="quiet"> limit {lane.inFlightLimit}, not counting mined ones</span>}
         </dd>
       </div>
       <div>

@@ -87,7 +87,7 @@ export interface OpenOfRelayer {
   readonly waiting: number;
   /** The number of the others. */
   readonly inFlight: number;
-  /** Null: none is open. */
+  /** The oldest one that is not in a block; if all are, the oldest of them. Null: none is open. */
   readonly oldest: Pick<Transaction, 'id' | 'createdAtMs' | 'statusReason'> | null;
 }
 

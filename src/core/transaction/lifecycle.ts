@@ -28,6 +28,13 @@ const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
 const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
 const notFinalYet = 'waiting: mined; not final until it has the required confirmations';
 
+const usualWaits: ReadonlySet<string> = new Set([notSignedYet, notAcceptedYet, notMinedYet, notFinalYet]);
+
+/** True if this status reason names an obstacle: the transaction does not only wait for its signature, an RPC node or a block. */
+export function isObstacle(statusReason: string | null): boolean {
+  return statusReason?.startsWith('waiting: ') === true && !usualWaits.has(statusReason);
+}
+
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
   return changed(transaction, changes, transaction.revision + 1);
 }

@@ -99,7 +99,9 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
       { relayer: 'capped', row: /Mint/, why: /base fee 10\.5\d* gwei is above gas_price_cap 10 gwei; will send when it falls/ },
     ];
     for (const { row, why } of jams) {
-      assert.match((await page.getByRole('row', { name: row }).textContent()) ?? '', why);
+      const shown = page.getByRole('row', { name: row });
+      assert.match((await shown.textContent()) ?? '', why);
+      await shown.getByText('held up', { exact: true }).waitFor();
     }
     for (const { relayer, why } of jams) {
       const verdict = page.getByRole('region', { name: 'What the lane waits for' });

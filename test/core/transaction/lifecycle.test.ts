@@ -6,6 +6,7 @@ import {
   displaced,
   endedUnsigned,
   failed,
+  isObstacle,
   mined,
   notSignedYet,
   reorged,
@@ -227,4 +228,16 @@ describe('replace and cancel', () => {
       }
     });
   }
+});
+
+describe('a status reason', () => {
+  it('names an obstacle if the transaction does not only wait for its signature, an RPC node or a block', () => {
+    const pending = aTransaction({ id: 'a', statusReason: notSignedYet });
+    const sent = signed(pending, firstVersion);
+    const inBlock = mined(submitted(sent, 1), minedAt(1), 2);
+    const usual = [pending, sent, submitted(sent, 1), inBlock].map(({ statusReason }) => statusReason);
+    assert.deepEqual([...usual, null, 'canceled before it was signed'].filter(isObstacle), []);
+    assert.ok(isObstacle(`${notSignedYet}: insufficient balance`));
+    assert.ok(isObstacle('waiting: base fee 41 gwei is above gas_price_cap 30 gwei; will send when it falls'));
+  });
 });

@@ -16,6 +16,7 @@ import type { OverviewMessage } from '../../../core/overview/watch-overview.js';
 import type { EndpointState as DomainEndpointState } from '../../../core/ports/chain.js';
 import { decimalsOf } from '../../../core/relayer/network.js';
 import { gasPriceCapOf, minBalanceOf } from '../../../core/relayer/relayer.js';
+import { isObstacle } from '../../../core/transaction/lifecycle.js';
 import { protoOfInstance } from '../instances/instance-service.js';
 import { present, presentAmount, presentTime } from '../present.js';
 
@@ -49,6 +50,7 @@ function protoOfRelayerGlance({ relayer, open, funds }: RelayerGlance): MessageI
     ...present('balanceLasts', lastsMs === null ? null : durationFromMs(lastsMs)),
     waiting: open.waiting,
     inFlight: open.inFlight,
+    heldUp: isObstacle(open.oldest?.statusReason ?? null),
     ...presentTime('oldestOpenAt', open.oldest?.createdAtMs ?? null),
     ...present('oldestOpenId', open.oldest?.id ?? null),
     ...present('waitsFor', open.oldest?.statusReason ?? null),
