@@ -95,7 +95,7 @@ describe('webhooks', () => {
     assert.equal(status, 200);
     assert.deepEqual(
       { ...data, id: '', created_at: '', next_attempt_at: '' },
-      { id: '', event: 'test', status: 'pending', created_at: '', next_attempt_at: '', attempts: [] },
+      { id: '', event: 'test', status: 'pending', created_at: '', next_attempt_at: '', attempts: [], body: null },
     );
     assert.equal(data.next_attempt_at, data.created_at);
     const tested = [data.id];

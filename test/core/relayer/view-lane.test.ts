@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DomainError } from '../../../src/core/errors.js';
 import type { Chain } from '../../../src/core/ports/chain.js';
 import type { LaneTransaction, OpenOfRelayer } from '../../../src/core/ports/store.js';
 import { type AccountAtNodes, createReadAccountAtNodes, type LanePart, viewLane } from '../../../src/core/relayer/view-lane.js';
@@ -141,12 +142,18 @@ describe('what nodes say about an account', () => {
     assert.equal((await second).chainNumber, 7n);
   });
 
-  it('nodes: a node that fails gives the problem', async () => {
-    const { time, answers, read } = startReader(null, new Error('no RPC node is reachable'));
-    const viewer = read(relayer);
-    await time.pass(0);
-    answers[0]?.resolve();
-    assert.deepEqual(await viewer, { chainNumber: null, market: null, problem: 'no RPC node is reachable' });
+  it('nodes: a node that fails gives the problem, without the words of an error that is not for callers', async () => {
+    const sentence = 'no RPC node is reachable';
+    for (const [error, problem] of [
+      [new DomainError('unavailable', 'NODE_UNAVAILABLE', sentence), sentence],
+      [new Error('GET https://node.example/secret'), 'no RPC node has answered within 2 seconds'],
+    ] as const) {
+      const { time, answers, read } = startReader(null, error);
+      const viewer = read(relayer);
+      await time.pass(0);
+      answers[0]?.resolve();
+      assert.deepEqual(await viewer, { chainNumber: null, market: null, problem });
+    }
   });
 
   it('nodes: that are known to be unreachable are not called', async () => {
