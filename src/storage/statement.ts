@@ -40,7 +40,7 @@ export function statement<P extends object, R>(name: string, build: (values: P) 
 }
 
 /** Makes a statement whose SQL depends on a number of values, once for each number. */
-export function perNumber<S>(make: (count: number) => S): (count: number) => S {
+export function perCount<S>(make: (count: number) => S): (count: number) => S {
   const made = new Map<number, S>();
   return (count) => {
     const known = made.get(count) ?? make(count);

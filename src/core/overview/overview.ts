@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { networkIdOf } from '../network/networks.js';
-import type { Chain, EndpointView, Head } from '../ports/chain.js';
+import type { Chain } from '../ports/chain.js';
 import type { DurationClock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { Instances, RunningInstance } from '../ports/instances.js';
 import type { Log } from '../ports/log.js';
 import { type OpenOfRelayer, type Reads, StoreAwayError } from '../ports/store.js';
 import type { Timers } from '../ports/timers.js';
-import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { createAccountFunds, type Funds, isSameAccount } from './account-funds.js';
+import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versioned } from './network-glances.js';
 import { readBalances } from './read-balances.js';
 import { countFinished, type OverviewSample, sampleEveryMs, samplesKept } from './samples.js';
 
@@ -18,29 +17,6 @@ export interface RelayerGlance {
   readonly relayer: Relayer;
   readonly open: OpenOfRelayer;
   readonly funds: Funds;
-}
-
-/** A network at a glance. */
-export interface NetworkGlance {
-  readonly network: Network;
-  /** The newest block seen; null: none yet. */
-  readonly head: Head | null;
-  /** Why no RPC node can be used; null: one answers. */
-  readonly problem: string | null;
-  /** In wei per gas; null: unknown, or the network has none. */
-  readonly baseFeeWei: bigint | null;
-  readonly endpoints: readonly EndpointView[];
-}
-
-/** The state of a network as the watcher of its chain knows it. */
-export interface NetworkState extends Pick<NetworkGlance, 'head' | 'problem'> {
-  readonly chain: Chain;
-}
-
-/** A part of the overview, and the look that last changed it. */
-export interface Versioned<T> {
-  readonly version: number;
-  readonly value: T;
 }
 
 /** The service as it was at the last look. */
@@ -123,9 +99,8 @@ export function createOverview(deps: OverviewDeps): Overview {
   const stopping = new AbortController();
   const wakers = new Set<() => void>();
   const relayers = new Map<string, Versioned<RelayerGlance>>();
-  const networks = new Map<string, Versioned<NetworkGlance> & { readonly text: string }>();
+  const networks = createNetworkGlances(directory);
   const samples: Versioned<OverviewSample>[] = [];
-  const baseFees = new Map<Chain, BaseFee>();
   /** What is open, and the position of each relayer's transactions at which that was counted. */
   const counted = new Map<string, { readonly position: number; readonly open: OpenOfRelayer }>();
   let version = 0;
@@ -178,7 +153,7 @@ export function createOverview(deps: OverviewDeps): Overview {
     await countOpen(await store.read.lastPositions());
     const next = version + 1;
     await compareRelayers(next);
-    compareNetworks(next);
+    networks.compare(networkStates(), next, wakers.size > 0);
     compareInstances(next);
     await countBacklog(next);
     changed = { after: version, ids: changing };
@@ -235,67 +210,6 @@ export function createOverview(deps: OverviewDeps): Overview {
       removedAt = next;
     }
     funds.keepOnly((id) => ids.has(id));
-  }
-
-  function compareNetworks(next: number): void {
-    const glances = new Map<string, WithoutEndpoints & { readonly endpoints: EndpointView[] }>();
-    const states = networkStates();
-    const chains = new Set(states.map(({ chain }) => chain));
-    for (const chain of baseFees.keys()) if (!chains.has(chain)) baseFees.delete(chain);
-    readBaseFees(states);
-    for (const state of states) {
-      const id = networkIdOf(state.chain.network);
-      const glance = {
-        network: state.chain.network,
-        head: state.head,
-        problem: state.problem,
-        baseFeeWei: baseFees.get(state.chain)?.wei ?? null,
-      };
-      const before = glances.get(id);
-      const endpoints = before?.endpoints ?? [];
-      for (const endpoint of state.chain.endpoints()) endpoints.push(endpoint);
-      glances.set(id, { ...(before === undefined ? glance : together(before, glance)), endpoints });
-    }
-    // No relayer is on it any more, so nothing about it is known.
-    for (const id of networks.keys()) if (!glances.has(id)) networks.delete(id);
-    for (const [id, value] of glances) {
-      const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
-      if (networks.get(id)?.text !== text) networks.set(id, { version: next, value, text });
-    }
-  }
-
-  /** Asks what the market says about new heads, without waiting for the answers. */
-  function readBaseFees(states: readonly NetworkState[]): void {
-    if (wakers.size === 0) return;
-    const wanted = states.filter(({ chain, head, problem }) => {
-      const known = baseFees.get(chain);
-      return known?.isAsked !== true && head !== null && problem === null && head.hash !== known?.atHash;
-    });
-    if (wanted.length === 0) return;
-    const relayerOf = new Map(directory.relayers().map((relayer) => [directory.chainOf(relayer), relayer]));
-    for (const state of wanted) {
-      const relayer = relayerOf.get(state.chain);
-      if (relayer !== undefined) readBaseFee(state, relayer);
-    }
-  }
-
-  function readBaseFee({ chain, head }: NetworkState, relayer: Relayer): void {
-    const known = baseFees.get(chain) ?? { wei: null, atHash: null, isAsked: false };
-    baseFees.set(chain, known);
-    known.isAsked = true;
-    known.atHash = head?.hash ?? null;
-    chain
-      .market(relayer)
-      .then(
-        (market) => {
-          known.wei = market?.baseFeeWei ?? null;
-        },
-        // The next head shows it.
-        () => undefined,
-      )
-      .finally(() => {
-        known.isAsked = false;
-      });
   }
 
   function compareInstances(next: number): void {
@@ -408,7 +322,7 @@ export function createOverview(deps: OverviewDeps): Overview {
       });
   }
 
-  const state = (): OverviewState => ({ version, relayers, changed, removedAt, networks, backlog, instances, samples });
+  const state = (): OverviewState => ({ version, relayers, changed, removedAt, networks: networks.all, backlog, instances, samples });
 
   return {
     start: sample,
@@ -459,13 +373,6 @@ export function createOverview(deps: OverviewDeps): Overview {
   };
 }
 
-/** The base fee of a chain, and the head at which it was asked for. */
-interface BaseFee {
-  wei: bigint | null;
-  atHash: string | null;
-  isAsked: boolean;
-}
-
 function isSame(before: RelayerGlance, now: RelayerGlance): boolean {
   if (before.relayer !== now.relayer || before.funds !== now.funds) return false;
   const [a, b] = [before.open, now.open];
@@ -476,16 +383,4 @@ function isSame(before: RelayerGlance, now: RelayerGlance): boolean {
     a.oldest?.id === b.oldest?.id &&
     a.oldest?.statusReason === b.oldest?.statusReason
   );
-}
-
-type WithoutEndpoints = Omit<NetworkGlance, 'endpoints'>;
-
-/** Relayers with RPC URLs of their own have another chain on the same network: the newest head of both counts, and one that answers. */
-function together(one: WithoutEndpoints, other: WithoutEndpoints): WithoutEndpoints {
-  const isNewer = (other.head?.number ?? -1n) > (one.head?.number ?? -1n);
-  return {
-    ...(isNewer ? other : one),
-    problem: one.problem === null ? null : other.problem,
-    baseFeeWei: (isNewer ? other.baseFeeWei : one.baseFeeWei) ?? one.baseFeeWei ?? other.baseFeeWei,
-  };
 }

@@ -3,7 +3,8 @@ import { mayUseRelayer } from '../access/principal.js';
 import { networkIdOf } from '../network/networks.js';
 import type { DurationClock } from '../ports/clock.js';
 import type { RunningInstance } from '../ports/instances.js';
-import type { NetworkGlance, Overview, OverviewState, RelayerGlance } from './overview.js';
+import type { NetworkGlance } from './network-glances.js';
+import type { Overview, OverviewState, RelayerGlance } from './overview.js';
 import type { OverviewSample } from './samples.js';
 
 /** What has changed since the message before. */

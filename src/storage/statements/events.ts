@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notification.js';
 import { recordMapping } from '../record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
-import { perNumber, pick, type Statement, statement } from '../statement.js';
+import { perCount, pick, type Statement, statement } from '../statement.js';
 import type { Walked } from './transactions.js';
 
 /** An event's columns, without those that the store gives it. */
@@ -331,7 +331,7 @@ export function deliveryAttemptStatements(db: Kysely<Schema>) {
     ),
 
     /** The attempts of `count` events, oldest first. */
-    ofEvents: perNumber((count) =>
+    ofEvents: perCount((count) =>
       statement<EventIds, DeliveryAttemptRow>(`delivery_attempts_of_${count}`, (values) =>
         db
           .selectFrom('delivery_attempts')

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 import type { Dialect } from '../dialect.js';
 import type { TransactionTable } from '../schema.js';
-import { perNumber, statement } from '../statement.js';
+import { perCount, statement } from '../statement.js';
 import { type AttemptRow, attemptColumns } from './attempts.js';
 import { isOpen } from './transaction-rows.js';
 
@@ -52,7 +52,7 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
 
   return {
     /** The number and the oldest of the open transactions of `count` relayers, by status. Reads only the index of the statuses. */
-    openOf: perNumber((count) =>
+    openOf: perCount((count) =>
       statement<Ids, OpenInStatusRow>(`lane_views_open_of_${count}`, (values) =>
         db
           .selectFrom('transactions')
@@ -64,7 +64,7 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
     ),
 
     /** The transactions at `count` places in the order of acceptance. */
-    atPlaces: perNumber((count) =>
+    atPlaces: perCount((count) =>
       statement<{ readonly [place: `place_${number}`]: number }, Pick<TransactionTable, 'relayer_id'> & LaneTransactionRow>(
         `lane_views_at_places_${count}`,
         (values) =>
@@ -101,7 +101,7 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
     ),
 
     /** The transactions that use `count` slots of a lane now. */
-    inSlots: perNumber((count) =>
+    inSlots: perCount((count) =>
       statement<LaneId & Ids, LaneTransactionRow>(`lane_views_in_slots_${count}`, (values) =>
         db
           .selectFrom('attempts')
@@ -140,7 +140,7 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
     ),
 
     /** The `newest` attempts of `count` transactions, and the mined ones, oldest first. */
-    attemptsOf: perNumber((count) =>
+    attemptsOf: perCount((count) =>
       statement<Ids & { newest: number }, SlimAttemptRow>(`lane_views_attempts_of_${count}`, (values) =>
         db
           .selectFrom('attempts')

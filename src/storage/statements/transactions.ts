@@ -1,7 +1,7 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 import type { Flag, Schema } from '../schema.js';
-import { perNumber, pick, statement } from '../statement.js';
+import { perCount, pick, statement } from '../statement.js';
 import {
   attemptSelection,
   isOpen,
@@ -188,14 +188,14 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** A page of the transactions in `statusCount` statuses. */
-    pageOfStatuses: perNumber((statusCount) =>
+    pageOfStatuses: perCount((statusCount) =>
       statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) =>
         views().where('transactions.seq', 'in', newestInStatuses(statusCount, values)).orderBy('transactions.seq', 'desc'),
       ),
     ),
 
     /** Walks over as many rows in the index: their number and the oldest of them. */
-    walkStatuses: perNumber((statusCount) =>
+    walkStatuses: perCount((statusCount) =>
       statement<StatusPage, Walked>(`transactions_walk_${statusCount}`, (values) =>
         db
           .selectFrom(newestInStatuses(statusCount, values).as('walked'))
@@ -226,7 +226,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** Transactions with all their attempts, of which each has its rows in a row. */
-    byIds: perNumber((count) => {
+    byIds: perCount((count) => {
       const keys = Array.from({ length: count }, (_, index) => `id_${index}` as const);
       return statement<Record<`id_${number}`, string>, TransactionViewRow>(`transactions_by_ids_${count}`, (values) =>
         db

@@ -10,7 +10,8 @@ import {
 } from '../../../../gen/relayer/v1/overview_service_pb.js';
 import { protoOfNetworkType } from '../../../codec/relayer-values.js';
 import { networkIdOf } from '../../../core/network/networks.js';
-import type { NetworkGlance, RelayerGlance } from '../../../core/overview/overview.js';
+import type { NetworkGlance } from '../../../core/overview/network-glances.js';
+import type { RelayerGlance } from '../../../core/overview/overview.js';
 import type { OverviewSample } from '../../../core/overview/samples.js';
 import type { OverviewMessage } from '../../../core/overview/watch-overview.js';
 import type { EndpointState as DomainEndpointState } from '../../../core/ports/chain.js';
