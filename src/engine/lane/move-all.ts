@@ -13,6 +13,8 @@ export interface Decision {
  * Makes changes of several transactions, `storedAtOnce` in one commit, since a commit for each costs more than the change. Returns the results of
  * `move` in the order of the decisions.
  *
+ * One commit after the other: a block can hold a thousand of them, and a caller's commit would wait until all of theirs are written.
+ *
  * A transaction that something else holds is changed alone, so the others do not wait for it. If a commit fails, each of its changes is made alone:
  * one that conflicts delays no other.
  */
@@ -46,7 +48,10 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
   const parts = Array.from({ length: Math.ceil(free.length / storedAtOnce) }, (_, index) =>
     free.slice(index * storedAtOnce, (index + 1) * storedAtOnce),
   );
-  await Promise.all([...parts.map(moveTogether), ...alone.map(moveAlone)]);
+  const moveParts = async () => {
+    for (const part of parts) await moveTogether(part);
+  };
+  await Promise.all([moveParts(), ...alone.map(moveAlone)]);
   return decisions.map((one) => results.get(one) ?? null);
 }
 

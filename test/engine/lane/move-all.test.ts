@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { laneOf } from '../../../src/core/relayer/relayer.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
+import { storedAtOnce } from '../../../src/engine/lane/commit-moves.js';
 import { deferred } from '../../support/deferred.js';
 import { wanted } from '../../support/evm.js';
 import { type LaneRig, type LaneRigOptions, startLaneRig } from '../../support/lane-rig.js';
@@ -107,5 +108,33 @@ describe('changes of several transactions at once', () => {
     assert.deepEqual(await standOf(rig, ids), ['mined 4', 'mined 5', 'mined 4']);
     await rig.pass(3);
     assert.deepEqual(await standOf(rig, ids), ['confirmed 5', 'confirmed 6', 'confirmed 5']);
+  });
+
+  it('a block with many transactions lets other commits in between its own', async (test) => {
+    const sent = 3 * storedAtOnce;
+    const updates: number[] = [];
+    let most = 0;
+    let begun = 0;
+    const rig = await startLaneRig(test, {
+      policies: { maxInFlight: sent },
+      refuses(changes) {
+        begun += 1;
+        most = Math.max(most, begun);
+        updates.push(changes.filter(({ name }) => name === 'updateTransaction').length);
+        return false;
+      },
+      losesAnswer() {
+        begun -= 1;
+        return false;
+      },
+    });
+    await rig.see();
+    for (let count = 0; count < sent; count += 1) await rig.send({ valueWei: BigInt(count) });
+    rig.chain.mine(sent);
+    most = 0;
+    updates.length = 0;
+    await rig.see();
+    assert.deepEqual(updates, [storedAtOnce, storedAtOnce, storedAtOnce]);
+    assert.equal(most, 1, 'another commit would wait for so many of these');
   });
 });
