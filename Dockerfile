@@ -14,7 +14,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY gen gen
 COPY src src
-COPY .ci/build-console.ts .ci/
+COPY .ci/build-console.ts .ci/build-program.ts .ci/
 RUN npm run build
 
 FROM node:22-bookworm-slim
@@ -26,7 +26,8 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=packages /app/node_modules node_modules
-COPY --from=build /app/dist dist
+COPY --from=build /app/dist/program dist/program
+COPY --from=build /app/dist/console dist/console
 COPY gen/contract gen/contract
 # Root owns the program, which is read-only; the service owns only its data.
 RUN install -d -o node -g node -m 700 /data
@@ -35,5 +36,5 @@ VOLUME /data
 EXPOSE 8080
 # The certificate has the public name, not this address, so the check does not verify it.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "-e", "const { get } = require(process.env.TLS_CERT_FILE ? 'https' : 'http'); get({ host: '127.0.0.1', port: process.env.APP_PORT, path: '/api/v1/health', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/src/main.js"]
+ENTRYPOINT ["node", "dist/program/main.js"]
 CMD ["serve"]

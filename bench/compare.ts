@@ -10,7 +10,7 @@ import { type Case, casesFor, type ServerName, sampleTransaction } from './cases
 import { startLoadGenerator } from './load/load-generator.js';
 import { processCpuUs } from './load/process-cpu.js';
 import { pinned } from './pinned-process.js';
-import { referenceBuild } from './reference-build.js';
+import { programIn, referenceBuild } from './reference-build.js';
 import { authorization, type MeasuredServer, startBaseline, startBuiltService } from './servers.js';
 import { median } from './table.js';
 
@@ -61,8 +61,8 @@ try {
   releasers.push(chain.stop);
   const postgres = onPostgres === undefined ? null : await startPostgres();
   if (postgres !== null) releasers.push(postgres.stop);
-  const old = await startContender(`${reference}/dist/src/main.js`, chain, onPostgres === 'both' ? postgres : null);
-  const own = await startContender('dist/src/main.js', chain, postgres);
+  const old = await startContender(programIn(reference), chain, onPostgres === 'both' ? postgres : null);
+  const own = await startContender(programIn('.'), chain, postgres);
   for (const row of chosen) {
     const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);
     ratios.set(row, ratio);

@@ -1,4 +1,4 @@
-/* `npm run bench:console -- [--relayers 500] [--open 10000] [--seconds 20] [--rate 10] [--loads 5] [--service dist/src/main.js]`. See README.md here. */
+/* `npm run bench:console -- [--relayers 500] [--open 10000] [--seconds 20] [--rate 10] [--loads 5] [--service dist/program/main.js]`. See README.md here. */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '20' },
     rate: { type: 'string', default: '10' },
     loads: { type: 'string', default: '5' },
-    service: { type: 'string', default: 'dist/src/main.js' },
+    service: { type: 'string', default: 'dist/program/main.js' },
   },
 });
 const relayers = Number(options.relayers);

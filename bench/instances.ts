@@ -73,7 +73,7 @@ try {
   }
 
   async function startIn(home: LanesHome): Promise<MeasuredServer> {
-    const server = await startServiceIn(home, 'dist/src/main.js', []);
+    const server = await startServiceIn(home, 'dist/program/main.js', []);
     releasers.push(server.stop);
     return server;
   }

@@ -1,5 +1,5 @@
 /*
- * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/src/main.js]
+ * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/program/main.js]
  * [--node-flag=--cpu-prof]`. See README.md here.
  */
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const { values: options, positionals } = parseArgs({
     rate: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '30' },
     postgres: { type: 'boolean', default: false },
-    service: { type: 'string', default: 'dist/src/main.js' },
+    service: { type: 'string', default: 'dist/program/main.js' },
     'node-flag': { type: 'string', multiple: true, default: [] },
   },
 });

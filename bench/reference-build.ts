@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 export function referenceBuild(commit: string): string {
   const sha = run('git', ['rev-parse', '--verify', `${commit}^{commit}`]).trim();
   const folder = join(tmpdir(), `relayer-reference-${sha.slice(0, 12)}`);
-  if (existsSync(join(folder, 'dist/src/main.js'))) return folder;
+  if (existsSync(programIn(folder))) return folder;
   // A build that was interrupted begins again.
   const unfinished = `${folder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
@@ -33,4 +33,10 @@ function run(command: string, args: readonly string[], cwd = process.cwd()): str
   if (error !== undefined) throw error;
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${stderr || stdout}`);
   return stdout;
+}
+
+/** The built service in a checkout. Earlier commits did not bundle it. */
+export function programIn(folder: string): string {
+  const bundled = join(folder, 'dist/program/main.js');
+  return existsSync(bundled) ? bundled : join(folder, 'dist/src/main.js');
 }

@@ -1,5 +1,5 @@
 /*
- * `npm run bench -- [--json] [--rounds=5] [--service=dist/src/main.js] [--node-flag=...] [--stored=1000000] [--pending=1000000] [names of rows...]`. See
+ * `npm run bench -- [--json] [--rounds=5] [--service=dist/program/main.js] [--node-flag=...] [--stored=1000000] [--pending=1000000] [names of rows...]`. See
  * README.md here.
  */
 import { parseArgs } from 'node:util';
@@ -25,7 +25,7 @@ const { values: options, positionals: names } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
-    service: { type: 'string', default: 'dist/src/main.js' },
+    service: { type: 'string', default: 'dist/program/main.js' },
     'node-flag': { type: 'string', multiple: true, default: [] },
     stored: { type: 'string', default: '1000000' },
     pending: { type: 'string', default: '1000000' },

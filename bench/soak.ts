@@ -75,7 +75,7 @@ const home = await createServiceHome({
   notificationId: 'hook',
 });
 await anvil.rpc('anvil_setBalance', [home.address, `0x${(10n ** 26n).toString(16)}`]);
-const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../program/main.js', import.meta.url));
 const collector = fileURLToPath(new URL('../test/hostile/collect-on-signal.js', import.meta.url));
 const service = await startServiceIn(home, main, ['--import', collector]);
 const agent = new Agent({ connections: 16 });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../config/package-version.js';
 import { CliError } from '../cli-error.js';
 
 /** A program of the test suite that runs as a child of the sandbox. */
@@ -42,9 +43,9 @@ export function killerOf(child: ChildProcess): () => Promise<void> {
   };
 }
 
-/** Finds the program in the build, beside this file's own. */
+/** Finds the program in the build. */
 function builtProgram(file: string): string | null {
-  const built = fileURLToPath(new URL(`../../../${file.replace(/\.ts$/, '.js')}`, import.meta.url));
+  const built = fileURLToPath(packageFile(`dist/${file.replace(/\.ts$/, '.js')}`));
   if (!existsSync(built)) return null;
   try {
     // A build may outlive the development dependencies (`npm prune --omit=dev`); litesvm is one of them.
