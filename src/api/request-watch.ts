@@ -1,7 +1,7 @@
 import type { Principal } from '../core/access/principal.js';
 import type { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
-import { readTraceParent, type Telemetry } from '../core/ports/telemetry.js';
+import { readTraceParent, type Telemetry, traceIdOf } from '../core/ports/telemetry.js';
 import { type Call, loggedMs } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
@@ -90,10 +90,6 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
 /** The caller's trace context; null if absent or malformed. */
 function callerTraceOf({ headers: { traceparent } }: ApiRequest): string | null {
   return typeof traceparent === 'string' && readTraceParent(traceparent) !== null ? traceparent : null;
-}
-
-function traceIdOf(traceParent: string | null): string | null {
-  return readTraceParent(traceParent)?.traceId ?? null;
 }
 
 function labelOf(target: Target): string {

@@ -4,7 +4,7 @@ import { startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.js';
-import { createServiceHome, startService } from '../support/service.js';
+import { apiKey, createServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const transfer = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 };
@@ -36,6 +36,7 @@ it('traces: one trace covers request, confirmation and webhooks, also across a S
     await anvil.mine();
     return (await rest(service.baseUrl, 'GET', path)).body.data.status === 'confirmed' ? true : undefined;
   });
+  assert.equal((await rest(service.baseUrl, 'GET', path)).body.data.trace_id, traceId);
   await waitFor('the last webhook to be traced', () => named('webhook')[4]);
 
   const [request, ...noMore] = named('TransactionService.SendTransaction');
@@ -105,6 +106,64 @@ it('traces: without an endpoint no span is sent, and the traceparent of the call
   assert.equal(webhook?.headers.traceparent, traceparent);
 });
 
+it('traces: the record of a transaction has the id of its trace, on each protocol and in webhooks, and no such key without one', async (test) => {
+  const receiver = await startHttpReceiver(test, (response) => response.end());
+  const { home } = await started(test, {}, receiver.url('/'));
+  const service = await startService(home);
+  test.after(() => service.stop());
+  const callers = rpcCallers(service.baseUrl);
+  test.after(() => {
+    for (const caller of callers) caller.close();
+  });
+  const traceparent = `00-${traceId}-${callersSpan}-01`;
+  const overRest = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer, { traceparent });
+  const otherTraceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const answer = await fetch(`${service.baseUrl}/relayer.v1.TransactionService/SendTransaction`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${apiKey}`,
+      traceparent: `00-${otherTraceId}-${callersSpan}-00`,
+    },
+    body: JSON.stringify({ relayerId: 'r1', evm: { to: transfer.to, value: '2' } }),
+  });
+  const overRpc = (await answer.json()) as { transaction: { id: string; traceId?: string } };
+  const untraced = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer, { traceparent: `${traceparent}0` });
+
+  const expected = new Map([
+    [overRest.body.data.id, traceId],
+    [overRpc.transaction.id, otherTraceId],
+    [untraced.body.data.id, undefined],
+  ]);
+  assert.equal(expected.size, 3);
+  assert.equal(overRest.body.data.trace_id, traceId);
+  assert.equal(overRpc.transaction.traceId, otherTraceId);
+  assert.ok(!('trace_id' in untraced.body.data));
+
+  const { body: listed } = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions');
+  assert.deepEqual(tracesOf(listed.data), expected);
+  for (const [id, trace] of expected) {
+    const { body } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${id}`);
+    assert.equal(body.data.trace_id, trace);
+    assert.equal('trace_id' in body.data, trace !== undefined);
+  }
+  for (const { protocol, call } of callers) {
+    const list = await call('TransactionService', 'ListTransactions', { relayer_id: 'r1' });
+    assert.ok(list.ok, protocol);
+    assert.deepEqual(tracesOf(list.response.transactions), expected, protocol);
+    for (const [id, trace] of expected) {
+      const got = await call('TransactionService', 'GetTransaction', { relayer_id: 'r1', transaction_id: id });
+      assert.ok(got.ok, protocol);
+      assert.deepEqual(tracesOf([got.response.transaction]), new Map([[id, trace]]), protocol);
+    }
+  }
+  const payloads = await waitFor('a webhook of each', () => {
+    const found = receiver.requests.map(({ body }) => JSON.parse(body.toString()).payload);
+    return new Set(found.map(({ id }) => id)).size === expected.size ? found : undefined;
+  });
+  assert.deepEqual(tracesOf(payloads), expected);
+});
+
 it('traces: an unreachable collector loses only its spans and is logged once', async (test) => {
   const { home, anvil } = await started(test, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_BSP_SCHEDULE_DELAY: '50' });
   const service = await startService(home);
@@ -119,6 +178,11 @@ it('traces: an unreachable collector loses only its spans and is logged once', a
   assert.equal(await service.stop(), 0);
   assert.equal(service.output().match(/cannot send traces/g)?.length, 1);
 });
+
+/** The trace id of each record, by the id of the record. */
+function tracesOf(records: unknown): Map<string, string | undefined> {
+  return new Map((records as readonly { id: string; trace_id?: string }[]).map(({ id, trace_id }) => [id, trace_id]));
+}
 
 /** A home whose node mines only on command, behind a proxy that records each call and its trace. */
 async function started(test: TestContext, env: Readonly<Record<string, string>>, webhookUrl?: string) {

@@ -4,7 +4,7 @@ import { createTokenBuckets } from '../../core/access/token-bucket.js';
 import type { DomainError, ErrorKind } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { AuditLog } from '../../core/ports/log.js';
-import { readTraceParent } from '../../core/ports/telemetry.js';
+import { traceIdOf } from '../../core/ports/telemetry.js';
 import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf, loggedMs } from './call.js';
 import { errorTable } from './error-table.js';
@@ -91,7 +91,7 @@ function lineOf({ rpcPath }: Audited, call: Call, { ids, outcome, status }: Ende
   line.path = call.path;
   line.status = status;
   line.ms = loggedMs(performance.now() - call.startedAtMs);
-  line.traceId = readTraceParent(call.traceParent)?.traceId ?? null;
+  line.traceId = traceIdOf(call.traceParent);
   return line;
 }
 

@@ -96,7 +96,7 @@ function TransactionContentView({
 
 /** The status with its reason. */
 function StatusCard({ transaction }: { readonly transaction: Transaction }) {
-  const { status, statusReason, failureReason, id } = transaction;
+  const { status, statusReason, failureReason, id, traceId } = transaction;
   const { tone, icon, text } = statusLooks[status];
   const revert = statusReason === undefined ? null : decodeRevert(statusReason);
   return (
@@ -119,6 +119,11 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
         <p class="quiet small">
           Transaction <code>{id}</code> <CopyButton text={id} what="transaction id" />
         </p>
+        {traceId !== undefined && (
+          <p class="quiet small">
+            Trace <code>{traceId}</code> <CopyButton text={traceId} what="trace id" />
+          </p>
+        )}
       </div>
     </section>
   );

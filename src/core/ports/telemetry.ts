@@ -109,6 +109,12 @@ export function readTraceParent(text: string | null | undefined): TraceParent | 
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
+/** Returns the trace id of a `traceparent`; null if that is null or malformed. */
+export function traceIdOf(traceParent: string | null): string | null {
+  // Most have none if tracing is off, and every record is encoded with this.
+  return traceParent === null ? null : (readTraceParent(traceParent)?.traceId ?? null);
+}
+
 /** Formats a `traceparent`. */
 export function traceParentText({ traceId, spanId, isSampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Move } from '../ports/lanes.js';
 import type { Log } from '../ports/log.js';
 import type { OpenTransaction } from '../ports/store.js';
-import { noTelemetry, readTraceParent, type Span, type SpanKind, type Telemetry } from '../ports/telemetry.js';
+import { noTelemetry, type Span, type SpanKind, type Telemetry, traceIdOf } from '../ports/telemetry.js';
 import { isFinal, type Transaction } from './transaction.js';
 import { shownAttempt } from './transaction-changes.js';
 
@@ -53,8 +53,16 @@ export function createJournal({
   function reached(from: Transaction['status'] | null, to: Transaction, hash: string | null, requestId: string | null): void {
     const { relayerId, id, status, statusReason, traceParent } = to;
     meter.statusReached(relayerId, status);
-    const traceId = readTraceParent(traceParent)?.traceId ?? null;
-    const fields = { relayer: relayerId, transaction: id, from, to: status, hash, reason: statusReason, requestId, traceId };
+    const fields = {
+      relayer: relayerId,
+      transaction: id,
+      from,
+      to: status,
+      hash,
+      reason: statusReason,
+      requestId,
+      traceId: traceIdOf(traceParent),
+    };
     if (isPassing(from, status)) log.debug(fields, 'transaction');
     else log.info(fields, 'transaction');
   }

@@ -140,6 +140,25 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     assert.deepEqual([mined.to, mined.from, BigInt(mined.value)], [mined.from, rig.addressOf('treasury').toLowerCase(), 0n]);
   });
 
+  it('a transaction: its page has the id of its trace, to copy, and nothing of the kind without one', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+    const { body } = await rig.call('POST', '/relayers/payouts/transactions', { to: payee, value: 1 }, { traceparent });
+    const status = page.getByRole('region', { name: 'Status' });
+    const open = (id: string) =>
+      console.visit({ location: `#/relayers/payouts/transactions/${id}`, loaded: () => status.getByText(id, { exact: true }) });
+
+    await open(body.data.id);
+    await status.getByText(traceId, { exact: true }).waitFor();
+    await console.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await status.getByRole('button', { name: 'Copy trace id' }).click();
+    await page.getByText('Copied: trace id').waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), traceId);
+
+    await open(await rig.send('payouts'));
+    assert.doesNotMatch((await status.textContent()) ?? '', /trace/i);
+  });
+
   it('redeliver by click: a dead delivery shows its body, is posted again, and so are all that are dead', async () => {
     // The transactions of the tests above made events, which the receiver rejects.
     const dead = async () =>

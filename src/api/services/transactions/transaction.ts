@@ -12,6 +12,7 @@ import {
 import type { SendTransactionRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { DomainError } from '../../../core/errors.js';
 import type { ContentRequest } from '../../../core/ports/chain.js';
+import { traceIdOf } from '../../../core/ports/telemetry.js';
 import type {
   Attempt as DomainAttempt,
   FailureReason as DomainFailure,
@@ -91,6 +92,7 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...present('blockNumber', transaction.mined?.blockNumber ?? null),
     ...present('gasUsed', transaction.mined?.facts?.gasUsed ?? null),
     ...presentAmount('feePaid', transaction.mined?.facts?.feePaid ?? null),
+    ...present('traceId', traceIdOf(transaction.traceParent)),
   });
 }
 
