@@ -19,12 +19,17 @@ const rig = await startConsoleRig();
 const browser = await startChromium();
 try {
   const views = viewsOf(await fillConsole(rig));
+  const overview = views.find(({ name }) => name === 'overview');
+  if (overview === undefined) throw new Error('no view is named overview');
   await mkdir(options.out, { recursive: true });
   for (const { name: size, width, height } of sizes) {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, visit, close } = await openConsole(browser, { baseUrl: rig.baseUrl, key: rig.keys.all, width, height, colorScheme });
       // Where it points at nothing.
       await page.mouse.move(0, 0);
+      await visit(overview);
+      // The service reads balances when somebody looks, a moment after the page opens.
+      await page.locator('td[data-title="Balance"]', { hasText: 'unknown' }).first().waitFor({ state: 'detached' });
       for (const view of views) {
         await visit(view);
         await page.screenshot({ path: join(options.out, `${view.name}-${size}-${colorScheme}.png`), fullPage: true });
