@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { FailureNote, Note } from './parts/failure-note.js';
+import { Form } from './parts/form.js';
 import { useAction } from './parts/use-call.js';
 import { apiKeys, once } from './service/clients.js';
 import { endedBecause, signIn } from './service/session.js';
@@ -12,12 +13,10 @@ export function SignIn() {
   useEffect(() => field.current?.focus(), []);
   const enter = useAction(async () => {
     const input = field.current;
-    const key = input?.value.trim() ?? '';
-    if (input === null || key === '') {
-      input?.focus();
-      return;
-    }
-    await signIn(key, async () => {
+    if (input === null) return;
+    input.value = input.value.trim();
+    if (!input.reportValidity()) return;
+    await signIn(input.value, async () => {
       const { caller } = await apiKeys.getCaller({}, once);
       if (caller === undefined) throw new Error('the response has no caller');
       return caller;
@@ -26,13 +25,7 @@ export function SignIn() {
   });
   return (
     <main class="sign-in">
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void enter.run();
-        }}
-      >
+      <Form class="card" onSubmit={() => enter.run()}>
         <h1>
           <img src="/docs/icon.svg" alt="" width="32" height="32" />
           Relayer console
@@ -52,7 +45,7 @@ export function SignIn() {
         <p class="quiet small">
           <a href="/docs">API reference</a>
         </p>
-      </form>
+      </Form>
     </main>
   );
 }

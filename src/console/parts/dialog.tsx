@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Failure } from '../service/failure.js';
-import { FailureNote } from './failure-note.js';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { Icon } from './icon.js';
 
 /** A dialog over the page. The browser keeps the focus within it, closes it on Esc, and returns the focus to the element that opened it. */
@@ -46,75 +44,5 @@ export function Dialog({
       </header>
       {children}
     </dialog>
-  );
-}
-
-/**
- * Asks before something that cannot be undone. If `typed` is given, the operator must type it: the id of what the action ends.
- * `onConfirm` resolves to true if it is done; the dialog then closes.
- */
-export function ConfirmDialog({
-  title,
-  action,
-  typed,
-  destructive = true,
-  isRunning,
-  failure,
-  onConfirm,
-  onClose,
-  children,
-}: {
-  readonly title: string;
-  /** The verb on the button. */
-  readonly action: string;
-  readonly typed?: string;
-  readonly destructive?: boolean;
-  readonly isRunning: boolean;
-  readonly failure: Failure | undefined;
-  readonly onConfirm: () => Promise<boolean>;
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}) {
-  const [text, setText] = useState('');
-  const inputId = useId();
-  const isReady = typed === undefined || text.trim() === typed;
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        class="dialog-form"
-        onSubmit={async (event) => {
-          event.preventDefault();
-          if (isReady && !isRunning && (await onConfirm())) onClose();
-        }}
-      >
-        <div class="dialog-body">
-          {children}
-          {typed !== undefined && (
-            <div class="field">
-              <label htmlFor={inputId}>
-                Type <code>{typed}</code> to confirm
-              </label>
-              <input
-                id={inputId}
-                value={text}
-                autoComplete="off"
-                autoCapitalize="off"
-                spellcheck={false}
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-            </div>
-          )}
-          <FailureNote failure={failure} />
-        </div>
-        <footer class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" class={destructive ? 'danger' : 'primary'} disabled={!isReady || isRunning}>
-            {isRunning ? 'Working…' : action}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
   );
 }

@@ -1,12 +1,15 @@
 import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
 import type { Failure } from '../service/failure.js';
 import { Dialog } from './dialog.js';
 import { FailureNote } from './failure-note.js';
+import { Form } from './form.js';
 
 /** A form in a dialog. Its button runs the action; the dialog stays open if that fails. */
 export function FormDialog({
   title,
   action,
+  look = 'primary',
   isRunning,
   isReady = true,
   failure,
@@ -18,6 +21,7 @@ export function FormDialog({
   readonly title: string;
   /** The verb on the button. */
   readonly action: string;
+  readonly look?: 'primary' | 'danger';
   readonly isRunning: boolean;
   readonly isReady?: boolean;
   /** The problems that belong to no field. */
@@ -29,11 +33,9 @@ export function FormDialog({
 }) {
   return (
     <Dialog title={title} onClose={onClose} wide={wide}>
-      <form
+      <Form
         class="dialog-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           if (isReady && !isRunning) onSubmit();
         }}
       >
@@ -45,12 +47,73 @@ export function FormDialog({
           <button type="button" onClick={onClose}>
             Close
           </button>
-          <button type="submit" class="primary" disabled={!isReady || isRunning}>
+          <button type="submit" class={look} disabled={!isReady || isRunning}>
             {isRunning ? 'Working…' : action}
           </button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
+  );
+}
+
+/**
+ * Asks before something that cannot be undone. If `typed` is given, the operator must type it: the id of what the action ends.
+ * `onConfirm` resolves to true if it is done; the dialog then closes.
+ */
+export function ConfirmDialog({
+  title,
+  action,
+  typed,
+  destructive = true,
+  isRunning,
+  failure,
+  onConfirm,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  /** The verb on the button. */
+  readonly action: string;
+  readonly typed?: string;
+  readonly destructive?: boolean;
+  readonly isRunning: boolean;
+  readonly failure: Failure | undefined;
+  readonly onConfirm: () => Promise<boolean>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const [text, setText] = useState('');
+  const inputId = useId();
+  return (
+    <FormDialog
+      title={title}
+      action={action}
+      look={destructive ? 'danger' : 'primary'}
+      isRunning={isRunning}
+      isReady={typed === undefined || text.trim() === typed}
+      failure={failure}
+      onSubmit={async () => {
+        if (await onConfirm()) onClose();
+      }}
+      onClose={onClose}
+    >
+      {children}
+      {typed !== undefined && (
+        <div class="field">
+          <label htmlFor={inputId}>
+            Type <code>{typed}</code> to confirm
+          </label>
+          <input
+            id={inputId}
+            value={text}
+            autoComplete="off"
+            autoCapitalize="off"
+            spellcheck={false}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </div>
+      )}
+    </FormDialog>
   );
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Instance, InstanceState } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { Badge } from '../parts/badge.js';
 import { Hash } from '../parts/copy.js';
-import { ConfirmDialog } from '../parts/dialog.js';
+import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
 import type { Column } from '../parts/table.js';

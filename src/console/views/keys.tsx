@@ -4,9 +4,8 @@ import { type ApiKey, ApiKeyScope } from '../../../gen/relayer/v1/api_key_servic
 import { fieldProblems } from '../model/field-problems.js';
 import { timeFromLocal } from '../model/local-time.js';
 import { Badge } from '../parts/badge.js';
-import { ConfirmDialog } from '../parts/dialog.js';
 import { Note } from '../parts/failure-note.js';
-import { FormDialog, ResultDialog } from '../parts/form-dialog.js';
+import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { Check, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';

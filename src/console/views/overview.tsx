@@ -11,6 +11,7 @@ import { Amount, GasPrice } from '../parts/amount.js';
 import { Badge, type Tone } from '../parts/badge.js';
 import { Chart } from '../parts/chart.js';
 import { Empty, FailureNote, Loading } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
 import { Icon, type IconName } from '../parts/icon.js';
 import { PageTitle } from '../parts/page-title.js';
 import { type Column, Table } from '../parts/table.js';
@@ -67,12 +68,11 @@ function OpenRelayer() {
       {part === null ? (
         <Empty title="This API key may not read relayers.">It lacks the scope transactions:read.</Empty>
       ) : (
-        <form
+        <Form
           class="card form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const input = event.currentTarget.elements.namedItem('relayer');
-            if (input instanceof HTMLInputElement && input.value.trim() !== '') goTo(locationTo(['relayers', input.value.trim(), part]));
+          onSubmit={(typed) => {
+            const relayerId = String(typed.get('relayer')).trim();
+            if (relayerId !== '') goTo(locationTo(['relayers', relayerId, part]));
           }}
         >
           <p>This API key may not list relayers. Open one by its id.</p>
@@ -85,7 +85,7 @@ function OpenRelayer() {
               Open
             </button>
           </div>
-        </form>
+        </Form>
       )}
     </>
   );

@@ -4,8 +4,9 @@ import { locationTo } from '../model/route.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { Hash } from '../parts/copy.js';
-import { ConfirmDialog } from '../parts/dialog.js';
 import { Note } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
+import { ConfirmDialog } from '../parts/form-dialog.js';
 import { Icon } from '../parts/icon.js';
 import { PageTitle } from '../parts/page-title.js';
 import { toast } from '../parts/toast.js';
@@ -139,13 +140,10 @@ function FindTransaction({ relayerId }: { readonly relayerId: string }) {
     if (transaction !== undefined) goTo(locationTo(['relayers', relayerId, 'transactions', transaction.id]));
   });
   return (
-    <form
+    <Form
       class="find"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const input = event.currentTarget.elements.namedItem('find');
-        if (!(input instanceof HTMLInputElement)) return;
-        const text = input.value.trim();
+      onSubmit={(typed) => {
+        const text = String(typed.get('find')).trim();
         setProblem(text === '' ? 'enter a transaction id or a nonce' : null);
         if (text !== '') void find.run(text);
       }}
@@ -173,7 +171,7 @@ function FindTransaction({ relayerId }: { readonly relayerId: string }) {
           {problem ?? find.failure?.sentence}
         </p>
       )}
-    </form>
+    </Form>
   );
 }
 

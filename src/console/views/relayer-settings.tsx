@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks';
 import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
-import { ConfirmDialog } from '../parts/dialog.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
+import { ConfirmDialog } from '../parts/form-dialog.js';
 import { TextInput } from '../parts/inputs.js';
 import { toast } from '../parts/toast.js';
 import { useAction, useCall } from '../parts/use-call.js';
@@ -70,14 +71,7 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
   });
   const { at, rest } = fieldProblems(save.failure, { name: 'name', notificationId: 'notification_id' });
   return (
-    <form
-      class="card form narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save.run();
-      }}
-    >
+    <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>General</h2>
       <div class="form-row">
         <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
@@ -85,7 +79,7 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
       </div>
       <FailureNote failure={rest} />
       <SaveButton isRunning={save.isRunning} />
-    </form>
+    </Form>
   );
 }
 
@@ -106,19 +100,12 @@ function PolicyForm({ relayer, onSaved }: FormProperties) {
   });
   const { at, rest } = fieldProblems(save.failure, policyPaths(networkType));
   return (
-    <form
-      class="card form narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save.run();
-      }}
-    >
+    <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>Policies</h2>
       <PolicyInputs networkType={networkType} coin={coin} draft={draft} onDraft={setDraft} problems={{ ...at, ...own }} />
       <FailureNote failure={rest} />
       <SaveButton isRunning={save.isRunning} isChanged={changed.length > 0} />
-    </form>
+    </Form>
   );
 }
 
@@ -134,20 +121,13 @@ function RpcForm({ relayer, onSaved }: FormProperties) {
   });
   const { at, rest } = fieldProblems(save.failure, rpcUrlPaths('custom_rpc_urls', urls));
   return (
-    <form
-      class="card form narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save.run();
-      }}
-    >
+    <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>Own RPC endpoints</h2>
       {urls.length === 0 && <p class="quiet">None: the relayer uses those of its network.</p>}
       <RpcUrlInputs urls={urls} onUrls={setUrls} problems={at} />
       <FailureNote failure={rest} />
       <SaveButton isRunning={save.isRunning} />
-    </form>
+    </Form>
   );
 }
 

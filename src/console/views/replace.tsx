@@ -9,6 +9,7 @@ import { AmountField, type AmountInput, amountInput } from '../parts/amount-fiel
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Dialog } from '../parts/dialog.js';
 import { FailureNote, Loading, Note } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
 import { Segments, Select, TextArea, TextInput } from '../parts/inputs.js';
 import { type Action, useAction, useCall } from '../parts/use-call.js';
 import { newIdempotencyKey, once, relayers, transactions } from '../service/clients.js';
@@ -121,10 +122,9 @@ export function SpeedUpDialog({ relayerId, transaction, attempts, onDone, onClos
   ] as const;
   return (
     <Dialog title="Speed up the transaction" onClose={onClose}>
-      <form
+      <Form
         class="dialog-form"
-        onSubmit={async (event) => {
-          event.preventDefault();
+        onSubmit={async () => {
           if (await replace.run(request)) onClose();
         }}
       >
@@ -176,7 +176,7 @@ export function SpeedUpDialog({ relayerId, transaction, attempts, onDone, onClos
             {replace.isRunning ? 'Working…' : 'Speed up'}
           </button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -266,13 +266,7 @@ function EvmReplaceForm({
     if (typeof request !== 'string' && (await replace.run(request))) onClose();
   };
   return (
-    <form
-      class="dialog-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <Form class="dialog-form" onSubmit={submit}>
       <div class="dialog-body">
         <p class="quiet">The fields hold the present content. What you change replaces it; the transaction keeps its id and its nonce.</p>
         {isOutdated && <Note tone="warn">The content has changed since this form was opened. Close it, and open it again.</Note>}
@@ -353,7 +347,7 @@ function EvmReplaceForm({
         )}
       </div>
       <Foot replace={replace} read={read} onProblem={setProblem} onClose={onClose} />
-    </form>
+    </Form>
   );
 }
 
@@ -424,10 +418,9 @@ function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplacePro
   };
   if (relayer === undefined) return <Loading what="the relayer" />;
   return (
-    <form
+    <Form
       class="dialog-form"
-      onSubmit={async (event) => {
-        event.preventDefault();
+      onSubmit={async () => {
         const request = read();
         setProblem(typeof request === 'string' ? request : null);
         if (typeof request !== 'string' && (await replace.run(request))) onClose();
@@ -462,6 +455,6 @@ function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplacePro
         <FailureNote failure={replace.failure} />
       </div>
       <Foot replace={replace} read={read} onProblem={setProblem} onClose={onClose} />
-    </form>
+    </Form>
   );
 }

@@ -24,8 +24,9 @@ import {
 import { Amount } from '../parts/amount.js';
 import { StatusBadge } from '../parts/badge.js';
 import { CopyAsButton } from '../parts/copy-as.js';
-import { ConfirmDialog } from '../parts/dialog.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
+import { ConfirmDialog } from '../parts/form-dialog.js';
 import { Select, TextInput } from '../parts/inputs.js';
 import { useAction } from '../parts/use-call.js';
 import { newIdempotencyKey, once, transactions } from '../service/clients.js';
@@ -118,14 +119,7 @@ function SendForm({ relayerId, networkType, network, coin }: Target & { readonly
     return 'problems' in built ? null : built.content;
   };
   return (
-    <form
-      class="card form narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        setAsked(read());
-      }}
-    >
+    <Form class="card form narrow" onSubmit={() => setAsked(read())}>
       {form.fields({ ...at, ...own })}
       <details>
         <summary>Idempotency key</summary>
@@ -169,7 +163,7 @@ function SendForm({ relayerId, networkType, network, coin }: Target & { readonly
           <Summary content={asked} coin={coin} relayerId={relayerId} network={network} />
         </ConfirmDialog>
       )}
-    </form>
+    </Form>
   );
 }
 

@@ -14,6 +14,7 @@ import { fieldProblems } from '../model/field-problems.js';
 import { CopyButton } from '../parts/copy.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote } from '../parts/failure-note.js';
+import { Form } from '../parts/form.js';
 import { Segments, TextArea, TextInput } from '../parts/inputs.js';
 import { useAction } from '../parts/use-call.js';
 import { once, signing } from '../service/clients.js';
@@ -59,14 +60,7 @@ function SignForm<Request extends SignDataRequest | SignTypedDataRequest | SignT
   });
   const { at, rest } = fieldProblems(action.failure, paths);
   return (
-    <form
-      class="card form narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run();
-      }}
-    >
+    <Form class="card form narrow" onSubmit={() => action.run()}>
       {children(at)}
       <FailureNote failure={rest} />
       <div class="actions">
@@ -90,7 +84,7 @@ function SignForm<Request extends SignDataRequest | SignTypedDataRequest | SignT
           </dl>
         </div>
       )}
-    </form>
+    </Form>
   );
 }
 

@@ -7,7 +7,7 @@ import { Amount } from '../parts/amount.js';
 import { StatusBadge, statusText } from '../parts/badge.js';
 import { BulkReport, useBulk } from '../parts/bulk.js';
 import { Hash, shortened } from '../parts/copy.js';
-import { ConfirmDialog } from '../parts/dialog.js';
+import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import type { Column } from '../parts/table.js';
 import { Time } from '../parts/time.js';
