@@ -176,6 +176,19 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     await dialog().getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { level: 1, name: /^Second ?: Lane$/ }).waitFor();
     await open('/relayers/second/settings', /^Second ?: Settings$/);
+    const general = page.locator('form', { hasText: 'General' });
+    const saveGeneral = general.getByRole('button', { name: 'Save' });
+    assert.ok(await saveGeneral.isDisabled(), 'nothing has changed');
+    await general.getByLabel('Name').fill('Third');
+    assert.ok(await saveGeneral.isEnabled());
+    await general.getByLabel('Name').fill('Second');
+    assert.ok(await saveGeneral.isDisabled(), 'everything is as it was');
+    const saveEndpoints = page.locator('form', { hasText: 'Own RPC endpoints' }).getByRole('button', { name: 'Save' });
+    assert.ok(await saveEndpoints.isDisabled());
+    await button('Add an endpoint').click();
+    assert.ok(await saveEndpoints.isEnabled());
+    await button('Remove endpoint 1').click();
+    assert.ok(await saveEndpoints.isDisabled());
     const policies = page.locator('form', { hasText: 'Gas price cap' });
     await policies.getByLabel('Gas price cap in gwei').fill('70.5');
     await policies.getByLabel('Allowed receivers').fill('0xbad');
@@ -223,7 +236,11 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
 
   it('networks and instances: show what the service refuses', async () => {
     await open('/networks', 'Networks');
-    await button('Edit the RPC endpoints of sepolia').click();
+    await button('Edit the RPC endpoints of sandbox-solana').waitFor();
+    const unused = button('Edit the RPC endpoints of sepolia');
+    assert.equal(await unused.count(), 0, 'a network without relayers takes no room');
+    await page.getByText(/^\d+ networks without relayers$/).click();
+    await unused.click();
     await dialog().getByRole('button', { name: 'Save' }).click();
     await dialog().getByText('is masked; send the complete URL').first().waitFor();
     await page.keyboard.press('Escape');

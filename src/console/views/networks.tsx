@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { counted } from '../model/lane.js';
 import { msOf } from '../model/ms-of.js';
 import { Badge } from '../parts/badge.js';
 import { FormDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
-import type { Column } from '../parts/table.js';
+import { type Column, Table } from '../parts/table.js';
 import { toast } from '../parts/toast.js';
 import { useAction } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
@@ -31,19 +32,31 @@ export function NetworksView() {
     const page = await networks.listNetworks({ pageSize: 100, pageToken }, { ...once, signal });
     return { rows: page.networks, nextPageToken: page.nextPageToken };
   }, []);
+  const used = pages.rows.filter(({ id }) => overview.value.networks.has(id));
+  // Without relayers, all networks are what the operator came for.
+  const rows = used.length === 0 ? pages.rows : used;
+  const others = pages.rows.filter((network) => !rows.includes(network));
+  const columns = columnsOf(setEdited);
   return (
     <>
       <PageTitle>Networks</PageTitle>
       <ListPanel
         what="Networks"
         pages={pages}
-        rows={usedFirst(pages.rows)}
-        caption="Networks: those that relayers use first"
+        rows={rows}
         empty="There are no networks."
         emptyHint="Networks are set up in the configuration file."
-        columns={columnsOf(setEdited)}
+        columns={columns}
         keyOf={({ id }) => id}
       />
+      {others.length > 0 && (
+        <details>
+          <summary>{counted(others.length, 'network')} without relayers</summary>
+          <section class="panel" aria-label="Networks without relayers">
+            <Table caption="Networks without relayers" columns={columns} rows={others} keyOf={({ id }) => id} />
+          </section>
+        </details>
+      )}
       {edited !== null && (
         <EditDialog
           network={edited}
@@ -53,12 +66,6 @@ export function NetworksView() {
       )}
     </>
   );
-}
-
-/** Puts the networks that relayers use before the others. */
-function usedFirst(rows: readonly Network[]): readonly Network[] {
-  const isUsed = ({ id }: Network) => overview.value.networks.has(id);
-  return [...rows.filter(isUsed), ...rows.filter((network) => !isUsed(network))];
 }
 
 function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>[] {

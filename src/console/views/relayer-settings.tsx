@@ -13,7 +13,7 @@ import { goTo } from '../service/location.js';
 import { PolicyInputs } from './policy-inputs.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { NotificationInput, unitOfCoin } from './relayers.js';
-import { RpcUrlInputs, rpcUrlPaths, rpcUrlsFrom, type TypedRpcUrl, typedRpcUrls } from './rpc-urls.js';
+import { RpcUrlInputs, rpcUrlPaths, rpcUrlsFrom, typedRpcUrls } from './rpc-urls.js';
 
 /** Edits a relayer. Its id, network and signer never change. */
 export function RelayerSettingsView({ relayerId }: { readonly relayerId: string }) {
@@ -78,7 +78,7 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
         <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />
       </div>
       <FailureNote failure={rest} />
-      <SaveButton isRunning={save.isRunning} />
+      <SaveButton isRunning={save.isRunning} isChanged={name !== relayer.name || notificationId !== (relayer.notificationId ?? '')} />
     </Form>
   );
 }
@@ -110,7 +110,8 @@ function PolicyForm({ relayer, onSaved }: FormProperties) {
 }
 
 function RpcForm({ relayer, onSaved }: FormProperties) {
-  const [urls, setUrls] = useState<readonly TypedRpcUrl[]>(() => typedRpcUrls(relayer.customRpcUrls));
+  const before = typedRpcUrls(relayer.customRpcUrls);
+  const [urls, setUrls] = useState(before);
   const save = useAction(async () => {
     await relayers.updateRelayer(
       { relayerId: relayer.id, customRpcUrls: rpcUrlsFrom(urls), updateMask: { paths: ['custom_rpc_urls'] } },
@@ -126,12 +127,12 @@ function RpcForm({ relayer, onSaved }: FormProperties) {
       {urls.length === 0 && <p class="quiet">None: the relayer uses those of its network.</p>}
       <RpcUrlInputs urls={urls} onUrls={setUrls} problems={at} />
       <FailureNote failure={rest} />
-      <SaveButton isRunning={save.isRunning} />
+      <SaveButton isRunning={save.isRunning} isChanged={JSON.stringify(urls) !== JSON.stringify(before)} />
     </Form>
   );
 }
 
-function SaveButton({ isRunning, isChanged = true }: { readonly isRunning: boolean; readonly isChanged?: boolean }) {
+function SaveButton({ isRunning, isChanged }: { readonly isRunning: boolean; readonly isChanged: boolean }) {
   return (
     <div class="actions">
       <button type="submit" class="primary" disabled={isRunning || !isChanged}>

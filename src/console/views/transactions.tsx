@@ -238,7 +238,12 @@ function columnsOf(
     {
       title: 'Reason',
       wideOnly: true,
-      cell: ({ statusReason }) => statusReason !== undefined && <div class="reason small">{statusReason}</div>,
+      cell: ({ statusReason }) =>
+        statusReason !== undefined && (
+          <div class="clamped one-line quiet small" title={statusReason}>
+            {statusReason}
+          </div>
+        ),
     },
   ];
 }

@@ -111,6 +111,22 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
     await close();
   });
 
+  it('the console: a row of the list of transactions has one line, whose title is the whole reason; the transaction has it too', async () => {
+    const { page, visit, close } = await signedIn({ width: 1440 });
+    const named = (name: string) => viewsOf(world).find((view) => view.name === name);
+    const [list, transaction] = [named('transactions'), named('transaction')];
+    assert.ok(list !== undefined && transaction !== undefined);
+    await visit(list);
+    const heights = (await page.evaluate(`[...document.querySelectorAll('tbody tr')].map(({ offsetHeight }) => offsetHeight)`)) as number[];
+    assert.ok(heights.length > 20 && Math.max(...heights) < 50, heights.join());
+    const row = page.getByRole('row', { name: new RegExp(`^Select ${world.stuck}`) });
+    const reason = (await row.locator('[data-title="Reason"] [title]').getAttribute('title')) ?? '';
+    assert.match(reason, /^waiting: no RPC node has accepted it; .*base fee/);
+    await visit(transaction);
+    await page.getByRole('region', { name: 'Status' }).getByText(reason, { exact: true }).waitFor();
+    await close();
+  });
+
   it('the console: a key that only reads sees no action in any view, and the service refuses each of them', async () => {
     // With all scopes, so that this list has the names that the page uses.
     const { controls: all } = await walked();
