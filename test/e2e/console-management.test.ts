@@ -84,12 +84,13 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     assert.match((await described(await page.getByLabel('Gas limit').getAttribute('aria-describedby'))) ?? '', /^must be at least 21000/);
     await page.getByLabel('To', { exact: true }).fill(to);
     await page.getByLabel('Gas limit').fill('');
-    await page.getByLabel('Value', { exact: true }).fill('0.25');
+    await page.getByLabel('Value', { exact: true }).fill('0.250000000000000001');
     await button('Review and send').click();
-    await dialog().getByText('0.25 ETH').waitFor();
+    await dialog().getByText('0.250000000000000001 ETH').waitFor();
+    await dialog().getByText('market, fast', { exact: true }).waitFor();
     await dialog().getByRole('button', { name: 'Send', exact: true }).click();
     const id = await page.getByRole('status').getByRole('link').textContent();
-    assert.equal((await api('GET', `/relayers/sandbox/transactions/${id}`)).value, '250000000000000000');
+    assert.equal((await api('GET', `/relayers/sandbox/transactions/${id}`)).value, '250000000000000001');
   });
 
   it('copy as: the curl call does what the form says', async () => {

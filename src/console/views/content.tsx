@@ -1,7 +1,7 @@
 import type { EvmTransaction } from '../../../gen/relayer/v1/evm_pb.js';
 import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
-import { Amount, GasPrice } from '../parts/amount.js';
+import { Amount, ExactAmount, GasPrice } from '../parts/amount.js';
 import { CodeBlock } from '../parts/code-block.js';
 import { CopyButton, Hash } from '../parts/copy.js';
 import type { Coin } from '../service/overview.js';
@@ -94,7 +94,7 @@ function EvmContent({ content, coin }: { readonly content: EvmTransaction; reado
         </dd>
         <dt>Value</dt>
         <dd>
-          <Amount value={content.value} {...coin} />
+          <ExactAmount value={content.value} {...coin} />
         </dd>
         <dt>Nonce</dt>
         <dd>{content.nonce?.toString() ?? 'not signed yet'}</dd>

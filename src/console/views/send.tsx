@@ -21,7 +21,7 @@ import {
   solanaPaths,
   stellarPaths,
 } from '../model/send-content.js';
-import { Amount } from '../parts/amount.js';
+import { ExactAmount, GasPrice } from '../parts/amount.js';
 import { StatusBadge } from '../parts/badge.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
@@ -33,6 +33,8 @@ import { newIdempotencyKey, once, transactions } from '../service/clients.js';
 import { type Coin, coinOf, overview, relayerOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import { unitsOf } from '../text/amounts.js';
+import { decodeCall } from '../text/decode.js';
+import { Call, speedTexts } from './content.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { EvmFields, gasUnits, SolanaFields, StellarFields } from './send-fields.js';
 
@@ -203,6 +205,7 @@ function Summary({
   readonly relayerId: string;
   readonly network: string;
 }) {
+  const call = content.case === 'evm' ? decodeCall(content.value.data ?? '') : null;
   return (
     <dl class="pairs">
       <dt>Relayer</dt>
@@ -216,14 +219,30 @@ function Summary({
           <dd>{content.value.to === undefined ? 'a new contract' : <code>{content.value.to}</code>}</dd>
           <dt>Value</dt>
           <dd class="strong">
-            <Amount value={content.value.value ?? '0'} {...coin} />
+            <ExactAmount value={content.value.value ?? '0'} {...coin} />
           </dd>
           {content.value.data !== undefined && (
             <>
               <dt>Data</dt>
-              <dd>{Math.ceil(content.value.data.replace(/^0x/, '').length / 2)} bytes</dd>
+              <dd>
+                {Math.ceil(content.value.data.replace(/^0x/, '').length / 2)} bytes
+                {call !== null && <Call call={call} />}
+              </dd>
             </>
           )}
+          <dt>Price</dt>
+          <dd>
+            {content.value.gasPrice !== undefined ? (
+              <GasPrice wei={content.value.gasPrice} />
+            ) : content.value.maxFeePerGas !== undefined ? (
+              <>
+                at most <GasPrice wei={content.value.maxFeePerGas} />, priority fee{' '}
+                <GasPrice wei={content.value.maxPriorityFeePerGas ?? '0'} />
+              </>
+            ) : (
+              `market, ${speedTexts[content.value.speed]}`
+            )}
+          </dd>
         </>
       )}
       {content.case === 'stellar' &&
@@ -234,7 +253,7 @@ function Summary({
                 <dt>Pays</dt>
                 <dd>
                   <span class="strong">
-                    <Amount value={operation.value.amount.toString()} symbol={assetText(operation.value.asset?.asset)} decimals={7} />
+                    <ExactAmount value={operation.value.amount.toString()} symbol={assetText(operation.value.asset?.asset)} decimals={7} />
                   </span>{' '}
                   to <code>{operation.value.destination}</code>
                 </dd>
