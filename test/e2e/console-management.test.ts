@@ -252,6 +252,14 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     await page.keyboard.press('Escape');
   });
 
+  it('an idle lane: its next number is not used yet; only a relayer on EVM is searched by nonce', async () => {
+    await open('/relayers/sandbox-stellar/lane', /^Sandbox on Stellar ?: Lane$/);
+    await page.getByText(/^sequence number \d+ · not used yet$/).waitFor();
+    await page.getByLabel('Find by transaction id', { exact: true }).waitFor();
+    await open('/relayers/sandbox/lane', /^Sandbox ?: Lane$/);
+    await page.getByLabel('Find by transaction id or nonce', { exact: true }).waitFor();
+  });
+
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`accessibility: every view passes axe, in ${colorScheme} and on a phone, without a horizontal scroll bar`, async () => {
       const phone = await browser.newPage({ colorScheme, viewport: { width: 360, height: 740 } });

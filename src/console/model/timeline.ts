@@ -37,7 +37,7 @@ export function stepsOf(transaction: Transaction): readonly Step[] {
   const isSent = sentAt !== undefined || isMined;
   const state = (isDone: boolean, isNow: boolean): Step['state'] => (isDone ? 'done' : isOver ? 'skipped' : isNow ? 'now' : 'later');
   return [
-    { title: 'Accepted', at: createdAt, state: 'done', note: 'stored before the response' },
+    { title: 'Accepted', at: createdAt, state: 'done', note: null },
     { title: 'Signed and broadcast', at: sentAt, state: state(isSent, true), note: null },
     {
       title: 'Mined',

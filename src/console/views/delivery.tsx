@@ -6,6 +6,7 @@ import { CodeBlock } from '../parts/code-block.js';
 import { CopyButton, Hash } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
+import type { Column } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
 import { useAction, useCall } from '../parts/use-call.js';
@@ -14,7 +15,7 @@ import { prettyJson } from '../text/pretty-json.js';
 import { durationText } from '../text/times.js';
 
 /** The status of a delivery. */
-export function DeliveryBadge({ status }: { readonly status: DeliveryStatus }) {
+function DeliveryBadge({ status }: { readonly status: DeliveryStatus }) {
   if (status === DeliveryStatus.DELIVERED) {
     return (
       <Badge tone="good" icon="check">
@@ -31,6 +32,42 @@ export function DeliveryBadge({ status }: { readonly status: DeliveryStatus }) {
       pending
     </Badge>
   );
+}
+
+/**
+ * The columns of a table of deliveries.
+ * @param event the first cell: the event, which opens the delivery
+ */
+export function deliveryColumns(event: Column<Delivery>['cell']): readonly Column<Delivery>[] {
+  return [
+    { title: 'Event', cell: event },
+    { title: 'Status', cell: ({ status }) => <DeliveryBadge status={status} /> },
+    { title: 'Happened', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Attempts', align: 'right', cell: ({ attempts }) => attempts.length },
+    {
+      title: 'Last response',
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1);
+        if (last === undefined) return <span class="quiet">none yet</span>;
+        return (
+          <span>
+            {last.httpStatus ?? 'no response'}
+            {last.duration !== undefined && <span class="quiet"> in {durationText(msOf(last.duration))}</span>}
+          </span>
+        );
+      },
+    },
+    {
+      title: 'Error',
+      wideOnly: true,
+      cell: ({ attempts }) => {
+        const error = attempts.at(-1)?.error;
+        return error !== undefined && <div class="reason small">{error}</div>;
+      },
+    },
+    { title: 'Next attempt', wideOnly: true, cell: ({ nextAttemptAt }) => nextAttemptAt !== undefined && <Time at={nextAttemptAt} /> },
+    { title: 'Event id', wideOnly: true, cell: ({ id }) => <Hash value={id} what="event id" keep={8} /> },
+  ];
 }
 
 /** A delivery with its attempts and what it posts. */

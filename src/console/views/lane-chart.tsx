@@ -189,7 +189,13 @@ export function LaneChart({
         <PriceLines lines={lines} scale={scale} isEvm={isEvm} />
       </div>
       <div class="lane-foot">
-        <Inspector number={shown} slot={shown === null ? undefined : slots.get(shown)} isEvm={isEvm} numberWord={numberWord} />
+        <Inspector
+          number={shown}
+          isUsed={span !== null && shown !== null && shown < span.to}
+          slot={shown === null ? undefined : slots.get(shown)}
+          isEvm={isEvm}
+          numberWord={numberWord}
+        />
         <div class="actions">
           <button
             type="button"
@@ -386,11 +392,14 @@ function PriceLines({
 /** Details of one column, below the chart: of the column under the pointer or with the focus, otherwise of the chain’s next number. */
 function Inspector({
   number,
+  isUsed,
   slot,
   isEvm,
   numberWord,
 }: {
   readonly number: bigint | null;
+  /** False: nothing is signed for the number, and the chain has not used it. */
+  readonly isUsed: boolean;
   readonly slot: LaneSlot | undefined;
   readonly isEvm: boolean;
   readonly numberWord: string;
@@ -403,7 +412,7 @@ function Inspector({
       <span class="strong">
         {numberWord} {number.toString()}
       </span>
-      <span> · {transaction === undefined ? kindTexts[kindOf(slot)] : statusText(transaction.status)}</span>
+      <span> · {transaction !== undefined ? statusText(transaction.status) : isUsed ? kindTexts[kindOf(slot)] : 'not used yet'}</span>
       {bars.length > 0 && (
         <span>
           {' · '}

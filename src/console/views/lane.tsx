@@ -322,7 +322,11 @@ function SlotList({
   const step = BigInt(listLength);
   return (
     <>
-      <Table caption={`Slots by ${numberWord}`} columns={columns} rows={rows} keyOf={({ number }) => number.toString()} />
+      {rows.length === 0 ? (
+        <Empty title={`No ${numberWord} is used yet.`} />
+      ) : (
+        <Table caption={`Slots by ${numberWord}`} columns={columns} rows={rows} keyOf={({ number }) => number.toString()} />
+      )}
       <div class="more actions">
         <button type="button" disabled={from === 0n} onClick={() => setFrom(from > step ? from - step : 0n)}>
           Earlier

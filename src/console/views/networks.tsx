@@ -32,10 +32,7 @@ export function NetworksView() {
     const page = await networks.listNetworks({ pageSize: 100, pageToken }, { ...once, signal });
     return { rows: page.networks, nextPageToken: page.nextPageToken };
   }, []);
-  const used = pages.rows.filter(({ id }) => overview.value.networks.has(id));
-  // Without relayers, all networks are what the operator came for.
-  const rows = used.length === 0 ? pages.rows : used;
-  const others = pages.rows.filter((network) => !rows.includes(network));
+  const [used, others] = byUse(pages.rows);
   const columns = columnsOf(setEdited);
   return (
     <>
@@ -43,7 +40,7 @@ export function NetworksView() {
       <ListPanel
         what="Networks"
         pages={pages}
-        rows={rows}
+        rows={used}
         empty="There are no networks."
         emptyHint="Networks are set up in the configuration file."
         columns={columns}
@@ -66,6 +63,12 @@ export function NetworksView() {
       )}
     </>
   );
+}
+
+/** Returns the networks that relayers use, and the others. Without relayers, all count as used: they are what the operator came for. */
+export function byUse(rows: readonly Network[]): readonly [used: readonly Network[], others: readonly Network[]] {
+  const used = rows.filter(({ id }) => overview.value.networks.has(id));
+  return used.length === 0 ? [rows, []] : [used, rows.filter((network) => !used.includes(network))];
 }
 
 function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>[] {

@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
+import type { RelayerOverview } from '../../../gen/relayer/v1/overview_service_pb.js';
+import { capitalized } from '../model/lane.js';
 import { locationTo } from '../model/route.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
@@ -120,15 +123,22 @@ export function RelayerFrame({
             ) : null,
           )}
         </ul>
-        {may(scopes.read) && <FindTransaction relayerId={relayerId} />}
+        {may(scopes.read) && (
+          <FindTransaction relayerId={relayerId} what={hasNonces(relayer) ? 'transaction id or nonce' : 'transaction id'} />
+        )}
       </nav>
       {children}
     </>
   );
 }
 
-/** Opens a transaction by its id or its nonce. */
-function FindTransaction({ relayerId }: { readonly relayerId: string }) {
+/** Returns true if the service finds a transaction of the relayer by its nonce. */
+function hasNonces(relayer: RelayerOverview | undefined): boolean {
+  return relayer === undefined || relayer.networkType === NetworkType.EVM;
+}
+
+/** Opens a transaction by its id, or by its nonce where the network has them. */
+function FindTransaction({ relayerId, what }: { readonly relayerId: string; readonly what: string }) {
   const id = useId();
   const [problem, setProblem] = useState<string | null>(null);
   const find = useAction(async (text: string) => {
@@ -144,17 +154,17 @@ function FindTransaction({ relayerId }: { readonly relayerId: string }) {
       class="find"
       onSubmit={(typed) => {
         const text = String(typed.get('find')).trim();
-        setProblem(text === '' ? 'enter a transaction id or a nonce' : null);
+        setProblem(text === '' ? `enter a ${what}` : null);
         if (text !== '') void find.run(text);
       }}
     >
       <label class="visually-hidden" htmlFor={id}>
-        Find a transaction by its id or nonce
+        Find by {what}
       </label>
       <input
         id={id}
         name="find"
-        placeholder="Transaction id or nonce"
+        placeholder={capitalized(what)}
         autoComplete="off"
         spellcheck={false}
         aria-invalid={find.failure !== undefined || problem !== null}

@@ -27,12 +27,6 @@ export function RelayerSettingsView({ relayerId }: { readonly relayerId: string 
       {data === undefined && failure === undefined && <Loading what="the relayer" />}
       {data !== undefined && (
         <>
-          <dl class="facts">
-            <div>
-              <dt>Signer</dt>
-              <dd>{data.signerId}</dd>
-            </div>
-          </dl>
           {/* A saved record resets the forms. */}
           <GeneralForm key={`general ${data.name} ${data.notificationId}`} relayer={data} onSaved={reload} />
           <PolicyForm key={`policies ${JSON.stringify(draftOfRelayer(data))}`} relayer={data} onSaved={reload} />
@@ -73,6 +67,12 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
   return (
     <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>General</h2>
+      <dl class="facts">
+        <div>
+          <dt>Signer</dt>
+          <dd>{relayer.signerId}</dd>
+        </div>
+      </dl>
       <div class="form-row">
         <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
         <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />

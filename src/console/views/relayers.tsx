@@ -21,7 +21,7 @@ import { goTo } from '../service/location.js';
 import { coinOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import type { Unit } from '../text/amounts.js';
-import { networkTypeTexts } from './networks.js';
+import { byUse, networkTypeTexts } from './networks.js';
 import { PolicyInputs } from './policy-inputs.js';
 
 /** The most entries that a list of choices has: one page of the service. */
@@ -145,7 +145,7 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       networks.listNetworks(page, { ...once, signal }),
       signers.listSigners(page, { ...once, signal }),
     ]);
-    return { networks: networkPage.networks, signerIds: signerPage.signers.map(({ id }) => id) };
+    return { networks: byUse(networkPage.networks).flat(), signerIds: signerPage.signers.map(({ id }) => id) };
   }, []);
   if (choices.data === undefined) {
     return (

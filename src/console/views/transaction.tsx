@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Delivery } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { type Attempt, type FailureReason, type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
 import { GetTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { bidOf, priorityFeeOf, purposeText } from '../model/attempts.js';
@@ -29,7 +28,7 @@ import { decodeRevert } from '../text/decode.js';
 import { bidText } from '../text/prices.js';
 import { durationText } from '../text/times.js';
 import { TransactionContent } from './content.js';
-import { DeliveryBadge } from './delivery.js';
+import { deliveryColumns } from './delivery.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { ReplaceDialog, SpeedUpDialog } from './replace.js';
 
@@ -77,7 +76,7 @@ function TransactionContentView({
       <section class="panel" aria-label="Attempts">
         <div class="panel-head">
           <h2>Attempts</h2>
-          <span class="quiet small">newest first; all of them share one slot, so at most one is mined</span>
+          <span class="quiet small">newest first; at most one of them is mined</span>
         </div>
         <FailureNote failure={attempts.failure} onRetry={attempts.reload} />
         {attempts.data === undefined ? (
@@ -245,7 +244,7 @@ function Timeline({ relayerId, transaction }: { readonly relayerId: string; read
             )}
             {state === 'now' && createdAt !== undefined && (
               <span class="quiet">
-                for <Age at={steps.findLast((step) => step.state === 'done' && step.at !== undefined)?.at ?? createdAt} />
+                waiting for <Age at={steps.findLast((step) => step.state === 'done' && step.at !== undefined)?.at ?? createdAt} />
               </span>
             )}
             {note !== null && <span class="quiet">{note}</span>}
@@ -341,34 +340,13 @@ function Deliveries({
       ) : (
         <Table
           caption="Webhook deliveries, newest first"
-          columns={deliveryColumns(notificationId ?? '')}
+          columns={deliveryColumns(({ id, event }) => (
+            <a href={locationTo(['webhooks', notificationId ?? ''], { delivery: id })}>{eventTexts[event]}</a>
+          ))}
           rows={deliveries.data}
           keyOf={({ id }) => id}
         />
       )}
     </section>
   );
-}
-
-function deliveryColumns(notificationId: string): readonly Column<Delivery>[] {
-  return [
-    {
-      title: 'Event',
-      cell: ({ id, event }) => <a href={locationTo(['webhooks', notificationId], { delivery: id })}>{eventTexts[event]}</a>,
-    },
-    {
-      title: 'Status',
-      cell: ({ status }) => <DeliveryBadge status={status} />,
-    },
-    { title: 'Tries', align: 'right', cell: ({ attempts }) => attempts.length },
-    {
-      title: 'Last response',
-      cell: ({ attempts }) => {
-        const last = attempts.at(-1);
-        return last === undefined ? '' : (last.error ?? `HTTP ${last.httpStatus}`);
-      },
-    },
-    { title: 'Created', align: 'right', cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: 'Next try', align: 'right', cell: ({ nextAttemptAt }) => (nextAttemptAt === undefined ? '' : <Time at={nextAttemptAt} />) },
-  ];
 }

@@ -2,18 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Delivery, DeliveryStatus, type Notification } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { deadDeliveries, eventTexts, mergeDeliveries, pendingFirst } from '../model/deliveries.js';
 import { fieldProblems } from '../model/field-problems.js';
-import { msOf } from '../model/ms-of.js';
 import { locationTo } from '../model/route.js';
 import { BulkReport, useBulk } from '../parts/bulk.js';
-import { Hash } from '../parts/copy.js';
 import { FailureNote } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { Segments, TextInput } from '../parts/inputs.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
 import { SecretOnce } from '../parts/secret-once.js';
-import type { Column } from '../parts/table.js';
-import { Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
 import { useAction, useCall } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
@@ -21,8 +17,7 @@ import { notifications, once } from '../service/clients.js';
 import { currentQuery, goTo, replaceLocation } from '../service/location.js';
 import { newSigningKey } from '../service/random-keys.js';
 import { sessionSignal } from '../service/session.js';
-import { durationText } from '../text/times.js';
-import { DeliveryBadge, DeliveryDialog } from './delivery.js';
+import { DeliveryDialog, deliveryColumns } from './delivery.js';
 import { SigningKeyInput } from './signing-key-input.js';
 
 const pageSize = 50;
@@ -120,7 +115,12 @@ export function WebhookView({ notificationId }: { readonly notificationId: strin
         empty={pages.rows.length === 0 ? 'There are no deliveries yet.' : `None of the ${pages.rows.length} newest deliveries is ${shown}.`}
         emptyHint={pages.rows.length === 0 ? 'Test the notification, or let a relayer use it.' : undefined}
         caption="Deliveries: pending ones first, then newest first"
-        columns={columnsOf(open)}
+        columns={deliveryColumns(({ id, event }) => (
+          <button type="button" class="link" onClick={() => open(id)}>
+            {eventTexts[event]}
+            <span class="visually-hidden"> {id}</span>
+          </button>
+        ))}
         keyOf={({ id }) => id}
         rowClass={({ status }) => (status === DeliveryStatus.DEAD ? 'bad' : undefined)}
       />
@@ -180,46 +180,6 @@ function usePolling(poll: (signal: AbortSignal) => Promise<void>): void {
       stopped.abort();
     };
   }, []);
-}
-
-function columnsOf(open: (id: string) => void): readonly Column<Delivery>[] {
-  return [
-    {
-      title: 'Event',
-      cell: ({ id, event }) => (
-        <button type="button" class="link" onClick={() => open(id)}>
-          {eventTexts[event]}
-          <span class="visually-hidden"> {id}</span>
-        </button>
-      ),
-    },
-    { title: 'Status', cell: ({ status }) => <DeliveryBadge status={status} /> },
-    { title: 'Happened', cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: 'Attempts', align: 'right', cell: ({ attempts }) => attempts.length },
-    {
-      title: 'Last response',
-      cell: ({ attempts }) => {
-        const last = attempts.at(-1);
-        if (last === undefined) return <span class="quiet">none yet</span>;
-        return (
-          <span>
-            {last.httpStatus ?? 'no response'}
-            {last.duration !== undefined && <span class="quiet"> in {durationText(msOf(last.duration))}</span>}
-          </span>
-        );
-      },
-    },
-    {
-      title: 'Error',
-      wideOnly: true,
-      cell: ({ attempts }) => {
-        const error = attempts.at(-1)?.error;
-        return error !== undefined && <div class="reason small">{error}</div>;
-      },
-    },
-    { title: 'Next attempt', wideOnly: true, cell: ({ nextAttemptAt }) => nextAttemptAt !== undefined && <Time at={nextAttemptAt} /> },
-    { title: 'Event id', wideOnly: true, cell: ({ id }) => <Hash value={id} what="event id" keep={8} /> },
-  ];
 }
 
 function NotificationActions({
