@@ -1,5 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { matchRoute, pathOf } from './model/route.js';
+import { Note } from './parts/failure-note.js';
 import { Icon } from './parts/icon.js';
 import { Toasts } from './parts/toast.js';
 import { useVisibleCurrent } from './parts/use-visible-current.js';
@@ -39,10 +40,25 @@ function SignedIn() {
       <Masthead onSkip={() => main.current?.focus()} />
       <Navigation allowed={allowed} path={path} />
       <main ref={main} class="view" tabIndex={-1}>
+        <StaleNote />
         <CurrentView allowed={allowed} path={path} />
       </main>
     </div>
   );
+}
+
+/** How long the page may be without its streams before it says so in words: most interruptions are over sooner. */
+const patienceMs = 3_000;
+
+/** Says that the view is old, which a green sentence in it does not. */
+function StaleNote() {
+  const isAway = streamState.value === 'reconnecting';
+  const [isStale, setStale] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setStale(isAway), isAway ? patienceMs : 0);
+    return () => clearTimeout(timer);
+  }, [isAway]);
+  return isStale ? <Note tone="warn">No connection: this page is out of date.</Note> : null;
 }
 
 function CurrentView({ allowed, path }: { readonly allowed: readonly Route[]; readonly path: string }) {
@@ -98,15 +114,10 @@ function Masthead({ onSkip }: { /** Moves the focus to the view. */ readonly onS
 function StreamLight() {
   const state = streamState.value;
   if (state === null) return null;
-  const text = { live: 'live', connecting: 'connecting', reconnecting: 'reconnecting' }[state];
   return (
-    <span
-      class={`stream-light ${state}`}
-      role="status"
-      title={state === 'reconnecting' ? 'The page shows the last known state.' : undefined}
-    >
+    <span class={`stream-light ${state}`} role="status">
       <span class="lamp" aria-hidden="true" />
-      {text}
+      {state}
     </span>
   );
 }

@@ -10,7 +10,7 @@ const silenceMs = 45_000;
 /** A page in the background gives up its streams after this long: browsers allow only six connections to one origin, for all tabs together. */
 const hiddenMs = 60_000;
 
-/** The state of one stream. */
+/** The state of one stream, in the words that the page shows. */
 export type StreamState = 'connecting' | 'live' | 'reconnecting';
 
 const states = signal<ReadonlyMap<object, StreamState>>(new Map());

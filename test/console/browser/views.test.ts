@@ -9,6 +9,7 @@ import { type ConsolePage, openConsole, routePatterns, viewsOf } from '../../sup
 import { type ConsoleRig, startConsoleRig } from '../../support/console-rig.js';
 import { type ConsoleWorld, fillConsole } from '../../support/console-world.js';
 import { restClient } from '../../support/rest-client.js';
+import { startTcpProxy } from '../../support/tcp-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** A change must be in the page after a second; tests run beside others. */
@@ -124,6 +125,24 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
     assert.match(reason, /^waiting: no RPC node has accepted it; .*base fee/);
     await visit(transaction);
     await page.getByRole('region', { name: 'Status' }).getByText(reason, { exact: true }).waitFor();
+    await close();
+  });
+
+  it('the console: without a connection it says that it is out of date, until it is connected again', async (test) => {
+    const proxy = await startTcpProxy(Number(new URL(rig.baseUrl).port));
+    test.after(() => proxy.stop());
+    const { page, close } = await signedIn({ baseUrl: `http://127.0.0.1:${proxy.port}` });
+    const relayer = page.getByRole('row', { name: /Payouts/ });
+    await relayer.waitFor();
+    const note = page.getByText('No connection: this page is out of date.');
+    assert.equal(await note.count(), 0);
+    proxy.fateOf(() => 'cut before');
+    proxy.cut();
+    await note.waitFor();
+    assert.ok(await relayer.isVisible());
+    proxy.fateOf(() => 'pass');
+    await note.waitFor({ state: 'detached' });
+    await page.getByText('live', { exact: true }).waitFor();
     await close();
   });
 
