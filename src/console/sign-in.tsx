@@ -13,10 +13,8 @@ export function SignIn() {
   useEffect(() => field.current?.focus(), []);
   const enter = useAction(async () => {
     const input = field.current;
-    if (input === null) return;
-    input.value = input.value.trim();
-    if (!input.reportValidity()) return;
-    await signIn(input.value, async () => {
+    if (input === null || !input.reportValidity()) return;
+    await signIn(input.value.trim(), async () => {
       const { caller } = await apiKeys.getCaller({}, once);
       if (caller === undefined) throw new Error('the response has no caller');
       return caller;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { formatUnits, groupDigits, parseUnits, shortAmount, unitsOf } from '../../src/console/text/amounts.js';
+import { exactAmount, formatUnits, groupDigits, parseUnits, shortAmount, unitsOf } from '../../src/console/text/amounts.js';
 
 const ether = unitsOf('ETH', 18);
 const lumens = unitsOf('XLM', 7);
@@ -36,6 +36,7 @@ describe('amounts of the console', () => {
     assert.equal(shortAmount(12_345_678_901n, lumens).text, `1${gap}234.56 XLM`);
     assert.equal(shortAmount(-2_000_000_000n, sol).text, '-2 SOL');
     assert.equal(shortAmount(5n, unitsOf('X', 2)).title, '0.05 X');
+    assert.equal(exactAmount(12_345_678_901n, 'USDC', 7), `1${gap}234.5678901 USDC`);
   });
 
   it('short: never shows more than the amount', () => {

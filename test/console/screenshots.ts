@@ -28,7 +28,7 @@ try {
       // Where it points at nothing.
       await page.mouse.move(0, 0);
       await visit(overview);
-      // The service reads balances when somebody looks, a moment after the page opens.
+      // The service reads balances while an overview is open, so they are known a moment after the page opens.
       await page.locator('td[data-title="Balance"]', { hasText: 'unknown' }).first().waitFor({ state: 'detached' });
       for (const view of views) {
         await visit(view);

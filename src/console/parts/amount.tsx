@@ -10,11 +10,6 @@ export function Amount({ value, symbol, decimals }: { readonly value: string; re
   );
 }
 
-/** An amount with all of its digits, in the native coin and in the smallest unit, for what is confirmed or kept. */
-export function ExactAmount({ value, symbol, decimals }: { readonly value: string; readonly symbol: string; readonly decimals: number }) {
-  return <span>{shortAmount(BigInt(value), unitsOf(symbol, decimals)).title}</span>;
-}
-
 /** A price of an EVM network in gwei per gas; its title is the exact one in wei. */
 export function GasPrice({ wei }: { readonly wei: string }) {
   return <Amount value={wei} symbol="gwei" decimals={9} />;

@@ -9,7 +9,7 @@ import { Form } from './form.js';
 export function FormDialog({
   title,
   action,
-  look = 'primary',
+  destructive = false,
   isRunning,
   isReady = true,
   failure,
@@ -21,7 +21,7 @@ export function FormDialog({
   readonly title: string;
   /** The verb on the button. */
   readonly action: string;
-  readonly look?: 'primary' | 'danger';
+  readonly destructive?: boolean;
   readonly isRunning: boolean;
   readonly isReady?: boolean;
   /** The problems that belong to no field. */
@@ -47,7 +47,7 @@ export function FormDialog({
           <button type="button" onClick={onClose}>
             Close
           </button>
-          <button type="submit" class={look} disabled={!isReady || isRunning}>
+          <button type="submit" class={destructive ? 'danger' : 'primary'} disabled={!isReady || isRunning}>
             {isRunning ? 'Working…' : action}
           </button>
         </footer>
@@ -88,7 +88,7 @@ export function ConfirmDialog({
     <FormDialog
       title={title}
       action={action}
-      look={destructive ? 'danger' : 'primary'}
+      destructive={destructive}
       isRunning={isRunning}
       isReady={typed === undefined || text.trim() === typed}
       failure={failure}

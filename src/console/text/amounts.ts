@@ -62,11 +62,16 @@ export function shortAmount(amount: bigint, units: readonly Unit[]): ShortAmount
   const size = amount < 0n ? -amount : amount;
   // A unit is legible if the amount is at least a ten-thousandth of it. Zero is zero coins.
   const unit = size === 0n ? coin : ([...units].reverse().find(({ decimals }) => size * 10_000n >= 10n ** BigInt(decimals)) ?? smallest);
-  const exact = `${formatUnits(amount, coin.decimals)} ${coin.name}`;
+  const exact = exactAmount(amount, coin.name, coin.decimals);
   return {
-    text: `${formatUnits(truncate(amount, unit.decimals), unit.decimals)} ${unit.name}`,
+    text: exactAmount(truncate(amount, unit.decimals), unit.name, unit.decimals),
     title: smallest === coin ? exact : `${exact} (${groupDigits(amount)} ${smallest.name})`,
   };
+}
+
+/** Writes an amount with all of its digits and its unit, for what an operator confirms. */
+export function exactAmount(amount: bigint, unit: string, decimals: number): string {
+  return `${formatUnits(amount, decimals)} ${unit}`;
 }
 
 /** Drops the digits of the fraction beyond the significant ones, and keeps all digits before the decimal point. */

@@ -1,10 +1,11 @@
 import type { EvmTransaction } from '../../../gen/relayer/v1/evm_pb.js';
 import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
-import { Amount, ExactAmount, GasPrice } from '../parts/amount.js';
+import { Amount, GasPrice } from '../parts/amount.js';
 import { CodeBlock } from '../parts/code-block.js';
 import { CopyButton, Hash } from '../parts/copy.js';
 import type { Coin } from '../service/overview.js';
+import { exactAmount } from '../text/amounts.js';
 import { type DecodedCall, type DecodedValue, decodeCall } from '../text/decode.js';
 
 /** The words for speeds. */
@@ -93,9 +94,7 @@ function EvmContent({ content, coin }: { readonly content: EvmTransaction; reado
           )}
         </dd>
         <dt>Value</dt>
-        <dd>
-          <ExactAmount value={content.value} {...coin} />
-        </dd>
+        <dd>{exactAmount(BigInt(content.value), coin.symbol, coin.decimals)}</dd>
         <dt>Nonce</dt>
         <dd>{content.nonce?.toString() ?? 'not signed yet'}</dd>
         <dt>Gas limit</dt>

@@ -64,7 +64,7 @@ function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Insta
       cell: ({ host, pid, isSelf }) => (
         <span class="break">
           {host} <span class="quiet">process {pid}</span>
-          {isSelf && <span class="quiet"> (serves this page)</span>}
+          {isSelf && <span class="quiet"> · serves this page</span>}
         </span>
       ),
     },

@@ -49,9 +49,9 @@ export function NetworksView() {
       {others.length > 0 && (
         <details>
           <summary>{counted(others.length, 'network')} without relayers</summary>
-          <section class="panel" aria-label="Networks without relayers">
+          <div class="panel">
             <Table caption="Networks without relayers" columns={columns} rows={others} keyOf={({ id }) => id} />
-          </section>
+          </div>
         </details>
       )}
       {edited !== null && (

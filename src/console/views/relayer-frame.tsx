@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
-import type { RelayerOverview } from '../../../gen/relayer/v1/overview_service_pb.js';
 import { capitalized } from '../model/lane.js';
 import { locationTo } from '../model/route.js';
 import { Amount } from '../parts/amount.js';
@@ -124,7 +123,10 @@ export function RelayerFrame({
           )}
         </ul>
         {may(scopes.read) && (
-          <FindTransaction relayerId={relayerId} what={hasNonces(relayer) ? 'transaction id or nonce' : 'transaction id'} />
+          <FindTransaction
+            relayerId={relayerId}
+            what={`transaction id${relayer === undefined || relayer.networkType === NetworkType.EVM ? ' or nonce' : ''}`}
+          />
         )}
       </nav>
       {children}
@@ -132,15 +134,9 @@ export function RelayerFrame({
   );
 }
 
-/** Returns true if the service finds a transaction of the relayer by its nonce. */
-function hasNonces(relayer: RelayerOverview | undefined): boolean {
-  return relayer === undefined || relayer.networkType === NetworkType.EVM;
-}
-
-/** Opens a transaction by its id, or by its nonce where the network has them. */
+/** Opens a transaction by its id, or by its nonce, which the service can find on EVM networks. */
 function FindTransaction({ relayerId, what }: { readonly relayerId: string; readonly what: string }) {
   const id = useId();
-  const [problem, setProblem] = useState<string | null>(null);
   const find = useAction(async (text: string) => {
     const nonce = /^\d+$/.test(text) ? BigInt(text) : null;
     const { transaction } =
@@ -154,7 +150,6 @@ function FindTransaction({ relayerId, what }: { readonly relayerId: string; read
       class="find"
       onSubmit={(typed) => {
         const text = String(typed.get('find')).trim();
-        setProblem(text === '' ? `enter a ${what}` : null);
         if (text !== '') void find.run(text);
       }}
     >
@@ -167,18 +162,15 @@ function FindTransaction({ relayerId, what }: { readonly relayerId: string; read
         placeholder={capitalized(what)}
         autoComplete="off"
         spellcheck={false}
-        aria-invalid={find.failure !== undefined || problem !== null}
-        onInput={() => {
-          find.clear();
-          setProblem(null);
-        }}
+        aria-invalid={find.failure !== undefined}
+        onInput={find.clear}
       />
       <button type="submit" aria-label="Find transaction" disabled={find.isRunning}>
         <Icon name="search" />
       </button>
-      {(problem !== null || find.failure !== undefined) && (
+      {find.failure !== undefined && (
         <p class="problem" role="alert">
-          {problem ?? find.failure?.sentence}
+          {find.failure.sentence}
         </p>
       )}
     </Form>

@@ -67,12 +67,7 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
   return (
     <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>General</h2>
-      <dl class="facts">
-        <div>
-          <dt>Signer</dt>
-          <dd>{relayer.signerId}</dd>
-        </div>
-      </dl>
+      <p class="quiet">Signer: {relayer.signerId}</p>
       <div class="form-row">
         <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
         <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />

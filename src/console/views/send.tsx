@@ -21,7 +21,7 @@ import {
   solanaPaths,
   stellarPaths,
 } from '../model/send-content.js';
-import { ExactAmount, GasPrice } from '../parts/amount.js';
+import { GasPrice } from '../parts/amount.js';
 import { StatusBadge } from '../parts/badge.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
@@ -32,7 +32,7 @@ import { useAction } from '../parts/use-call.js';
 import { newIdempotencyKey, once, transactions } from '../service/clients.js';
 import { type Coin, coinOf, overview, relayerOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
-import { unitsOf } from '../text/amounts.js';
+import { exactAmount, unitsOf } from '../text/amounts.js';
 import { decodeCall } from '../text/decode.js';
 import { Call, speedTexts } from './content.js';
 import { RelayerFrame } from './relayer-frame.js';
@@ -218,9 +218,7 @@ function Summary({
           <dt>To</dt>
           <dd>{content.value.to === undefined ? 'a new contract' : <code>{content.value.to}</code>}</dd>
           <dt>Value</dt>
-          <dd class="strong">
-            <ExactAmount value={content.value.value ?? '0'} {...coin} />
-          </dd>
+          <dd class="strong">{exactAmount(BigInt(content.value.value ?? '0'), coin.symbol, coin.decimals)}</dd>
           {content.value.data !== undefined && (
             <>
               <dt>Data</dt>
@@ -236,8 +234,7 @@ function Summary({
               <GasPrice wei={content.value.gasPrice} />
             ) : content.value.maxFeePerGas !== undefined ? (
               <>
-                at most <GasPrice wei={content.value.maxFeePerGas} />, priority fee{' '}
-                <GasPrice wei={content.value.maxPriorityFeePerGas ?? '0'} />
+                at most <GasPrice wei={content.value.maxFeePerGas} />, priority <GasPrice wei={content.value.maxPriorityFeePerGas ?? '0'} />
               </>
             ) : (
               `market, ${speedTexts[content.value.speed]}`
@@ -252,10 +249,8 @@ function Summary({
               <div class="pair" key={index}>
                 <dt>Pays</dt>
                 <dd>
-                  <span class="strong">
-                    <ExactAmount value={operation.value.amount.toString()} symbol={assetText(operation.value.asset?.asset)} decimals={7} />
-                  </span>{' '}
-                  to <code>{operation.value.destination}</code>
+                  <span class="strong">{exactAmount(operation.value.amount, assetText(operation.value.asset?.asset), 7)}</span> to{' '}
+                  <code>{operation.value.destination}</code>
                 </dd>
               </div>
             ) : null,

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type Attempt, type FailureReason, type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { type Attempt, type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
 import { GetTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { bidOf, priorityFeeOf, purposeText } from '../model/attempts.js';
 import { eventTexts } from '../model/deliveries.js';
@@ -76,7 +76,7 @@ function TransactionContentView({
       <section class="panel" aria-label="Attempts">
         <div class="panel-head">
           <h2>Attempts</h2>
-          <span class="quiet small">newest first; at most one of them is mined</span>
+          <span class="quiet small">newest first; at most one is mined</span>
         </div>
         <FailureNote failure={attempts.failure} onRetry={attempts.reload} />
         {attempts.data === undefined ? (
@@ -114,7 +114,7 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
             The contract reverted with <code>{revert.name}</code>: {revert.meaning}
           </p>
         )}
-        {failureReason !== undefined && <FailureReasonText reason={failureReason} />}
+        {failureReason !== undefined && <p class="quiet">{failureText(failureReason)}</p>}
         <p class="quiet small">
           Transaction <code>{id}</code> <CopyButton text={id} what="transaction id" />
         </p>
@@ -126,10 +126,6 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
       </div>
     </section>
   );
-}
-
-function FailureReasonText({ reason }: { readonly reason: FailureReason }) {
-  return <p class="quiet">{failureText(reason)}</p>;
 }
 
 function IsCanceling({ transaction: { network, status } }: { readonly transaction: Transaction }) {
