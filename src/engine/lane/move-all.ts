@@ -11,24 +11,17 @@ export interface Decision {
 
 /**
  * Makes changes of several transactions, `storedAtOnce` in one commit, since a commit for each costs more than the change. Returns the results of
- * `move` in the order of the decisions.
+ * `move` in the order of the decisions. One commit after the other: a block can hold a thousand of them, and a caller's commit would wait until all of
+ * theirs are written.
  *
- * One commit after the other: a block can hold a thousand of them, and a caller's commit would wait until all of theirs are written.
- *
- * A transaction that something else holds is changed alone, so the others do not wait for it. If a commit fails, each of its changes is made alone:
- * one that conflicts delays no other.
+ * A transaction that something else holds is changed alone, so the others do not wait for it; a second decision about one transaction comes last. If a
+ * commit fails, each of its changes is made alone: one that conflicts delays no other. Throws the first failure when nothing runs any more.
  */
 export async function moveAll(lane: LaneContext, decisions: readonly Decision[]): Promise<readonly (OpenTransaction | null)[]> {
   const results = new Map<Decision, OpenTransaction | null>();
-  const ids = new Set<string>();
-  const free: Decision[] = [];
-  const alone: Decision[] = [];
-  for (const one of decisions) {
-    if (lane.isHeld(one.id) || ids.has(one.id)) alone.push(one);
-    else free.push(one);
-    ids.add(one.id);
-  }
-  const moveAlone = async (one: Decision) => void results.set(one, await lane.move(one.id, one.decide));
+  const failures: unknown[] = [];
+  const note = (error: unknown) => void failures.push(error);
+  const moveAlone = (one: Decision) => lane.move(one.id, one.decide).then((result) => void results.set(one, result), note);
 
   async function moveTogether(part: readonly Decision[]): Promise<void> {
     const isStored = await lane.hold(
@@ -45,13 +38,24 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
     if (!isStored) await Promise.all(part.map(moveAlone));
   }
 
-  const parts = Array.from({ length: Math.ceil(free.length / storedAtOnce) }, (_, index) =>
-    free.slice(index * storedAtOnce, (index + 1) * storedAtOnce),
-  );
-  const moveParts = async () => {
-    for (const part of parts) await moveTogether(part);
-  };
-  await Promise.all([moveParts(), ...alone.map(moveAlone)]);
+  const ids = new Set<string>();
+  const first: Decision[] = [];
+  const again: Decision[] = [];
+  for (const one of decisions) {
+    (ids.has(one.id) ? again : first).push(one);
+    ids.add(one.id);
+  }
+  const alone: Promise<void>[] = [];
+  for (let at = 0; at < first.length && !failures.some((error) => error instanceof StoreAwayError); at += storedAtOnce) {
+    const free: Decision[] = [];
+    for (const one of first.slice(at, at + storedAtOnce)) {
+      if (lane.isHeld(one.id)) alone.push(moveAlone(one));
+      else free.push(one);
+    }
+    if (free.length > 0) await moveTogether(free).catch(note);
+  }
+  await Promise.all([...alone, ...again.map(moveAlone)]);
+  if (failures.length > 0) throw failures[0];
   return decisions.map((one) => results.get(one) ?? null);
 }
 

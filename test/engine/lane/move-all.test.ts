@@ -137,4 +137,38 @@ describe('changes of several transactions at once', () => {
     assert.deepEqual(updates, [storedAtOnce, storedAtOnce, storedAtOnce]);
     assert.equal(most, 1, 'another commit would wait for so many of these');
   });
+
+  it('a caller that takes hold of a transaction of a block while its first changes are written delays none of the others', async (test) => {
+    const sent = 3 * storedAtOnce;
+    const released = deferred();
+    const ids: string[] = [];
+    let hold: (() => void) | undefined;
+    const rig = await startLaneRig(test, {
+      policies: { maxInFlight: sent },
+      refuses() {
+        hold?.();
+        hold = undefined;
+        return false;
+      },
+    });
+    await rig.see();
+    for (let count = 0; count < sent; count += 1) ids.push(await rig.send({ valueWei: BigInt(count) }));
+    rig.chain.mine(sent);
+    let holding: Promise<unknown> | undefined;
+    const held = ids[2 * storedAtOnce] ?? '';
+    hold = () => {
+      holding = rig.lane().deps.lanes.move({ ...laneOf(relayer), id: held, revision: 1 }, async () => {
+        await released.promise;
+        return null;
+      });
+    };
+    await rig.see();
+    const submitted = async () =>
+      (await Promise.all(ids.map(rig.transaction))).flatMap(({ id, status }) => (status === 'mined' ? [] : [id]));
+    assert.deepEqual(await submitted(), [held]);
+    released.resolve();
+    await holding;
+    await rig.lane().flow();
+    assert.deepEqual(await submitted(), []);
+  });
 });
