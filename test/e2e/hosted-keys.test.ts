@@ -129,8 +129,13 @@ describe('hosted keys in the service', () => {
       await service.stop();
       const reports = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
       const urls = reports.flatMap((report) => (JSON.parse(report) as { result: { url: string }[] }).result.map(({ url }) => url));
-      assert.ok(urls.some((url) => url.includes('/src/signers/local/')));
-      const parts = urls.map((url) => /\/src\/signers\/([^/]+)\/|\/node_modules\/(@aws-sdk|@smithy|pkcs11js|ethers)\//.exec(url));
+      // A file of the program holds several sources, which its map names.
+      const maps = urls.filter((url) => url.includes('/dist/program/')).map((url) => readFile(new URL(`${url}.map`), 'utf8'));
+      const sources = (await Promise.all(maps)).flatMap((map) => (JSON.parse(map) as { sources: string[] }).sources);
+      assert.ok(sources.some((source) => source.includes('/src/signers/local/')));
+      const parts = [...urls, ...sources].map((url) =>
+        /\/src\/signers\/([^/]+)\/|\/node_modules\/(@aws-sdk|@smithy|pkcs11js|ethers)\//.exec(url),
+      );
       return [...new Set(parts.flatMap((part) => part?.[1] ?? part?.[2] ?? []))].sort();
     };
     assert.deepEqual(await loadedBy([]), ['local']);

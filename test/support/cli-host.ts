@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
-import { runCli } from '../../src/cli/program.js';
 import type { CliCommand } from './run-cli.js';
 
 /* A process that runs commands of the program, one after another, each with an environment, standard input and standard output of its own. */
+
+const program = new URL('../../program/program.js', import.meta.url).href;
+const { runCli } = (await import(program)) as typeof import('../../src/cli/program.js');
 
 const output = { stdout: '', stderr: '' };
 for (const name of ['stdout', 'stderr'] as const) {
