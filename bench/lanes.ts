@@ -2,14 +2,12 @@
  * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/program/main.js]
  * [--node-flag=--cpu-prof]`. See README.md here.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { request } from 'undici';
-import { openKeystore } from '../src/signers/local/keystore.js';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
@@ -92,12 +90,8 @@ async function withLanes<T>(lanes: number, run: (rig: Rig) => Promise<T>): Promi
 }
 
 async function idle(rig: Rig): Promise<void> {
-  const { lanes, proxy, home, server, startMs, cpuMs } = rig;
-  const startCpuMs = cpuMs();
-  const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
-  say(
-    `${lanes} idle lanes: ready after ${inSeconds(startMs)} s and ${inSeconds(startCpuMs)} s of processor time, of which its keys need ${inSeconds(await keysCpuMs(home))} s`,
-  );
+  const { lanes, proxy, server, startMs, cpuMs } = rig;
+  say(`${lanes} idle lanes: ready after ${(startMs / 1000).toFixed(1)} s and ${(cpuMs() / 1000).toFixed(1)} s of processor time`);
   await untilAccountsAreRead(rig);
   const requests = () => proxy.requests() - proxy.looks();
   const before = { cpuMs: cpuMs(), atMs: performance.now(), requests: requests(), looks: proxy.looks() };
@@ -108,14 +102,6 @@ async function idle(rig: Rig): Promise<void> {
     `  idle: ${((100 * (cpuMs() - before.cpuMs)) / tookMs).toFixed(1)} % of a core; per block of 1 s ${perBlock(requests() - before.requests)} requests to the node beside ${perBlock(proxy.looks() - before.looks)} for the head; ${residentMb(server.pid).toFixed(0)} MB`,
   );
   await scrape(rig);
-}
-
-/** The processor time to read and decrypt the keys of a home, in milliseconds: it depends on their owner's choice, not on the service. */
-async function keysCpuMs({ dir, addresses }: LanesHome): Promise<number> {
-  const before = process.cpuUsage();
-  await Promise.all(addresses.map(async (_, index) => openKeystore(await readFile(join(dir, `r${index + 1}.json`), 'utf8'), 'pass')));
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
 }
 
 /** Each account is read before its lane rests; an earlier build may never rest. */
