@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
-// Bundles the compiled service with its packages into dist/program: a start reads 150 files instead of 1,700, which halves its processor time, and needs
+// Bundles the compiled service with its packages into dist/program: a start loads 85 files instead of 1,163, which halves its processor time, and needs
 // 24 MB less. Functions keep their names in stack traces; with `--enable-source-maps` these show the sources.
 
 const folder = 'dist/program';
