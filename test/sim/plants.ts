@@ -36,12 +36,12 @@ const noFence: Pick<Plant, 'module' | 'changes'> = {
 export const plants: readonly Plant[] = [
   {
     name: 'a higher nonce is believed without a second endpoint',
-    module: 'engine/lane/settle-slots',
+    module: 'engine/lane/follow-nonce',
     changes: [['await confirmed(lane, sequence, { doubted, head, seen, wanted })', 'wanted']],
   },
   {
     name: 'a doubted nonce is never renewed',
-    module: 'engine/lane/settle-slots',
+    module: 'engine/lane/follow-nonce',
     changes: [["if (believed === 'contradicted') {", "if (believed === 'contradicted') {\n return;"]],
     faults: ['nonce lie', 'foreign use', 'reorg'],
   },

@@ -1,11 +1,12 @@
 import { DomainError } from '../../core/errors.js';
-import type { Head, NonceAnswer, Receipt, Sequence } from '../../core/ports/chain.js';
+import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import { dismiss, doubt } from './doubt-account.js';
+import { followNonce, nonceAt } from './follow-nonce.js';
 import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { type Look, lookUpReceipts } from './look-up-receipts.js';
 import { type Decision, moveAll } from './move-all.js';
@@ -23,10 +24,9 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const seen = await nonceAt(lane, sequence, head);
   if ('another' in seen) return settleWithoutAccount(lane, sequence, head, seen.another);
   await dismiss(lane, 'absent');
-  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seen);
-  else await followChain(lane, sequence, head, seen);
+  await followNonce(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
-  const chainNonce = lower(seen.next, lane.nextNonce);
+  const chainNonce = seen.next < lane.nextNonce ? seen.next : lane.nextNonce;
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
@@ -81,127 +81,6 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   );
   if (blocks.isUnanswered() || look.unanswered.size > 0) throw unanswered();
   lane.settled = head;
-}
-
-/** An account's nonce as an endpoint shows it. */
-interface SeenNonce extends NonceAnswer {
-  readonly next: bigint;
-}
-
-/**
- * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
- * used, but not that higher ones are. An account that another node shows exists. If no node shows it, `another` says whether another node confirms that;
- * null: it does not answer.
- */
-async function nonceAt(
-  { id, signedNonce }: LaneContext,
-  sequence: Sequence,
-  head: Head,
-): Promise<SeenNonce | { readonly another: 'same' | null }> {
-  let answer = await sequence.nextAt(id.account, head.number);
-  if (answer.next === 'absent') {
-    const another = await sequence.nextAt(id.account, head.number, answer).catch(nullIfUnavailable);
-    if (another === null || another.next === 'absent') return { another: another === null ? null : 'same' };
-    answer = another;
-  }
-  const { next } = answer;
-  if (typeof next === 'bigint') return { ...answer, next };
-  const latest = await sequence.nextOf(id.account);
-  return { next: signedNonce === 0n ? latest : lower(latest, signedNonce) };
-}
-
-/**
- * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. If another
- * endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that is to be confirmed. If no endpoint has
- * that state, or another one does not show the account yet, the newest state is read again.
- */
-async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
-  const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
-  if (typeof another?.next === 'bigint') {
-    lane.nextNonce = lower(another.next, seen.next);
-    return;
-  }
-  const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
-  if (isUnconfirmed && seen.next > 0n) {
-    lane.doubtedNonce = doubtOf(lane, head, seen, seen.next);
-    return;
-  }
-  lane.nextNonce = lower(await sequence.nextOf(lane.id.account), seen.next);
-}
-
-function doubtOf(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): NonNullable<LaneContext['doubtedNonce']> {
-  return { nonce, head, endpoint, sinceMs: lane.deps.clock.elapsedMs() };
-}
-
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
-/**
- * Follows a nonce that moved without us: a foreign transaction used the key, or a reorg removed such a transaction. One answer proves nothing, so two heads must agree,
- * and for an increase another node at the first of them; until then nothing takes a nonce. The lowest increase counts, and the higher of two decreases:
- * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
- */
-async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
-  const wanted = seen.next > lane.signedNonce ? seen.next : lane.signedNonce;
-  const doubted = lane.doubtedNonce;
-  if (wanted === lane.nextNonce) {
-    lane.doubtedNonce = null;
-    return;
-  }
-  const isHigher = wanted > lane.nextNonce;
-  // Both answers of an increase are from the endpoint that the other one must not be.
-  const isOthers = isHigher && doubted?.endpoint !== seen.endpoint;
-  if (doubted === null || isOthers || doubted.nonce > lane.nextNonce !== isHigher) {
-    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
-    return;
-  }
-  if (doubted.head.hash === head.hash) return;
-  const believed = isHigher
-    ? await confirmed(lane, sequence, { doubted, head, seen, wanted })
-    : doubted.nonce > wanted
-      ? doubted.nonce
-      : wanted;
-  if (believed === 'contradicted') {
-    // The chain may reach this nonce later, and the old head would never show that.
-    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
-    return;
-  }
-  // What was signed meanwhile stays ours.
-  if (believed === null || believed < lane.signedNonce) return;
-  lane.nextNonce = believed;
-  lane.doubtedNonce = believed === wanted ? null : doubtOf(lane, head, seen, wanted);
-}
-
-/** While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
-const aloneFor = { blocks: 8n, ms: 60_000 };
-
-/** An increase of the nonce that two heads show. */
-interface Increase {
-  readonly doubted: NonNullable<LaneContext['doubtedNonce']>;
-  readonly head: Head;
-  readonly seen: NonceAnswer;
-  readonly wanted: bigint;
-}
-
-/**
- * How far another node confirms an increase; null: it is not confirmed yet. It may lag, so the lane asks it about the earlier of the two. On a
- * network that keeps only the newest state, the lane asks about that.
- */
-async function confirmed(
-  lane: LaneContext,
-  sequence: Sequence,
-  { doubted, head, seen, wanted }: Increase,
-): Promise<bigint | 'contradicted' | null> {
-  const at = async (block: bigint) => (await sequence.nextAt(lane.id.account, block, seen).catch(nullIfUnavailable))?.next;
-  const earlier = await at(doubted.head.number);
-  const another = earlier === 'pruned' ? await at(head.number) : earlier;
-  if (another === undefined || another === 'pruned') {
-    const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
-    return isOld ? lower(doubted.nonce, wanted) : null;
-  }
-  if (typeof another !== 'bigint') return null;
-  return another <= lane.nextNonce ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
 }
 
 /** True if it is still in the block in which it was seen. It may be in another one by now. */
