@@ -1,4 +1,4 @@
-import type { Head, SenderTransaction, Sequence } from '../../core/ports/chain.js';
+import type { Head, NonceAnswer, SenderTransaction, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
@@ -139,14 +139,21 @@ function cannotFail({ purpose, fields }: Attempt): boolean {
   return purpose !== 'content' || (fields.network === 'evm' && fields.gasLimit === plainTransferGas && fields.to !== null);
 }
 
-/** True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. */
+/**
+ * True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. A second
+ * endpoint must show it too, since a transaction that is given up may be paid again by its caller.
+ */
 async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint): Promise<boolean> {
   const { least, most } = provenDepth;
   const depth = BigInt(Math.min(most, Math.max(least, lane.relayer().network.requiredConfirmations)));
-  const at = async (block: bigint) => (await sequence.nextAt(lane.id.account, block).catch(nullIfUnavailable))?.next;
-  const deep = await at(head.number > depth ? head.number - depth : 0n);
-  const next = deep === 'pruned' ? await at(head.number) : deep;
-  return typeof next === 'bigint' && next > nonce;
+  const shown = async (otherThan?: NonceAnswer) => {
+    const at = (block: bigint) => sequence.nextAt(lane.id.account, block, otherThan).catch(nullIfUnavailable);
+    const deep = await at(head.number > depth ? head.number - depth : 0n);
+    return deep?.next === 'pruned' ? at(head.number) : deep;
+  };
+  const isUsedIn = (answer: NonceAnswer | null) => typeof answer?.next === 'bigint' && answer.next > nonce;
+  const first = await shown();
+  return first !== null && isUsedIn(first) && isUsedIn(await shown(first));
 }
 
 /** True if its newest attempt is old enough for a node's index to have recovered from an outage. */

@@ -127,6 +127,25 @@ describe('foreign use of a nonce', () => {
     assert.equal((await store.read.attemptsOf(id)).length, 1);
   });
 
+  it('one endpoint that shows a nonce as used fails no transaction while another one shows it as free', async () => {
+    const { chain, lane, store, send } = await start(3);
+    const id = await send();
+    chain.setNonceLie(1n, 'head');
+    for (let blocks = 0; blocks < 80; blocks += 1) {
+      chain.mine(0);
+      nowMs += 10_000;
+      lane.look();
+      await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
+    }
+    assert.equal((await stand(store, id)).status, 'submitted');
+    chain.setNonceLie(0n);
+    for (let blocks = 0; blocks < 5; blocks += 1) {
+      chain.mine();
+      await see(lane);
+    }
+    assert.equal((await stand(store, id)).status, 'confirmed');
+  });
+
   it('searches that find nothing become less frequent, and are repeated at every head once one finds something', async () => {
     const { chain, lane, send } = await start(50);
     await send();
