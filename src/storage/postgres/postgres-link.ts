@@ -207,8 +207,8 @@ export function createPostgresLink(
     const leftMs = lostAtMs + patienceMs - monotonicMs();
     if (session === null && leftMs > 0) {
       const returned = new AbortController();
-      // A caller waits, so this keeps the process.
-      const over = elapsed(leftMs, undefined, { signal: AbortSignal.any([returned.signal, ending.signal]) }).catch(() => undefined);
+      // A caller waits, so this keeps the process. `end` ends `returning`: a signal that joined `ending` would leave something there each time.
+      const over = elapsed(leftMs, undefined, { signal: returned.signal }).catch(() => undefined);
       await Promise.race([returning, over]);
       returned.abort();
     }

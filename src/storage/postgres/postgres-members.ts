@@ -18,7 +18,8 @@ import { createNewsSender } from './news-sender.js';
 import { type MemberRow, runningFrom } from './postgres-instances.js';
 import type { Observer, OpenObserver } from './postgres-observer.js';
 
-const lookEveryMs = 250;
+/** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
+const lookEveryMs = { alone: 1_000, withOthers: 250 };
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Instances {
@@ -234,7 +235,8 @@ export function createMembers(deps: MembersDeps): Members {
       const pausing = new AbortController();
       endPause = () => pausing.abort();
       // `stop` ends the pause. A signal of its own is free after it; one that joined `ending` would leave something there each time.
-      if (!ending.signal.aborted) await pause(lookEveryMs, pausing.signal);
+      const isAlone = logged === '' && seen.length === 1;
+      if (!ending.signal.aborted) await pause(isAlone ? lookEveryMs.alone : lookEveryMs.withOthers, pausing.signal);
       endPause = () => undefined;
     }
     for (const { resolve } of waiters) resolve();
