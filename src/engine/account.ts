@@ -76,7 +76,7 @@ const elsewhere: State = { kind: 'elsewhere' };
 const unread: State = { kind: 'unread' };
 
 /** Makes the account of a relayer, without its lease. `watcher`: that of its chain. All accounts share `deps`: there may be thousands. */
-export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' | 'stopListening'>, deps: AccountDeps): Account {
+export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' | 'stopListening' | 'wake'>, deps: AccountDeps): Account {
   const { directory, leases, log } = deps;
   const id = laneOf(relayer);
   const chain = directory.chainOf(relayer);
@@ -104,7 +104,14 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
   }
 
   function openLane(): Open {
-    const lane = createLane({ id, deps: { ...deps, directory: shownElsewhere() }, chain, log, relayer: asConfiguredNow });
+    const lane = createLane({
+      id,
+      deps: { ...deps, directory: shownElsewhere() },
+      chain,
+      log,
+      relayer: asConfiguredNow,
+      wakeWatcher: watcher.wake,
+    });
     const open: Open = { kind: 'open', lane, loading: Promise.resolve() };
     state = open;
     open.loading = load(open);

@@ -34,16 +34,20 @@ export interface HeadListener {
   tick(head: Head): void;
   /** Called when no RPC node could be used. */
   unreachable(): void;
+  /** True while it does nothing at new heads. */
+  isResting(): boolean;
 }
 
-/** Polls the head of one chain. */
+/** Polls the head of one chain: four times per block while a lane has something to do, otherwise about once, since providers charge for requests. */
 export interface Watcher {
   /** A relayer that is added later is disabled if the chain is. */
   add(watched: Watched): void;
   /** Returns how many relayers are left. */
   remove(relayerId: string): number;
-  /** Calls the lane from now on, at once with the newest head: the next one may come only seconds later. */
+  /** Calls the lane from now on, with the newest head as soon as possible: the next one may come only seconds later. */
   listen(lane: HeadListener): void;
+  /** A lane has something to do again. Returns true if a newer head comes at once: if the known one may be older than usual, this polls. */
+  wake(): boolean;
   stopListening(lane: HeadListener): void;
   /** Does nothing if it polls already. */
   start(): void;
@@ -74,6 +78,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   // each is enough, and its public nodes limit the rate.
   const pollsPerBlock = network.type === 'solana' ? 1 : 4;
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
+  const restingIntervalMs = Math.min(15_000, Math.max(1_000, network.averageBlockTimeMs));
   const members = new Map<string, Watched>();
   /** Only the lanes that are open: thousands of relayers may have nothing to do. */
   const listeners = new Set<HeadListener>();
@@ -84,16 +89,24 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   let running: Promise<void> | null = null;
   let cancelPoll: (() => void) | undefined;
   let stopped = false;
+  /** For how long the next poll was put off because every lane rested. */
+  let restedMs = 0;
+  /** Until the newest head is known. */
+  let isReading = false;
 
   async function poll(): Promise<void> {
+    restedMs = 0;
     try {
+      isReading = true;
       if (!isStored) await storeGenesis();
       head = await chain.head();
+      isReading = false;
       if (problem !== null) log.info({ network: network.name }, 'an RPC node of the network answers again');
       problem = null;
       if (disabledReason !== null) await enableAgain();
       await tickAll(head);
     } catch (error) {
+      isReading = false;
       const detail = error instanceof Error ? error.message : String(error);
       if (problem?.detail !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
       // Other errors may name what is no business of callers, such as the database.
@@ -101,7 +114,30 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       await disableIfOtherChain();
       for (const lane of listeners) lane.unreachable();
     }
-    if (!stopped) cancelPoll = timers.after(intervalMs, () => (running = poll()));
+    pollLater();
+  }
+
+  function pollLater(): void {
+    if (stopped) return;
+    cancelPoll = timers.after(intervalMs, () => {
+      if (problem === null && restedMs + 2 * intervalMs <= restingIntervalMs && areAllResting()) {
+        restedMs += intervalMs;
+        pollLater();
+      } else running = poll();
+    });
+  }
+
+  function areAllResting(): boolean {
+    for (const lane of listeners) if (!lane.isResting()) return false;
+    return true;
+  }
+
+  function wake(): boolean {
+    if (isReading) return true;
+    if (restedMs === 0 || stopped) return false;
+    cancelPoll?.();
+    running = poll();
+    return true;
   }
 
   async function tickAll(newest: Head): Promise<void> {
@@ -158,8 +194,9 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     },
     listen(lane) {
       listeners.add(lane);
-      if (head !== null) lane.tick(head);
+      if (!wake() && head !== null) lane.tick(head);
     },
+    wake,
     stopListening: (lane) => void listeners.delete(lane),
     start() {
       running ??= poll();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { it } from 'node:test';
-import type { Chain } from '../../src/core/ports/chain.js';
+import { describe, it, type TestContext } from 'node:test';
+import type { Chain, Head } from '../../src/core/ports/chain.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createWatcher } from '../../src/engine/watcher.js';
@@ -11,6 +11,7 @@ import { modelRelayer } from '../support/model-lane.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { createVirtualTime } from '../support/virtual-time.js';
 import { waitFor } from '../support/wait-for.js';
 
 it('relayers are disabled while every node serves another chain, and enabled when a node of the stored chain answers', async (test) => {
@@ -57,6 +58,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
     unreachable() {
       failures += 1;
     },
+    isResting: () => false,
   };
   watcher.add({ relayerId: 'r1', isReported: () => true });
   watcher.listen(lane);
@@ -83,9 +85,95 @@ it('relayers are disabled while every node serves another chain, and enabled whe
 
   watcher.stopListening(lane);
   const last = ticks;
-  const later = { tick: () => void later.ticks++, unreachable: () => undefined, ticks: 0 };
+  const later = { tick: () => void later.ticks++, unreachable: () => undefined, isResting: () => false, ticks: 0 };
   watcher.listen(later);
-  assert.equal(later.ticks, 1, 'a new listener gets the newest head at once');
   await waitFor('another head', () => (later.ticks > 3 ? true : undefined));
   assert.equal(ticks, last, 'one that has left gets none');
+});
+
+describe('the pace of the polls', () => {
+  async function start(test: TestContext) {
+    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+    const relayer = { ...modelRelayer('r1', {}), network: { ...modelRelayer('r1', {}).network, averageBlockTimeMs: 12_000 } };
+    const time = createVirtualTime();
+    const state = { polls: 0, isDown: false };
+    const chain: Chain = {
+      ...createModelChain(relayer.network, relayer.address, createRandom(1)).connect().chain,
+      genesisHash: async () => '0xours',
+      expectGenesis: () => undefined,
+      foreignGenesis: () => null,
+      head: async () => {
+        state.polls += 1;
+        if (state.isDown) throw new Error('no node can be asked');
+        return { number: BigInt(state.polls), hash: `0x${state.polls}`, timestampMs: 0 };
+      },
+    };
+    const directory = createDirectory([]);
+    const watcher = createWatcher({ chain, store, directory, recordRelayerState: () => [], timers: time.timers, log: silentLog });
+    test.after(async () => {
+      await watcher.stop();
+      await store.close();
+    });
+    watcher.start();
+    await waitFor('the first head', () => watcher.health().head ?? undefined);
+    return {
+      watcher,
+      state,
+      time,
+      /** The polls of two minutes. */
+      async polls() {
+        const before = state.polls;
+        await time.pass(120_000);
+        return state.polls - before;
+      },
+    };
+  }
+
+  function laneThat(rests: boolean) {
+    const lane = { rests, heads: [] as bigint[], failures: 0 };
+    return Object.assign(lane, {
+      tick: ({ number }: Head) => void lane.heads.push(number),
+      unreachable: () => void (lane.failures += 1),
+      isResting: () => lane.rests,
+    });
+  }
+
+  it('is four times per block while a lane has something to do, and once while every lane rests', async (test) => {
+    const { watcher, polls } = await start(test);
+    assert.equal(await polls(), 10, 'without a lane');
+    const [resting, working] = [laneThat(true), laneThat(false)];
+    watcher.listen(resting);
+    assert.equal(await polls(), 10);
+    watcher.listen(working);
+    await polls();
+    assert.equal(await polls(), 40);
+    working.rests = true;
+    await polls();
+    assert.equal(await polls(), 10);
+  });
+
+  it('is as usual while no node answers', async (test) => {
+    const { state, polls } = await start(test);
+    state.isDown = true;
+    await polls();
+    assert.equal(await polls(), 40);
+  });
+
+  it('a lane that wakes, and one that comes, gets a newer head at once if polls were put off', async (test) => {
+    const { watcher, state, time } = await start(test);
+    const woken = laneThat(true);
+    watcher.listen(woken);
+    const old = state.polls;
+    await time.pass(6_500);
+    assert.deepEqual([state.polls, watcher.wake()], [old, true]);
+    assert.equal(watcher.wake(), true, 'the same head is on its way');
+    await time.pass(0);
+    assert.deepEqual([state.polls, woken.heads.at(-1)], [old + 1, BigInt(old + 1)]);
+    assert.equal(watcher.wake(), false, 'it is new');
+    await time.pass(6_500);
+    const added = laneThat(false);
+    watcher.listen(added);
+    await time.pass(0);
+    assert.deepEqual(added.heads, [BigInt(old + 2)]);
+  });
 });

@@ -24,6 +24,8 @@ export interface ModelLane {
   readonly warnings: readonly string[];
   /** How many may be in flight now. */
   limit(): number | null;
+  /** Whether a newer head comes at once when the lane wakes. At first none does. */
+  setComesHead(isComing: boolean): void;
   /** The database is back. */
   storeReturned(): void;
   /** Starts to read the head unless it already does. */
@@ -100,12 +102,14 @@ export async function startModelLane(
     clock,
     ids: createIds(clock),
   };
+  let comesHead = false;
   const lane: Lane = createLane({
     id: laneOf(relayer),
     deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [] },
     chain: connection.chain,
     log,
     relayer: () => relayer,
+    wakeWatcher: () => comesHead,
   });
   let isLooking = false;
   await lane.load();
@@ -123,6 +127,9 @@ export async function startModelLane(
     surprises,
     warnings,
     limit: () => lane.maxInFlight(),
+    setComesHead(isComing) {
+      comesHead = isComing;
+    },
     storeReturned: () => lane.storeReturned(),
     look() {
       if (isLooking) return;

@@ -54,6 +54,8 @@ export interface Lane {
   tick(head: Head): void;
   /** Takes note that no RPC node could be used. Returns at once. */
   unreachable(): void;
+  /** See `HeadListener`. */
+  isResting(): boolean;
   /** See `Lanes.maxInFlight`. */
   maxInFlight(): number | null;
   /** Signs nothing new, and resolves when all running work has ended. */
@@ -70,6 +72,8 @@ export interface LaneDeps {
   readonly chain: Chain;
   readonly log: Log;
   readonly relayer: () => Relayer;
+  /** See `Watcher.wake`. */
+  readonly wakeWatcher: () => boolean;
 }
 
 /**
@@ -80,7 +84,7 @@ export interface LaneDeps {
  * Their work is split into chores, of which each fails alone. A chore asks nodes without a lock, and changes a transaction only through `move` or
  * `commitMoves`, which assert that it is still as it was seen.
  */
-export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
+export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneDeps): Lane {
   const transactions = createOpenTransactions(
     (content) => chain.isUnsequenced(content),
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
@@ -235,11 +239,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     return stored === undefined || isFinal(stored.transaction.status) ? null : stored;
   }
 
-  /** Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed. */
+  /** Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed; that head may still have to be read. */
   function endRest(): void {
-    if (!rest.end() || head?.hash === lane.settled?.hash) return;
+    if (!rest.end()) return;
+    const comesHead = wakeWatcher();
+    if (!comesHead && head?.hash === lane.settled?.hash) return;
     lane.isStale = true;
-    maintaining.wake();
+    if (!comesHead) maintaining.wake();
   }
 
   const maxInFlight = () => (chain.sequence === null ? null : inFlightLimit.current());
@@ -327,6 +333,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       lane.isUnreachable = true;
       preparing.wake();
     },
+    isResting: () => head !== null && rest.includes(head) && !storedFinder.isBehind(),
     async stop() {
       stopped = true;
       stopWaking();

@@ -48,6 +48,7 @@ describe('a lane without open transactions', () => {
     await see();
     return {
       chain,
+      lane: started,
       rest: started.rest,
       see,
       block,
@@ -85,6 +86,19 @@ describe('a lane without open transactions', () => {
       (await attempts(id)).map(({ nonce }) => nonce),
       [1n],
     );
+  });
+
+  it('waits for the head that its waking brings before it reads its account', async () => {
+    const { block, chain, lane, rest, see, send, attempts } = await start();
+    for (let blocks = 0; blocks < 5; blocks += 1) await block();
+    lane.setComesHead(true);
+    const id = await send();
+    await rest();
+    assert.deepEqual(chain.travelling, []);
+    assert.equal((await attempts(id)).length, 0);
+    const calls = await see();
+    assert.ok(calls.indexOf('nextAt') < calls.indexOf('draft'), calls.join());
+    assert.equal((await attempts(id)).length, 1);
   });
 
   it('signs in the same block if its account was read at the newest head', async () => {
