@@ -8,7 +8,7 @@ const maxDelayMs = 15_000;
 /** The service sends something at least every 20 seconds. After this long without a message, the connection is dead although neither side closed it. */
 const silenceMs = 45_000;
 /** A page in the background gives up its streams after this long: browsers allow only six connections to one origin, for all tabs together. */
-const hiddenMs = 60_000;
+const hiddenMs = 10_000;
 
 /** The state of one stream, in the words that the page shows. */
 export type StreamState = 'connecting' | 'live' | 'reconnecting';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { skipWithoutChromium, startChromium } from '../../support/chromium.js';
 import { type ConsolePage, openConsole, routePatterns, viewsOf } from '../../support/console-page.js';
 import { type ConsoleRig, startConsoleRig } from '../../support/console-rig.js';
@@ -144,6 +144,23 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
     await note.waitFor({ state: 'detached' });
     await page.getByText('live', { exact: true }).waitFor();
     await close();
+  });
+
+  it('the console: a page in the background gives up its streams after ten seconds, and opens them again in the foreground', async (test) => {
+    const { page, close } = await signedIn();
+    test.after(close);
+    const isOverview = (request: Request) => request.url().endsWith('/WatchOverview');
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.clock.install();
+    const given = page.waitForEvent('requestfailed', isOverview);
+    await setHidden(true);
+    await page.clock.runFor(10_000);
+    await given;
+    const opened = page.waitForRequest(isOverview);
+    await setHidden(false);
+    await opened;
   });
 
   it('the console: a key that only reads sees no action in any view, and the service refuses each of them', async () => {
