@@ -119,18 +119,20 @@ function relayersOf(list: ChangeList): ReadonlySet<string> {
  * If another writer holds a row locked for too long, the lists that need it fail, and the transaction runs again without them.
  */
 export function createPostgresBatch(client: pg.Client): RunFencedBatch {
+  /** The query gets its name afterwards, because pg is slow to copy an object with a name. */
+  function send({ statement: { name, sql }, values }: Step): Promise<pg.QueryResult> {
+    return new Promise((resolve, reject) => {
+      const query = new pg.Query(sql, [...values], (error, result) => (error == null ? resolve(result) : reject(error)));
+      client.query(Object.assign(query, { name }));
+    });
+  }
+
   /** Sends statements, each of them as text or as a step, in one write to the socket: alone, each would be a call of the system. */
   function sendAll(statements: readonly (string | Step)[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
     const { stream } = client.connection;
     stream.cork();
     try {
-      return Promise.allSettled(
-        statements.map((one) =>
-          typeof one === 'string'
-            ? client.query(one)
-            : client.query({ name: one.statement.name, text: one.statement.sql, values: [...one.values] }),
-        ),
-      );
+      return Promise.allSettled(statements.map((one) => (typeof one === 'string' ? client.query(one) : send(one))));
     } finally {
       stream.uncork();
     }
