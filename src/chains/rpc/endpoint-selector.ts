@@ -156,6 +156,7 @@ export function createEndpointSelector(
       headSource = endpoint;
       forks.accept(position);
       lagTracker.accept(endpoint, position);
+      if (endpoints.length > 1) await forks.anchor(endpoint);
       return true;
     },
     headSource: () => headSource,

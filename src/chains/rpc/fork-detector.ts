@@ -7,6 +7,11 @@ export interface ForkDetector {
   /** Takes the head of the network. */
   accept(head: Position): void;
   /**
+   * Remembers the block of the head's source at the height that endpoints are compared at, unless one near it is remembered. Heads that skip blocks leave
+   * none, and without one, nothing shows the branch of a source that is down.
+   */
+  anchor(source: Endpoint): Promise<void>;
+  /**
    * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint that reported the
    * newest of them. If one of them shows no block there, the endpoint's state does not change.
    */
@@ -43,10 +48,15 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
     if (hashes.size > maxRemembered && oldest !== undefined) hashes.delete(oldest);
   }
 
+  /** Returns the height of the highest remembered block up to this one, and not far below it; undefined: there is none. */
+  function rememberedAt(height: bigint): bigint | undefined {
+    const [highest] = [...hashes.keys()].filter((one) => one <= height && one > height - depth).sort((a, b) => (a < b ? 1 : -1));
+    return highest;
+  }
+
   /** Returns the highest remembered block up to this height, or the source's block there. */
   async function known(height: bigint, source: Endpoint | null): Promise<{ readonly height: bigint; readonly hash: string } | null> {
-    const heights = [...hashes.keys()].filter((one) => one <= height && one > height - depth).sort((a, b) => (a < b ? 1 : -1));
-    const [at] = heights;
+    const at = rememberedAt(height);
     const hash = at === undefined ? undefined : hashes.get(at);
     if (at !== undefined && hash !== undefined) return { height: at, hash };
     const shown = source === null || source.isTripped() ? null : await source.hashAt(height);
@@ -77,6 +87,13 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       const safe = (number < before ? number : before) - depth;
       if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
       remember(number, hash);
+    },
+    async anchor(source) {
+      if (newest === null || newest <= depth) return;
+      const height = newest - depth;
+      if (rememberedAt(height) !== undefined) return;
+      const hash = await source.hashAt(height);
+      if (hash !== null) remember(height, hash);
     },
     async isForked(endpoint, { number, hash }, source) {
       if (newest === null) return forked.has(endpoint);
