@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
@@ -65,6 +66,9 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
+/** Of no request: polls must not be counted as part of the request that made the watcher poll. */
+const outsideRequests = new AsyncResource('watcher');
+
 /** How many lanes get a head in one turn of the event loop: all of them may have work then, such as after the start. */
 const lanesPerTurn = 50;
 
@@ -119,9 +123,10 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 
   function pollLater(): void {
     if (stopped) return;
-    cancelPoll = timers.after(intervalMs, () => {
-      if (problem === null && restedMs + 2 * intervalMs <= restingIntervalMs && areAllResting()) {
-        restedMs += intervalMs;
+    const pauseMs = Math.min(intervalMs, restingIntervalMs - restedMs);
+    cancelPoll = timers.after(pauseMs, () => {
+      if (problem === null && restedMs + pauseMs < restingIntervalMs && areAllResting()) {
+        restedMs += pauseMs;
         pollLater();
       } else running = poll();
     });
@@ -136,13 +141,20 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     if (isReading) return true;
     if (restedMs === 0 || stopped) return false;
     cancelPoll?.();
-    running = poll();
+    running = outsideRequests.runInAsyncScope(poll);
     return true;
   }
 
   async function tickAll(newest: Head): Promise<void> {
-    let count = 0;
+    const working: HeadListener[] = [];
+    // Those that rest do nothing now, but one that wakes during a later turn must know that the head is new.
     for (const lane of listeners) {
+      if (lane.isResting()) lane.tick(newest);
+      else working.push(lane);
+    }
+    let count = 0;
+    for (const lane of working) {
+      if (!listeners.has(lane)) continue;
       if (count > 0 && count % lanesPerTurn === 0) await nextTurn();
       count += 1;
       lane.tick(newest);
@@ -199,7 +211,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     wake,
     stopListening: (lane) => void listeners.delete(lane),
     start() {
-      running ??= poll();
+      running ??= outsideRequests.runInAsyncScope(poll);
     },
     async stop() {
       stopped = true;
