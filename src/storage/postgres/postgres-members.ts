@@ -71,7 +71,8 @@ export function createMembers(deps: MembersDeps): Members {
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
   let seen: readonly MemberRow[] = [];
-  let logged = '';
+  /** What the last round failed with; null: it did not fail. */
+  let failure: string | null = null;
   let isStarted = false;
   let running: Promise<void> | undefined;
   let endPause = (): void => undefined;
@@ -210,8 +211,8 @@ export function createMembers(deps: MembersDeps): Members {
   async function fail(error: unknown): Promise<void> {
     const message = error instanceof Error ? error.message : String(error);
     // The link reports a lost connection.
-    if (message !== logged && !(error instanceof StoreAwayError)) log.warn({ err: error }, 'the other instances cannot be seen; retrying');
-    logged = message;
+    if (message !== failure && !(error instanceof StoreAwayError)) log.warn({ err: error }, 'the other instances cannot be seen; retrying');
+    failure = message;
     for (const watch of watches.values()) watch.forget();
     shares.outdate();
     await observer?.close();
@@ -224,18 +225,18 @@ export function createMembers(deps: MembersDeps): Members {
       waiters = [];
       try {
         await exclusively(round);
-        logged = '';
+        failure = null;
         for (const { resolve } of waiting) resolve();
       } catch (error) {
         for (const { resolve, needsSuccess } of waiting) if (!needsSuccess) resolve();
         waiters.unshift(...waiting.filter(({ needsSuccess }) => needsSuccess));
         await fail(error);
       }
-      if (waiters.length > 0 && logged === '') continue;
+      if (waiters.length > 0 && failure === null) continue;
       const pausing = new AbortController();
       endPause = () => pausing.abort();
       // `stop` ends the pause. A signal of its own is free after it; one that joined `ending` would leave something there each time.
-      const isAlone = logged === '' && seen.length === 1;
+      const isAlone = failure === null && seen.length === 1;
       if (!ending.signal.aborted) await pause(isAlone ? lookEveryMs.alone : lookEveryMs.withOthers, pausing.signal);
       endPause = () => undefined;
     }
