@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Chain, Head } from '../../src/core/ports/chain.js';
-import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import { createWatcher, type HeadListener } from '../../src/engine/watcher.js';
-import { openStore } from '../../src/storage/open-store.js';
-import { createModelChain } from '../support/model-chain.js';
-import { modelRelayer } from '../support/model-lane.js';
+import type { Timers } from '../../src/core/ports/timers.js';
+import type { HeadListener } from '../../src/engine/watcher.js';
+import { blockNumbered, createModelWatcher } from '../support/model-watcher.js';
 import { createRandom } from '../support/seeded-random.js';
-import { silentLog } from '../support/stored-samples.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
-import { createVirtualTime } from '../support/virtual-time.js';
+import type { VirtualTime } from '../support/virtual-time.js';
 
 /** A lane of the fuzz: rests or works, and remembers when it was told of a head or of none. */
 interface Fake extends HeadListener {
@@ -24,20 +18,16 @@ interface Fake extends HeadListener {
 
 async function run(seed: number, blockMs: number) {
   const random = createRandom(seed);
-  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-  const base = modelRelayer('r1', {});
-  const network = { ...base.network, averageBlockTimeMs: blockMs };
-  const inner = createVirtualTime();
   let open = 0;
-  const timers = {
-    after(ms: number, task: () => void) {
+  const timersOf = ({ timers }: VirtualTime): Timers => ({
+    after(ms, task) {
       open += 1;
       let isOver = false;
       const end = () => {
         if (!isOver) open -= 1;
         isOver = true;
       };
-      const cancel = inner.timers.after(ms, () => {
+      const cancel = timers.after(ms, () => {
         end();
         task();
       });
@@ -46,34 +36,25 @@ async function run(seed: number, blockMs: number) {
         cancel();
       };
     },
-  };
-  const now = () => inner.clock.elapsedMs();
+  });
   const intervalMs = Math.min(4_000, Math.max(100, blockMs / 4));
   let running = 0;
-  let polls = 0;
   let isDown = false;
   let slowMs = 0;
-  const begunAt = new Map<bigint, number>();
-  const chain: Chain = {
-    ...createModelChain(network, base.address, createRandom(1)).connect().chain,
-    network,
-    genesisHash: async () => '0xours',
-    expectGenesis: () => undefined,
-    foreignGenesis: () => null,
-    async head() {
+  const { watcher, time, polls, end } = await createModelWatcher({
+    blockMs,
+    timersOf,
+    async head(count, { timers }) {
       running += 1;
       assert.equal(running, 1, 'two polls at once');
-      polls += 1;
-      const number = BigInt(polls);
-      begunAt.set(number, now());
       const [fails, ms] = [isDown || random.chance(0.05), random.chance(0.5) ? slowMs : 0];
-      if (ms > 0) await new Promise<void>((resolve) => void inner.timers.after(ms, resolve));
+      if (ms > 0) await new Promise<void>((resolve) => void timers.after(ms, resolve));
       running -= 1;
       if (fails) throw new Error('down');
-      return { number, hash: `0x${number}`, timestampMs: 0 };
+      return blockNumbered(count);
     },
-  };
-  const watcher = createWatcher({ chain, store, directory: createDirectory([]), recordRelayerState: () => [], timers, log: silentLog });
+  });
+  const now = () => time.clock.elapsedMs();
   const lanes: Fake[] = [];
   function add() {
     const lane: Fake = {
@@ -82,11 +63,10 @@ async function run(seed: number, blockMs: number) {
       waitsSinceMs: now(),
       expectsNewSince: null,
       isResting: () => lane.rests,
-      tick({ number }: Head) {
+      tick() {
         assert.ok(lane.isListening);
         lane.waitsSinceMs = null;
         lane.expectsNewSince = null;
-        void number;
         if (random.chance(0.3)) lane.rests = true;
         // It has work again at once, also while the others get the head.
         if (random.chance(0.02)) setImmediate(() => wake(lane));
@@ -112,7 +92,7 @@ async function run(seed: number, blockMs: number) {
   let isStarted = startsAtMs === 0;
   let longest = 0;
   for (let step = 0; step < 600; step += 1) {
-    await inner.pass(random.chance(0.5) ? 37 : 411);
+    await time.pass(random.chance(0.5) ? 37 : 411);
     if (!isStarted && now() >= startsAtMs) {
       watcher.start();
       isStarted = true;
@@ -139,15 +119,15 @@ async function run(seed: number, blockMs: number) {
     }
   }
   const stopping = watcher.stop();
-  await inner.pass(5_000);
+  await time.pass(5_000);
   await stopping;
   assert.equal(open, 0, `seed ${seed}: a timer is left`);
-  const before = polls;
+  const before = polls();
   for (const lane of lanes) wake(lane);
-  await inner.pass(60_000);
-  assert.equal(polls, before, `seed ${seed}: it polls after its stop`);
+  await time.pass(60_000);
+  assert.equal(polls(), before, `seed ${seed}: it polls after its stop`);
   assert.equal(open, 0);
-  await store.close();
+  await end();
   return longest;
 }
 
@@ -161,7 +141,7 @@ describe('a watcher whose lanes rest, wake, come and go at random', () => {
 });
 
 describe('the pace at rest', () => {
-  for (const [name, type, blockMs] of [
+  for (const [name, networkType, blockMs] of [
     ['Solana', 'solana', 400],
     ['BNB', 'evm', 450],
     ['Arbitrum', 'evm', 250],
@@ -170,35 +150,14 @@ describe('the pace at rest', () => {
     ['a minute', 'evm', 60_000],
   ] as const)
     it(`${name}: is at most one poll per second`, async (test) => {
-      const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-      const base = modelRelayer('r1', {});
-      const network = { ...base.network, type, averageBlockTimeMs: blockMs } as typeof base.network;
-      const time = createVirtualTime();
-      let polls = 0;
-      const chain: Chain = {
-        ...createModelChain(network, base.address, createRandom(1)).connect().chain,
-        network,
-        genesisHash: async () => '0xours',
-        expectGenesis: () => undefined,
-        foreignGenesis: () => null,
-        head: async () => ({ number: BigInt(++polls), hash: `0x${polls}`, timestampMs: 0 }),
-      };
-      const watcher = createWatcher({
-        chain,
-        store,
-        directory: createDirectory([]),
-        recordRelayerState: () => [],
-        timers: time.timers,
-        log: silentLog,
-      });
+      const { watcher, time, polls, end } = await createModelWatcher({ blockMs, networkType });
+      test.after(end);
       watcher.start();
       await time.pass(10);
-      const before = polls;
+      const before = polls();
       await time.pass(360_000);
-      const everyMs = 360_000 / (polls - before);
+      const everyMs = 360_000 / (polls() - before);
       test.diagnostic(`one poll in ${Math.round(everyMs)} ms`);
-      await watcher.stop();
-      await store.close();
       assert.ok(everyMs >= 1_000);
       assert.ok(everyMs <= Math.min(15_000, Math.max(1_000, blockMs)) * 1.01);
     });

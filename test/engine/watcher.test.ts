@@ -8,10 +8,10 @@ import { createWatcher } from '../../src/engine/watcher.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createModelChain } from '../support/model-chain.js';
 import { modelRelayer } from '../support/model-lane.js';
+import { blockNumbered, createModelWatcher } from '../support/model-watcher.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { createVirtualTime } from '../support/virtual-time.js';
 import { waitFor } from '../support/wait-for.js';
 
 it('relayers are disabled while every node serves another chain, and enabled when a node of the stored chain answers', async (test) => {
@@ -93,38 +93,22 @@ it('relayers are disabled while every node serves another chain, and enabled whe
 
 describe('the pace of the polls', () => {
   async function start(test: TestContext) {
-    const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-    const relayer = { ...modelRelayer('r1', {}), network: { ...modelRelayer('r1', {}).network, averageBlockTimeMs: 12_000 } };
-    const time = createVirtualTime();
-    const state = { polls: 0, isDown: false };
-    const chain: Chain = {
-      ...createModelChain(relayer.network, relayer.address, createRandom(1)).connect().chain,
-      genesisHash: async () => '0xours',
-      expectGenesis: () => undefined,
-      foreignGenesis: () => null,
-      head: async () => {
-        state.polls += 1;
+    const state = { isDown: false };
+    const made = await createModelWatcher({
+      async head(polls) {
         if (state.isDown) throw new Error('no node can be asked');
-        return { number: BigInt(state.polls), hash: `0x${state.polls}`, timestampMs: 0 };
+        return blockNumbered(polls);
       },
-    };
-    const directory = createDirectory([]);
-    const watcher = createWatcher({ chain, store, directory, recordRelayerState: () => [], timers: time.timers, log: silentLog });
-    test.after(async () => {
-      await watcher.stop();
-      await store.close();
     });
-    watcher.start();
-    await waitFor('the first head', () => watcher.health().head ?? undefined);
+    test.after(made.end);
+    await made.start();
     return {
-      watcher,
+      ...made,
       state,
-      time,
-      /** The polls of two minutes. */
-      async polls() {
-        const before = state.polls;
-        await time.pass(120_000);
-        return state.polls - before;
+      async pollsOfTwoMinutes() {
+        const before = made.polls();
+        await made.time.pass(120_000);
+        return made.polls() - before;
       },
     };
   }
@@ -139,36 +123,36 @@ describe('the pace of the polls', () => {
   }
 
   it('is four times per block while a lane has something to do, and once while every lane rests', async (test) => {
-    const { watcher, polls } = await start(test);
-    assert.equal(await polls(), 10, 'without a lane');
+    const { watcher, pollsOfTwoMinutes } = await start(test);
+    assert.equal(await pollsOfTwoMinutes(), 10, 'without a lane');
     const [resting, working] = [laneThat(true), laneThat(false)];
     watcher.listen(resting);
-    assert.equal(await polls(), 10);
+    assert.equal(await pollsOfTwoMinutes(), 10);
     watcher.listen(working);
-    await polls();
-    assert.equal(await polls(), 40);
+    await pollsOfTwoMinutes();
+    assert.equal(await pollsOfTwoMinutes(), 40);
     working.rests = true;
-    await polls();
-    assert.equal(await polls(), 10);
+    await pollsOfTwoMinutes();
+    assert.equal(await pollsOfTwoMinutes(), 10);
   });
 
   it('is as usual while no node answers', async (test) => {
-    const { state, polls } = await start(test);
+    const { state, pollsOfTwoMinutes } = await start(test);
     state.isDown = true;
-    await polls();
-    assert.equal(await polls(), 40);
+    await pollsOfTwoMinutes();
+    assert.equal(await pollsOfTwoMinutes(), 40);
   });
 
   it('a lane that wakes, and one that comes, gets a newer head at once if polls were put off', async (test) => {
-    const { watcher, state, time } = await start(test);
+    const { watcher, polls, time } = await start(test);
     const woken = laneThat(true);
     watcher.listen(woken);
-    const old = state.polls;
+    const old = polls();
     await time.pass(6_500);
-    assert.deepEqual([state.polls, watcher.wake()], [old, true]);
+    assert.deepEqual([polls(), watcher.wake()], [old, true]);
     assert.equal(watcher.wake(), true, 'the same head is on its way');
     await time.pass(0);
-    assert.deepEqual([state.polls, woken.heads.at(-1)], [old + 1, BigInt(old + 1)]);
+    assert.deepEqual([polls(), woken.heads.at(-1)], [old + 1, BigInt(old + 1)]);
     assert.equal(watcher.wake(), false, 'it is new');
     await time.pass(6_500);
     const added = laneThat(false);

@@ -1,53 +1,61 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { it } from 'node:test';
-import type { Chain, Head } from '../../src/core/ports/chain.js';
-import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { it, type TestContext } from 'node:test';
+import type { Head } from '../../src/core/ports/chain.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { Transaction } from '../../src/core/transaction/transaction.js';
-import { createWatcher, type HeadListener } from '../../src/engine/watcher.js';
-import { openStore } from '../../src/storage/open-store.js';
+import type { HeadListener } from '../../src/engine/watcher.js';
 import { wanted } from '../support/evm.js';
 import { createModelChain } from '../support/model-chain.js';
 import { modelRelayer, startModelLane } from '../support/model-lane.js';
+import { blockNumbered, createModelWatcher } from '../support/model-watcher.js';
 import { createRandom } from '../support/seeded-random.js';
-import { silentLog } from '../support/stored-samples.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
-import { createVirtualTime } from '../support/virtual-time.js';
-import { waitFor } from '../support/wait-for.js';
+
+/** Like the tracer, which puts the request's `traceparent` into the headers of the calls to nodes. */
+const request = new AsyncLocalStorage<string>();
 
 const restingLane = (): HeadListener => ({ tick: () => undefined, unreachable: () => undefined, isResting: () => true });
 
+/** `within`: the request that each poll belongs to. */
+async function startTraced(test: TestContext) {
+  const within: (string | undefined)[] = [];
+  const { watcher, time, start, end } = await createModelWatcher({
+    // Timers of the runtime run in the context in which they were made.
+    timersOf: ({ timers }) => ({ after: (ms, task) => timers.after(ms, AsyncLocalStorage.bind(task)) }),
+    async head(polls) {
+      within.push(request.getStore());
+      return blockNumbered(polls);
+    },
+  });
+  test.after(end);
+  await start();
+  return { watcher, time, within };
+}
+
+it('polls are not part of the request that woke a lane', async (test) => {
+  const { watcher, time, within } = await startTraced(test);
+  watcher.listen(restingLane());
+  await time.pass(6_500);
+  const before = within.length;
+  request.run('a request', () => watcher.wake());
+  await time.pass(120_000);
+  assert.deepEqual(new Set(within.slice(before)), new Set([undefined]), `${within.length - before} polls: ${within.slice(before).join()}`);
+});
+
+it('polls are not part of the request that opened a lane', async (test) => {
+  const { watcher, time, within } = await startTraced(test);
+  await time.pass(6_500);
+  const before = within.length;
+  request.run('a request', () => watcher.listen(restingLane()));
+  await time.pass(120_000);
+  assert.deepEqual(new Set(within.slice(before)), new Set([undefined]), `${within.length - before} polls: ${within.slice(before).join()}`);
+});
+
 /** More lanes than get the head in one turn: the last one gets it in the turn after. */
 it('a lane that wakes while the others get the head learns that its own head is old', async (test) => {
-  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-  const relayer = { ...modelRelayer('r1', {}), network: { ...modelRelayer('r1', {}).network, averageBlockTimeMs: 12_000 } };
-  const time = createVirtualTime();
-  let polls = 0;
-  const chain: Chain = {
-    ...createModelChain(relayer.network, relayer.address, createRandom(1)).connect().chain,
-    genesisHash: async () => '0xours',
-    expectGenesis: () => undefined,
-    foreignGenesis: () => null,
-    head: async () => {
-      polls += 1;
-      return { number: BigInt(polls), hash: `0x${polls}`, timestampMs: 0 };
-    },
-  };
-  const watcher = createWatcher({
-    chain,
-    store,
-    directory: createDirectory([]),
-    recordRelayerState: () => [],
-    timers: time.timers,
-    log: silentLog,
-  });
-  test.after(async () => {
-    await watcher.stop();
-    await store.close();
-  });
-  watcher.start();
-  await waitFor('the first head', () => watcher.health().head ?? undefined);
+  const { watcher, time, start, end } = await createModelWatcher();
+  test.after(end);
+  await start();
   let last: { head: Head; atMs: number } | null = null;
   const seen: { age: number; comesHead: boolean }[] = [];
   let ticked = 0;
@@ -72,39 +80,22 @@ it('a lane that wakes while the others get the head learns that its own head is 
 });
 
 it('the first nonce after a rest is not taken from an account that was read a block before', async (test) => {
-  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  let newest = (): Head => blockNumbered(0);
+  const { watcher, store, time, start, end } = await createModelWatcher({ head: async () => newest() });
   const base = modelRelayer('r1', {});
   const relayer = { ...base, network: { ...base.network, averageBlockTimeMs: 12_000, requiredConfirmations: 1 } };
-  const time = createVirtualTime();
   const model = createModelChain(relayer.network, relayer.address, { ...createRandom(1), chance: () => true });
   const lane = await startModelLane(relayer, model, store, { nowMs: () => 1_800_000_000_000 + time.clock.nowMs() });
-  const newest = (): Head => {
+  newest = () => {
     const block = model.blocks.at(-1);
     assert.ok(block !== undefined);
     return { number: block.number, hash: block.hash, timestampMs: 0 };
   };
-  const chain: Chain = {
-    ...model.connect().chain,
-    genesisHash: async () => '0xours',
-    expectGenesis: () => undefined,
-    foreignGenesis: () => null,
-    head: async () => newest(),
-  };
-  const watcher = createWatcher({
-    chain,
-    store,
-    directory: createDirectory([]),
-    recordRelayerState: () => [],
-    timers: time.timers,
-    log: silentLog,
-  });
   test.after(async () => {
     lane.kill();
-    await watcher.stop();
-    await store.close();
+    await end();
   });
-  watcher.start();
-  await waitFor('the first head', () => watcher.health().head ?? undefined);
+  await start();
   let stored: Transaction | null = null;
   let isAccepted = false;
   let isArmed = false;
