@@ -4,6 +4,7 @@ import { type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
 import { postgres } from '../dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
+import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeline.js';
 
 const uniqueViolation = '23505';
 const notNullViolation = '23502';
@@ -23,6 +24,15 @@ const lockTimeout = '55P03';
 const maxLocked = 8;
 /** How long such an attempt waits for a lock: its lists have already waited. */
 const nextLockTimeoutMs = 500;
+
+/** A statement of a transaction itself. */
+function bare(name: string, sql: string): SentStep {
+  return { statement: { name, sql }, values: [] };
+}
+
+const beginTransaction = bare('begin', 'begin');
+const waitLessForLocks = bare('wait_less_for_locks', `set local lock_timeout = ${nextLockTimeoutMs}`);
+const setSavepoint = bare('set_savepoint', 'savepoint list');
 
 /** A list and its position in the batch. */
 interface Entry {
@@ -106,6 +116,17 @@ function isConflict({ code, column }: pg.DatabaseError): boolean {
   return code === uniqueViolation || (code === notNullViolation && column === 'position');
 }
 
+/** The outcome of a list whose change met this error. Throws if nothing of the batch can be written because of it, or nothing that waits for a lock. */
+function outcomeOf(entry: Entry, { name }: ReadyChange, error: Error): Error {
+  if (isLockTimeout(error)) throw new LockedError((other) => other === entry, error);
+  if (!isCausedByValues(error)) throw error;
+  return isConflict(error) ? new ConflictError(name) : error;
+}
+
+function stepsOf({ list }: Entry): readonly Step[] {
+  return list.flatMap(({ steps }) => steps);
+}
+
 /** The relayers for which a list takes positions. */
 function relayersOf(list: ChangeList): ReadonlySet<string> {
   return new Set(list.flatMap(({ countedFor }) => countedFor ?? []));
@@ -119,78 +140,47 @@ function relayersOf(list: ChangeList): ReadonlySet<string> {
  * If another writer holds a row locked for too long, the lists that need it fail, and the transaction runs again without them.
  */
 export function createPostgresBatch(client: pg.Client): RunFencedBatch {
-  /** The query gets its name afterwards, because pg is slow to copy an object with a name. */
-  function send({ statement: { name, sql }, values }: Step): Promise<pg.QueryResult> {
-    return new Promise((resolve, reject) => {
-      const query = new pg.Query(sql, [...values], (error, result) => (error == null ? resolve(result) : reject(error)));
-      client.query(Object.assign(query, { name }));
-    });
+  const run = createPipelines(client);
+
+  /** Begins the transaction and sends the steps; resolves with what became of them. */
+  async function begin({ fence, takes, isAfterLock }: Opening, steps: readonly Step[]): Promise<StepsRun> {
+    const opening = [beginTransaction, ...(isAfterLock ? [waitLessForLocks] : []), ...(fence === null ? [] : [fence])];
+    const before = [...opening, ...takes.values()];
+    const { rowCounts, error } = await run([...before, ...steps]);
+    if (fence !== null && rowCounts.length >= opening.length && rowCounts[opening.length - 1] !== 1) throw new NotOwnerError();
+    if (error !== null && rowCounts.length < before.length) {
+      const relayerId = [...takes.keys()][rowCounts.length - opening.length];
+      if (relayerId !== undefined && isLockTimeout(error)) throw new LockedError(({ relayers }) => relayers.has(relayerId), error);
+      throw error;
+    }
+    return { rowCounts: rowCounts.slice(before.length), error };
   }
 
-  /** Sends statements, each of them as text or as a step, in one write to the socket: alone, each would be a call of the system. */
-  function sendAll(statements: readonly (string | Step)[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
-    const { stream } = client.connection;
-    stream.cork();
-    try {
-      return Promise.allSettled(statements.map((one) => (typeof one === 'string' ? client.query(one) : send(one))));
-    } finally {
-      stream.uncork();
-    }
-  }
-
-  /** Begins the transaction and sends the steps; resolves with their results when all have ended. */
-  async function begin({ fence, takes, isAfterLock }: Opening, steps: readonly Step[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
-    const fences = fence === null ? [] : [fence];
-    const begins = isAfterLock ? `begin; set local lock_timeout = ${nextLockTimeoutMs}` : 'begin';
-    const [begun, ...results] = await sendAll([begins, ...fences, ...takes.values(), ...steps]);
-    if (begun?.status === 'rejected') throw begun.reason;
-    for (const fenced of results.splice(0, fences.length)) {
-      if (fenced.status === 'rejected') throw fenced.reason;
-      if (fenced.value.rowCount !== 1) throw new NotOwnerError();
-    }
-    const taken = results.splice(0, takes.size);
-    for (const [position, relayerId] of [...takes.keys()].entries()) {
-      const took = taken[position];
-      if (took?.status !== 'rejected') continue;
-      if (isLockTimeout(took.reason)) throw new LockedError(({ relayers }) => relayers.has(relayerId), took.reason);
-      throw took.reason;
-    }
-    return results;
-  }
-
-  /** Only the first failed statement has the reason: after it, PostgreSQL refuses the rest of the transaction. */
-  function failureOf(entry: Entry, change: ReadyChange, step: Step, result: PromiseSettledResult<pg.QueryResult>): Failure | undefined {
-    if (result.status === 'fulfilled') {
-      return step.guarded && result.value.rowCount !== 1 ? { entry, error: new ConflictError(change.name) } : undefined;
-    }
-    const { reason } = result;
-    if (isLockTimeout(reason)) throw new LockedError((other) => other === entry, reason);
-    if (!isCausedByValues(reason)) throw reason;
-    return { entry, error: isConflict(reason) ? new ConflictError(change.name) : reason };
+  /** Returns the failure of the first list that failed; undefined: all of them can be committed. */
+  function firstFailure(entries: readonly Entry[], { rowCounts, error }: StepsRun): Failure | undefined {
+    let position = 0;
+    for (const entry of entries)
+      for (const change of entry.list)
+        for (const step of change.steps) {
+          const rowCount = rowCounts[position];
+          position += 1;
+          // The steps before that of the error have a row count.
+          if (rowCount === undefined && error !== null) return { entry, error: outcomeOf(entry, change, error) };
+          if (step.guarded && rowCount !== 1) return { entry, error: new ConflictError(change.name) };
+        }
+    return undefined;
   }
 
   /** Sends all lists and leaves the transaction open; returns the first list that failed. */
   async function runAll(entries: readonly Entry[], opening: Opening): Promise<Failure | undefined> {
-    const sent = entries.flatMap((entry) => entry.list.flatMap((change) => change.steps.map((step) => ({ entry, change, step }))));
-    const results = await begin(
-      opening,
-      sent.map(({ step }) => step),
-    );
-    for (const [position, { entry, change, step }] of sent.entries()) {
-      const failure = failureOf(entry, change, step, results[position] as PromiseSettledResult<pg.QueryResult>);
-      if (failure !== undefined) return failure;
-    }
-    return undefined;
+    return firstFailure(entries, await begin(opening, entries.flatMap(stepsOf)));
   }
 
   /** Runs one list in the open transaction, and undoes only this list if it fails. */
   async function runAlone(entry: Entry): Promise<Failure | undefined> {
-    const sent = entry.list.flatMap((change) => change.steps.map((step) => ({ change, step })));
-    const [begun, ...results] = await sendAll(['savepoint list', ...sent.map(({ step }) => step)]);
-    if (begun?.status === 'rejected') throw begun.reason;
-    let failure: Failure | undefined;
-    for (const [position, { change, step }] of sent.entries())
-      failure ??= failureOf(entry, change, step, results[position] as PromiseSettledResult<pg.QueryResult>);
+    const { rowCounts, error } = await run([setSavepoint, ...stepsOf(entry)]);
+    if (rowCounts.length === 0) throw error;
+    const failure = firstFailure([entry], { rowCounts: rowCounts.slice(1), error });
     await client.query(failure === undefined ? 'release savepoint list' : 'rollback to savepoint list; release savepoint list');
     return failure;
   }
