@@ -89,4 +89,25 @@ describe('an engine whose store other instances change', () => {
     await waitFor('the lane to look at changes', () => looks[0]);
     assert.deepEqual(new Set(looks), new Set([last]));
   });
+
+  it('a lane takes in what another instance accepts while the lane loads', async () => {
+    const rig = await start();
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    // From now on it accepts transactions as an instance without the lease does.
+    await rig.engine.stop();
+    let accepted = '';
+    const read: Store['read'] = {
+      ...rig.store.read,
+      async openTransactions(...scope) {
+        const page = await rig.store.read.openTransactions(...scope);
+        accepted = (await rig.send()).transaction.id;
+        engine.changedElsewhere(new Set([rig.relayer.id]));
+        return page;
+      },
+    };
+    const { engine, works } = await startOther(rig, { ...rig.store, read });
+    await Promise.all(works.map((work) => work.begin()));
+    await rig.until(accepted, 'submitted');
+  });
 });
