@@ -504,13 +504,6 @@ export const plants: readonly Plant[] = [
     faults: ['lost observers', 'late news', 'burst'],
   },
   {
-    name: 'instances: what a commit without an answer has stored is not told',
-    instances: 3,
-    module: 'storage/postgres/postgres-members',
-    changes: [['news.addAll();\n        news.send();', '']],
-    faults: ['lost commits', 'lost connections', 'burst'],
-  },
-  {
     name: 'instances: a change of another one ends a move without a second look',
     instances: 3,
     module: 'engine/lane/remote-lane',

@@ -656,4 +656,42 @@ describe('news between instances', () => {
     await a.insert('one');
     await waitFor('all news', () => (has(b, allNews) ? true : undefined));
   });
+
+  it('a commit that got no answer is told when the connection is back', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const ending = deferred();
+    test.after(() => ending.resolve());
+    const a = await joinBehindProxy(test, databaseUrl, 'a');
+    let isEnding = false;
+    const work: Work = {
+      begin: async () => undefined,
+      end() {
+        isEnding = true;
+        return ending.promise;
+      },
+    };
+    await a.leases.add('lane', new Map([['unit', work]]));
+    await waitFor('its work to begin', async () => ((await a.row())?.lanes === 1 ? true : undefined));
+    const b = await join(test, databaseUrl, 'b');
+    await settled(a, b);
+    // It does not look at the leases meanwhile: after a look that fails, it connects to the others again, and tells them to look at everything.
+    const removed = a.leases.remove('lane', 'unit');
+    await waitFor('the work to end', () => isEnding || undefined);
+    let isCut = false;
+    a.proxy.fateOf((chunk) => {
+      // A connection that replaces the one that was lost ends that one first.
+      if (isCut) return chunk.includes('pg_terminate_backend') ? 'cut before' : 'pass';
+      isCut = chunk.includes('commit\0');
+      // The other one must not see that the connection is lost: it would remove this instance, and look at everything.
+      return isCut ? 'cut client' : 'pass';
+    });
+    await assert.rejects(a.insert('unanswered'), StoreAwayError);
+    await waitFor('it to be stored', async () => (await storedIds(databaseUrl)).includes('unanswered') || undefined);
+    a.proxy.fateOf(() => 'pass');
+    await waitFor('the connection to be back', () => !a.isAway() || undefined);
+    await hears(b, a);
+    assert.ok(has(b, allNews));
+    ending.resolve();
+    await removed;
+  });
 });

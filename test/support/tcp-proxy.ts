@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 
-/** What happens to bytes of a client: `cut before` ends its connection without passing them on, `cut after` passes them and drops the answer. */
-export type Fate = 'pass' | 'cut before' | 'cut after';
+/**
+ * What happens to bytes of a client: `cut before` ends its connection without passing them on, `cut after` passes them and drops the answer, and
+ * `cut client` does so without the server noticing that the client is gone.
+ */
+export type Fate = 'pass' | 'cut before' | 'cut after' | 'cut client';
 
 /** A proxy between a client and a server, which loses connections. */
 export interface TcpProxy {
@@ -62,8 +65,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       if (fate === 'cut before') return drop();
       if (fate === 'pass') return void server.write(chunk);
       pair.isSilent = true;
+      if (fate === 'cut client') server.write(chunk);
       // Half closed: the server answers what it got, and then sees the end.
-      server.end(chunk);
+      else server.end(chunk);
       server.once('close', () => pairs.delete(pair));
       client.destroy();
     });
