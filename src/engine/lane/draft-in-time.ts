@@ -59,8 +59,9 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
 
 /** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
 export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
+  if (transactions.inFlightCount() > 0) return true;
   const [oldest] = transactions.waiting();
-  if (transactions.inFlightCount() > 0 || (oldest !== undefined && oldest.transaction.id < id)) return true;
+  if (oldest !== undefined && oldest.transaction.id < id) return true;
   for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
   return false;
 }
