@@ -48,14 +48,14 @@ export interface StoredResponse {
   /** The response that an earlier call with the key has stored, which answers this one. Null: the call runs. */
   readonly replay: Message | null;
   /**
-   * Returns the changes that store `message`; commit them with the effect of the call. Empty if the call has no key. The call's warnings so
-   * far are stored too, so call it when all of them are known.
+   * Returns the changes that store `message`; commit them with the effect of the call. The call's warnings so far are stored too, so call it when
+   * all of them are known. Null: the call has no key.
    */
-  save(message: Message): readonly Change[];
+  readonly save: ((message: Message) => readonly Change[]) | null;
 }
 
 /** The stored response of a call without an idempotency key. */
-export const noStoredResponse: StoredResponse = { replay: null, save: () => [] };
+export const noStoredResponse: StoredResponse = { replay: null, save: null };
 
 /** Rounds a duration for log lines, which need no more than tenths of a millisecond. */
 export function loggedMs(ms: number): number {

@@ -9,7 +9,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import type { Idempotency, SaveResponse } from '../../core/access/idempotency.js';
+import type { Idempotency } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change } from '../../core/ports/store.js';
@@ -122,13 +122,16 @@ function keyInvalid(sentence: string): DomainError {
   return new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
 }
 
+/** Returns the changes that store the response, to commit together with the call's effect; calls `response` only if the call has an idempotency key. */
+type SaveMessage<M> = (response: () => M) => readonly Change[];
+
 /**
  * Wraps the implementation of a method that accepts idempotency keys: returns the response to replay, or runs. This cannot be an
  * interceptor: Connect would lose the headers of the answer.
  */
 export function replayable<I extends DescMessage, O extends DescMessage>(
   { output }: DescMethodUnary<I, O>,
-  run: (request: MessageShape<I>, context: HandlerContext, saveResponse: SaveResponse<MessageInitShape<O>>) => Promise<MessageInitShape<O>>,
+  run: (request: MessageShape<I>, context: HandlerContext, saveResponse: SaveMessage<MessageInitShape<O>>) => Promise<MessageInitShape<O>>,
 ): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
   return async (request, context) => {
     const { storedResponse } = callOf(context);
@@ -136,6 +139,7 @@ export function replayable<I extends DescMessage, O extends DescMessage>(
       context.responseHeader.set('idempotency-replayed', 'true');
       return storedResponse.replay as MessageShape<O>;
     }
-    return run(request, context, (response) => storedResponse.save(create(output, response)));
+    const { save } = storedResponse;
+    return run(request, context, (response) => (save === null ? [] : save(create(output, response()))));
   };
 }

@@ -43,7 +43,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
         relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
         expires_at: expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString(),
       });
-      const created = await createApiKey(deps, wanted, principalOf(context), (one) => saveResponse(answerOf(one)));
+      const created = await createApiKey(deps, wanted, principalOf(context), (one) => saveResponse(() => answerOf(one)));
       return answerOf(created);
     }),
     async listApiKeys(request, context) {

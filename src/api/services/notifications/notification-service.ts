@@ -51,9 +51,11 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
       NotificationService.method.createNotification,
       async ({ id, signingKey, type, url }, context, saveResponse) => {
         checkType(type);
-        const { notification } = await createNotification(deps, { id, signingKey, url }, (written) =>
-          saveResponse(answerOf(written, callOf(context))),
-        );
+        const { notification } = await createNotification(deps, { id, signingKey, url }, (written) => {
+          // Warns, also if no response is stored.
+          const answer = answerOf(written, callOf(context));
+          return saveResponse(() => answer);
+        });
         return { notification: messageOf(notification) };
       },
     ),

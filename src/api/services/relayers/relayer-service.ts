@@ -50,7 +50,7 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
     },
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, _context, saveResponse) => {
       const wanted = await readNewRelayer(deps, request);
-      const relayer = await createRelayer(deps, wanted, (created) => saveResponse({ relayer: protoOfRelayer(created) }));
+      const relayer = await createRelayer(deps, wanted, (created) => saveResponse(() => ({ relayer: protoOfRelayer(created) })));
       return { relayer: protoOfRelayer(relayer) };
     }),
     async updateRelayer(request, context) {

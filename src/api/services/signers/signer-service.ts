@@ -28,7 +28,7 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
   return {
     createSigner: replayable(SignerService.method.createSigner, async (request, _context, saveResponse) => {
       const wanted = { id: request.id, key: keyFrom(request) };
-      const signer = await createSigner(deps, wanted, (created) => saveResponse({ signer: protoOfSigner(created) }));
+      const signer = await createSigner(deps, wanted, (created) => saveResponse(() => ({ signer: protoOfSigner(created) })));
       return { signer: protoOfSigner(signer) };
     }),
     getSigner({ signerId }) {

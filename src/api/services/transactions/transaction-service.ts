@@ -24,14 +24,14 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   const { read } = deps.store;
   return {
     sendTransaction: replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
-      const save = (sent: TransactionView) => saveResponse({ transaction: protoOfTransaction(sent) });
+      const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
       const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), save, callOf(context));
       return { transaction: protoOfTransaction(view) };
     }),
     replaceTransaction: replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
       const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), {
         expectedRevision: request.expectedRevision ?? null,
-        saveResponse: (replaced) => saveResponse({ transaction: protoOfTransaction(replaced) }),
+        saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
       });
       return { transaction: protoOfTransaction(view) };
     }),
