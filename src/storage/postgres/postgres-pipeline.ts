@@ -40,7 +40,7 @@ class Pipeline extends pg.Query {
     this.#prepared = prepared;
   }
 
-  /** Called by \`pg\` when it is the turn of this query to be sent. */
+  /** Called by `pg` when it is the turn of this query to be sent. */
   override submit = ({ stream }: pg.Connection): void => {
     const messages: Buffer[] = [];
     const preparing = new Set<string>();
@@ -54,11 +54,11 @@ class Pipeline extends pg.Query {
       messages.push(serialize.bind({ statement: name, values: [...values], valueMapper: parameterText }), serialize.execute());
     }
     messages.push(serialize.sync());
-    // If the connection has ended, \`pg\` tells each query that waits.
+    // If the connection has ended, `pg` tells each query that waits.
     if (stream.writable) stream.write(Buffer.concat(messages));
   };
 
-  /** Called by \`pg\` when a statement has ended. */
+  /** Called by `pg` when a statement has ended. */
   handleCommandComplete({ text }: { readonly text: string }): void {
     const step = this.#steps[this.rowCounts.length];
     if (step !== undefined) this.#prepared.add(step.statement.name);
