@@ -83,13 +83,16 @@ describe('a pipeline of statements on one connection', () => {
     assert.deepEqual(second, { rowCounts: [1, 1, 2, 2], error: null });
   });
 
-  it('pipelines that are sent at once end in their order, each with its own steps', async (test) => {
-    const { run } = await begin(test);
-    const all = await Promise.all([1, 2, 3, 4, 5].map((id) => run([insert(id), sql('update things set text = $1', `by ${id}`)])));
-    assert.deepEqual(
-      all.map(({ rowCounts }) => rowCounts),
-      [1, 2, 3, 4, 5].map((id) => [1, id]),
-    );
+  it('ends with the error if a value cannot be sent, and leaves nothing behind', async (test) => {
+    const { writer, run } = await begin(test);
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const { rowCounts, error } = await run([sql('savepoint here', Object.create(null) as SqlValue), insert(1)]);
+    assert.deepEqual(rowCounts, []);
+    assert.ok(error instanceof TypeError);
+    assert.equal(timers(), before);
+    assert.deepEqual(await run([insert(1)]), { rowCounts: [1], error: null });
+    assert.deepEqual(await things(writer), [{ id: 1, text: 'a text' }]);
   });
 
   it('ends with the error of a connection that is lost while a step runs', async (test) => {

@@ -191,6 +191,84 @@ describe('a PostgreSQL connection that is lost', () => {
     assert.equal(isLost(), false);
   });
 
+  it('the server answers a statement twice: the connection is replaced, and a guard that failed still counts', async (test) => {
+    const { databaseUrl, store, insert, proxy, isLost } = await behindProxy(test);
+    await insert('known');
+    let isDoubled = false;
+    const once = 'C\0\0\0\x0fINSERT 0 1\0';
+    proxy.rewriteAnswers((chunk) => {
+      const text = chunk.toString('latin1');
+      if (isDoubled || !text.includes(once)) return chunk;
+      isDoubled = true;
+      return Buffer.from(text.replace(once, once + once), 'latin1');
+    });
+    const isUnknown = store.change.updateTransaction({ ...aTransaction({ id: 'unknown' }), revision: 2 });
+    await assert.rejects(store.commit([store.change.insertTransaction(aTransaction({ id: 'new' })), isUnknown]), ConflictError);
+    assert.equal(isDoubled, true);
+    assert.deepEqual(await storedIds(databaseUrl), ['known']);
+    await insert('next');
+    assert.deepEqual(await storedIds(databaseUrl), ['known', 'next']);
+    assert.equal(isLost(), false);
+  });
+
+  it('the server says that a statement is complete, and then that it failed: the change is not stored, and its caller hears that', async (test) => {
+    const { databaseUrl, insert, proxy, isLost } = await behindProxy(test);
+    await asAdmin(
+      databaseUrl,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger early before insert on transactions for each row when (new.id = 'refused') execute function refuse()`,
+    );
+    proxy.rewriteAnswers((chunk) => {
+      const [before, ...rest] = chunk.toString('latin1').split(/(?=E.{4}SERROR\0VERROR\0CP0001)/s);
+      return rest.length === 0 ? chunk : Buffer.from([before, 'C\0\0\0\x0fINSERT 0 1\0', ...rest].join(''), 'latin1');
+    });
+    await assert.rejects(insert('refused'), { message: 'refused' });
+    await insert('next');
+    assert.deepEqual(await storedIds(databaseUrl), ['next']);
+    assert.equal(isLost(), false);
+  });
+
+  it('the error of a statement does not arrive, and the commit is answered with ROLLBACK: the change is stored after all', async (test) => {
+    const { databaseUrl, insert, proxy, isLost } = await behindProxy(test);
+    await asAdmin(
+      databaseUrl,
+      `create sequence inserts;
+       create function refuse() returns trigger language plpgsql as
+         $$ begin if nextval('inserts') = 1 then raise 'refused'; end if; return new; end $$;
+       create trigger early before insert on transactions for each row execute function refuse()`,
+    );
+    let isHidden = false;
+    proxy.rewriteAnswers((chunk) => {
+      const at = chunk.toString('latin1').search(/E.{4}SERROR\0VERROR\0CP0001/s);
+      if (at === -1) return chunk;
+      isHidden = true;
+      const after = at + 1 + chunk.readInt32BE(at + 1);
+      return Buffer.concat([chunk.subarray(0, at), Buffer.from('C\0\0\0\x0fINSERT 0 1\0', 'latin1'), chunk.subarray(after)]);
+    });
+    await insert('refused once');
+    assert.equal(isHidden, true);
+    assert.deepEqual(await storedIds(databaseUrl), ['refused once']);
+    assert.equal(isLost(), false);
+  });
+
+  it('another program resets the session: the connection is replaced, and the change is stored', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const { insert, isLost, isAway } = await opened(test, databaseUrl);
+    await asAdmin(
+      databaseUrl,
+      `create sequence inserts;
+       create function reset() returns trigger language plpgsql as
+         $$ begin if nextval('inserts') = 2 then execute 'deallocate all'; end if; return new; end $$;
+       create trigger early before insert on transactions for each row execute function reset()`,
+    );
+    await insert('first');
+    await insert('second');
+    await insert('third');
+    assert.deepEqual(await storedIds(databaseUrl), ['first', 'second', 'third']);
+    assert.equal(isLost(), false);
+    assert.equal(isAway(), false);
+  });
+
   it('a server in another language refuses a commit and a statement: the connection stays, and the error is the one of the server', async (test) => {
     const { databaseUrl, insert, proxy, isLost } = await behindProxy(test);
     // As long as the English word, so that the message keeps its length.

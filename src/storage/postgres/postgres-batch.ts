@@ -168,6 +168,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
           if (rowCount === undefined && error !== null) return { entry, error: outcomeOf(entry, change, error) };
           if (step.guarded && rowCount !== 1) return { entry, error: new ConflictError(change.name) };
         }
+    // No list is to blame.
+    if (error !== null) throw error;
     return undefined;
   }
 
@@ -187,7 +189,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
 
   /** Runs every list with a savepoint, and leaves the transaction open. */
   async function runEachAlone(entries: readonly Entry[], opening: Opening, outcomes: Outcome[]): Promise<void> {
-    await begin(opening, []);
+    firstFailure([], await begin(opening, []));
     for (const entry of entries) outcomes[entry.index] = (await runAlone(entry))?.error;
   }
 
@@ -252,7 +254,9 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
     const entries = ready.map((list, index) => ({ list, index, relayers: relayersOf(lists[index] ?? []) }));
     const outcomes = await writeAtLast(entries, fence, takes);
     try {
-      await client.query('commit');
+      const { command } = await client.query('commit');
+      // To the commit of an aborted transaction, the server answers that it rolled back.
+      if (command !== 'COMMIT') throw new Error(`the database answered a commit with ${command}`);
     } catch (error) {
       // After an error that ends the connection, the server may still have written the commit.
       if (error instanceof pg.DatabaseError && (await survivesRollback())) throw error;

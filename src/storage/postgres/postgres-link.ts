@@ -82,7 +82,8 @@ const { giveAll } = leaseStatements(postgres.builder);
 function endsConnection(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   if (!(error instanceof pg.DatabaseError)) return asStoreAway(error) instanceof StoreAwayError;
-  return error.code === '25006' || error.code?.startsWith('08') === true;
+  // 26000: another program has reset the session, and with it the lock may be gone.
+  return error.code === '25006' || error.code === '26000' || error.code?.startsWith('08') === true;
 }
 
 /** True if another process uses the database. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */

@@ -10,7 +10,7 @@ export type SentStep = Pick<Step, 'statement' | 'values'>;
 export interface StepsRun {
   /** The number of rows that each step affected that ran, in order; 0 for a statement that affects none by its kind. */
   readonly rowCounts: readonly number[];
-  /** Why the step after those failed: an error of the server, or of the connection; null: all steps ran. */
+  /** Why the step after those failed, or what happened after all of them: an error of the server, or of the connection; null: all steps ran. */
   readonly error: Error | null;
 }
 
@@ -40,8 +40,19 @@ class Pipeline extends pg.Query {
     this.#prepared = prepared;
   }
 
-  /** Called by `pg` when it is the turn of this query to be sent. */
-  override submit = ({ stream }: pg.Connection): void => {
+  /** Called by `pg` when it is the turn of this query to be sent. Returns why it cannot be sent; null: it is sent. */
+  override submit = ({ stream }: pg.Connection): Error | null => {
+    try {
+      // If the connection has ended, `pg` tells each query that waits.
+      if (stream.writable) stream.write(this.#messages());
+      return null;
+    } catch (error) {
+      // Thrown, it would leave the timer of the query behind, which then ends the connection under another query.
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  };
+
+  #messages(): Buffer {
     const messages: Buffer[] = [];
     const preparing = new Set<string>();
     for (const { statement, values } of this.#steps) {
@@ -54,9 +65,8 @@ class Pipeline extends pg.Query {
       messages.push(serialize.bind({ statement: name, values: [...values], valueMapper: parameterText }), serialize.execute());
     }
     messages.push(serialize.sync());
-    // If the connection has ended, `pg` tells each query that waits.
-    if (stream.writable) stream.write(Buffer.concat(messages));
-  };
+    return Buffer.concat(messages);
+  }
 
   /** Called by `pg` when a statement has ended. */
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -67,8 +77,8 @@ class Pipeline extends pg.Query {
 }
 
 /**
- * Makes the function that sends steps to one connection, all at once, and resolves when all have ended. No step may return rows. The connection must
- * pipeline.
+ * Makes the function that sends steps to one connection, all at once, and resolves when all have ended; only then it may be called again. No step may
+ * return rows. The connection must pipeline. It is ended if the server answers more or fewer statements than were sent.
  */
 export function createPipelines(client: pg.Client): (steps: readonly SentStep[]) => Promise<StepsRun> {
   const prepared = new Set<string>();
@@ -76,9 +86,13 @@ export function createPipelines(client: pg.Client): (steps: readonly SentStep[])
     new Promise((resolve) => {
       const pipeline: Pipeline = new Pipeline(steps, prepared, (error) => {
         const { rowCounts } = pipeline;
-        const isComplete = rowCounts.length === steps.length;
-        const incomplete = isComplete ? null : new Error(`the database answered ${rowCounts.length} of ${steps.length} statements`);
-        resolve({ rowCounts, error: error ?? incomplete });
+        if (error == null && rowCounts.length !== steps.length) {
+          const outOfStep = new Error(`the database answered ${rowCounts.length} of ${steps.length} statements`);
+          client.connection.stream.destroy(outOfStep);
+          resolve({ rowCounts, error: outOfStep });
+        } else {
+          resolve({ rowCounts, error: error ?? null });
+        }
       });
       client.query(pipeline);
     });
