@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
@@ -220,7 +220,7 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
 
 /** Shortens the memory key, since call data may be long. */
 function questionDigest({ from, to, valueWei, data }: GasQuestion): string {
-  return createHash('sha256').update(`${from} ${to} ${valueWei} ${data}`).digest('base64');
+  return hash('sha256', `${from} ${to} ${valueWei} ${data}`, 'base64');
 }
 
 function limits(actual: bigint, maximum: bigint): NonNullable<Refusal['metadata']> {
