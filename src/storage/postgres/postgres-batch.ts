@@ -142,7 +142,7 @@ function relayersOf(list: ChangeList): ReadonlySet<string> {
 export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   const run = createPipelines(client);
 
-  /** Begins the transaction and sends the steps; resolves with what became of them. */
+  /** Begins the transaction and sends the steps; resolves with their results. */
   async function begin({ fence, takes, isAfterLock }: Opening, steps: readonly Step[]): Promise<StepsRun> {
     const opening = [beginTransaction, ...(isAfterLock ? [waitLessForLocks] : []), ...(fence === null ? [] : [fence])];
     const before = [...opening, ...takes.values()];
