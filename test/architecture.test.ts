@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
     ],
   },
   engine: { rooms: ['core'], packages: [] },
-  storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg'] },
+  storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg', 'pg-protocol'] },
   webhooks: { rooms: ['core'], packages: ['undici'] },
   'chains/rpc': { rooms: ['core', 'json'], packages: ['undici'] },
   'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: [] },

@@ -6,7 +6,7 @@ import type { SqlValue } from '../statement.js';
 /** A statement with its values, as a pipeline sends it. */
 export type SentStep = Pick<Step, 'statement' | 'values'>;
 
-/** The result of one pipeline. The server runs them in order and skips those after the first that fails. */
+/** The result of one pipeline. The server runs its steps in order and skips those after the first that fails. */
 export interface StepsRun {
   /** The number of rows that each step affected that ran, in order; 0 for a statement that affects none by its kind. */
   readonly rowCounts: readonly number[];
