@@ -54,14 +54,14 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
   await checkDatabaseExists(settings.databaseUrl);
   const records = await recordsFrom(options, env);
 
-  const { nodeUrlPolicyOf } = await import('../config-in-force.js');
+  const { nodeUrlPolicyOf } = await import('../app/config-in-force.js');
   const { openDatabaseSecret } = await import('../core/access/database-secret.js');
   const { withSealedUrls } = await import('../core/notification/sealed-urls.js');
   const { systemClock: clock } = await import('../core/ports/clock.js');
   const { openStore } = await import('../storage/open-store.js');
   const { createSecretBox } = await import('../storage/secret-box.js');
   const { planImport } = await import('./openzeppelin/plan.js');
-  const { createHostedKeys, operatorChoices } = await import('../open-hosted-keys.js');
+  const { createHostedKeys, operatorChoices } = await import('../app/open-hosted-keys.js');
   const { noLog } = await import('../core/ports/log.js');
   const secretBox = createSecretBox(settings.storageEncryptionKey);
   const opened = await openStore(settings.databaseUrl, { log: createLogger({ level: 'warn', destination: process.stderr }) });

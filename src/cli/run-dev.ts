@@ -1,4 +1,4 @@
-import { startApp } from '../app.js';
+import { startApp } from '../app/app.js';
 import type { LoadedConfig } from '../config/config-file.js';
 import { type Environment, processEnvironment } from '../config/environment.js';
 import { bundledNetworkList } from '../config/network-entries.js';

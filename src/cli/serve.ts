@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
   const log = { ...createLogger({ level: settings.logLevel, destination }), ...(await openAuditLog(settings.auditLogFile, destination)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   await checkPortIsFree(settings);
-  const { startApp } = await import('../app.js');
+  const { startApp } = await import('../app/app.js');
   const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
   renewCertificate = app.renewCertificate;

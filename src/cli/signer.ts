@@ -57,7 +57,7 @@ async function testSigners(id: string | undefined): Promise<void> {
 }
 
 async function openerOf(settings: Settings, config: LoadedConfig): Promise<HostedKeys> {
-  const { createHostedKeys, operatorChoices } = await import('../open-hosted-keys.js');
+  const { createHostedKeys, operatorChoices } = await import('../app/open-hosted-keys.js');
   // The reason that callers get has no detail of the provider's answer; the log has.
   const note = (fields: object): void => {
     if ('detail' in fields) writeNote(`note: ${String(fields.detail)}`);

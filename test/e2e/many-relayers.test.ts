@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { getBase58Decoder } from '@solana/kit';
 import { StrKey } from '@stellar/stellar-sdk';
 import { computeAddress } from 'ethers';
-import { startApp } from '../../src/app.js';
+import { startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { keyFromSeed, publicKeyOf } from '../../src/signers/local/ed25519-key.js';
 import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { parseEther } from 'ethers';
-import { type App, startApp } from '../../src/app.js';
+import { type App, startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createSoleLeases } from '../../src/core/ports/leases.js';
 import { type Change, ConflictError } from '../../src/core/ports/store.js';

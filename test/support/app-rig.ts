@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { encryptKeystoreJsonSync, Wallet } from 'ethers';
-import { startApp } from '../../src/app.js';
+import { startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import { everyScope, type Principal, type Scope } from '../../src/core/access/principal.js';

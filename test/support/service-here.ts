@@ -1,4 +1,4 @@
-import { startApp } from '../../src/app.js';
+import { startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { openAuditLog } from '../../src/observability/audit-log.js';
 import { createLogger } from '../../src/observability/logger.js';

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { computeAddress } from 'ethers';
-import type { RelayerEntry } from '../src/config/relayer-entries.js';
-import type { ConfigInForce } from '../src/config-in-force.js';
-import { createNetworks } from '../src/core/network/networks.js';
-import { noTelemetry } from '../src/core/ports/telemetry.js';
-import { openChains } from '../src/open-chains.js';
-import { createHostedKeys } from '../src/open-hosted-keys.js';
-import { openRelayers } from '../src/open-relayers.js';
-import { keystoreFrom } from '../src/signers/local/open-signer.js';
-import { cheapKeystore } from './support/cheap-keystore.js';
-import { evmNetwork, evmPolicies } from './support/evm.js';
-import { silentLog } from './support/stored-samples.js';
+import type { ConfigInForce } from '../../src/app/config-in-force.js';
+import { openChains } from '../../src/app/open-chains.js';
+import { createHostedKeys } from '../../src/app/open-hosted-keys.js';
+import { openRelayers } from '../../src/app/open-relayers.js';
+import type { RelayerEntry } from '../../src/config/relayer-entries.js';
+import { createNetworks } from '../../src/core/network/networks.js';
+import { noTelemetry } from '../../src/core/ports/telemetry.js';
+import { keystoreFrom } from '../../src/signers/local/open-signer.js';
+import { cheapKeystore } from '../support/cheap-keystore.js';
+import { evmNetwork, evmPolicies } from '../support/evm.js';
+import { silentLog } from '../support/stored-samples.js';
 
 const key = Buffer.alloc(32, 1);
 const network = evmNetwork({ rpcUrls: [{ url: 'http://127.0.0.1:9', weight: 100 }] });

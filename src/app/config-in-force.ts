@@ -1,18 +1,18 @@
-import type { LoadedConfig } from './config/config-file.js';
-import { ConfigError, type Problem } from './config/problem.js';
-import type { RelayerEntry } from './config/relayer-entries.js';
-import type { Settings } from './config/settings.js';
-import type { StoredDefinitions } from './core/definition-writer.js';
-import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
-import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
-import { urlsOf } from './core/network/node-urls.js';
-import { followFile } from './core/notification/follow-file.js';
-import type { Clock } from './core/ports/clock.js';
-import type { SecretBox } from './core/ports/secret-box.js';
-import type { Definition, Store } from './core/ports/store.js';
-import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
-import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from './core/signer/hosted-key.js';
-import { signerPurpose } from './core/signer/signers.js';
+import type { LoadedConfig } from '../config/config-file.js';
+import { ConfigError, type Problem } from '../config/problem.js';
+import type { RelayerEntry } from '../config/relayer-entries.js';
+import type { Settings } from '../config/settings.js';
+import type { StoredDefinitions } from '../core/definition-writer.js';
+import { createNetworks, type Networks, networkIdOf } from '../core/network/networks.js';
+import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
+import { urlsOf } from '../core/network/node-urls.js';
+import { followFile } from '../core/notification/follow-file.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { SecretBox } from '../core/ports/secret-box.js';
+import type { Definition, Store } from '../core/ports/store.js';
+import { storedRelayerFrom } from '../core/relayer/stored-relayer.js';
+import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from '../core/signer/hosted-key.js';
+import { signerPurpose } from '../core/signer/signers.js';
 
 /** A relayer to run, and where it comes from, for reports of problems. */
 export interface RelayerInForce {

@@ -1,15 +1,15 @@
-import type { LoadedConfig } from './config/config-file.js';
-import type { SettingValues } from './config/settings.js';
-import { DomainError, invalidField } from './core/errors.js';
-import { systemClock } from './core/ports/clock.js';
-import type { Log } from './core/ports/log.js';
-import { systemTimers } from './core/ports/timers.js';
-import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type SignerLimits } from './core/signer/hosted-key.js';
-import type { HeldSigner, HostedKeys, OpenedKey } from './core/signer/signers.js';
-import type { AzureSurroundings } from './signers/azure-key-vault/token-issuer.js';
-import type { KeyProvider, PublicKey } from './signers/hosted/key-provider.js';
-import type { LiveSecrets } from './signers/hosted/live-secrets.js';
-import type { ProviderGates } from './signers/hosted/provider-gate.js';
+import type { LoadedConfig } from '../config/config-file.js';
+import type { SettingValues } from '../config/settings.js';
+import { DomainError, invalidField } from '../core/errors.js';
+import { systemClock } from '../core/ports/clock.js';
+import type { Log } from '../core/ports/log.js';
+import { systemTimers } from '../core/ports/timers.js';
+import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type SignerLimits } from '../core/signer/hosted-key.js';
+import type { HeldSigner, HostedKeys, OpenedKey } from '../core/signer/signers.js';
+import type { AzureSurroundings } from '../signers/azure-key-vault/token-issuer.js';
+import type { KeyProvider, PublicKey } from '../signers/hosted/key-provider.js';
+import type { LiveSecrets } from '../signers/hosted/live-secrets.js';
+import type { ProviderGates } from '../signers/hosted/provider-gate.js';
 
 /** How long reading a public key may take. */
 const openMs = 10_000;
@@ -34,8 +34,8 @@ type Wanted<T extends HostedKey['type']> = Pick<Extract<HostedKey, { type: T }>,
 const sources: { readonly [T in HostedKey['type']]: (key: Wanted<T>, choice: Choice) => Promise<Source> } = {
   async vault({ at, secrets }) {
     const [{ createVaultClient }, { readKey }] = await Promise.all([
-      import('./signers/vault/vault-client.js'),
-      import('./signers/vault/read-key.js'),
+      import('../signers/vault/vault-client.js'),
+      import('../signers/vault/read-key.js'),
     ]);
     return {
       name: 'Vault',
@@ -47,25 +47,25 @@ const sources: { readonly [T in HostedKey['type']]: (key: Wanted<T>, choice: Cho
   },
   async vault_transit({ at, secrets }, { limits }) {
     const [{ createVaultClient }, { createTransitProvider }] = await Promise.all([
-      import('./signers/vault/vault-client.js'),
-      import('./signers/vault-transit/provider.js'),
+      import('../signers/vault/vault-client.js'),
+      import('../signers/vault-transit/provider.js'),
     ]);
     const client = createVaultClient(vaultAccess({ at, secrets }), systemClock, limits);
     const place = { account: `vault ${at.address}`, mountPoint: at.mount_point ?? 'transit', keyName: at.key_name, pubkey: at.pubkey };
     return { provider: createTransitProvider(client, place) };
   },
   async pkcs11({ at, secrets }, { limits }) {
-    const { createPkcs11Provider } = await import('./signers/pkcs11/provider.js');
+    const { createPkcs11Provider } = await import('../signers/pkcs11/provider.js');
     const token = { tokenLabel: at.token_label ?? null, slot: at.slot ?? null };
     const key = { keyLabel: at.key_label ?? null, keyId: at.key_id?.replace(/^0x/, '') ?? null };
     return { provider: createPkcs11Provider({ modulePath: at.module_path, ...token, ...key, secrets }, limits) };
   },
   async aws_kms({ at }, { limits }) {
-    const { createAwsKmsProvider } = await import('./signers/aws-kms/provider.js');
+    const { createAwsKmsProvider } = await import('../signers/aws-kms/provider.js');
     return { provider: createAwsKmsProvider({ region: at.region, keyId: at.key_id }, limits) };
   },
   async google_cloud_kms({ at, secrets }, { limits }) {
-    const { createGoogleKmsProvider } = await import('./signers/google-cloud-kms/provider.js');
+    const { createGoogleKmsProvider } = await import('../signers/google-cloud-kms/provider.js');
     const account = {
       tokenUri: at['service_account.token_uri'] ?? 'https://oauth2.googleapis.com/token',
       secrets,
@@ -82,7 +82,7 @@ const sources: { readonly [T in HostedKey['type']]: (key: Wanted<T>, choice: Cho
     return { provider: createGoogleKmsProvider({ account, endpoint, ...name }, systemClock, limits) };
   },
   async azure_key_vault({ at, secrets }, { limits, azure }) {
-    const { createAzureProvider } = await import('./signers/azure-key-vault/provider.js');
+    const { createAzureProvider } = await import('../signers/azure-key-vault/provider.js');
     const identity = {
       authType: at.auth_type ?? 'client_secret',
       tenantId: at.tenant_id ?? null,
@@ -94,13 +94,13 @@ const sources: { readonly [T in HostedKey['type']]: (key: Wanted<T>, choice: Cho
     return { provider: createAzureProvider({ identity, ...key }, systemClock, limits) };
   },
   async turnkey({ at, secrets }, { limits }) {
-    const { createTurnkeyProvider } = await import('./signers/turnkey/provider.js');
+    const { createTurnkeyProvider } = await import('../signers/turnkey/provider.js');
     const access = { apiPublicKey: at.api_public_key, secrets, organizationId: at.organization_id };
     const key = { apiBaseUrl: at.api_base_url ?? 'https://api.turnkey.com', privateKeyId: at.private_key_id, publicKey: at.public_key };
     return { provider: createTurnkeyProvider({ ...access, ...key }, limits) };
   },
   async cdp({ at, secrets }, { limits }) {
-    const { createCdpProvider } = await import('./signers/cdp/provider.js');
+    const { createCdpProvider } = await import('../signers/cdp/provider.js');
     const apiBaseUrl = at.api_base_url ?? 'https://api.cdp.coinbase.com/platform';
     return { provider: createCdpProvider({ apiKeyId: at.api_key_id, secrets, apiBaseUrl, address: at.account_address }, limits) };
   },
@@ -150,7 +150,7 @@ async function requireChosen(key: HostedKey, { modules, azureVaults, azureTokenF
   if (key.type === 'pkcs11' && !modules.has(key.at.module_path))
     throw invalidField('config.module_path', 'must be a module that a signer in the configuration file uses');
   if (key.type !== 'azure_key_vault') return;
-  const { isAzureUrl } = await import('./signers/azure-key-vault/clouds.js');
+  const { isAzureUrl } = await import('../signers/azure-key-vault/clouds.js');
   const { auth_type: type = 'client_secret', vault_url: url } = key.at;
   if (type !== 'client_secret' && !azureVaults.has(url) && !isAzureUrl(url))
     throw invalidField(
@@ -172,8 +172,8 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
 
   async function openProvider(id: string, key: HostedKey, provider: KeyProvider, pin: PinnedKey | null): Promise<OpenedKey> {
     const [{ createHostedSigner }, { createProviderGates }] = await Promise.all([
-      import('./signers/hosted/hosted-signer.js'),
-      import('./signers/hosted/provider-gate.js'),
+      import('../signers/hosted/hosted-signer.js'),
+      import('../signers/hosted/provider-gate.js'),
     ]);
     gates ??= createProviderGates(time);
     const known = pin === null ? null : { curve: pin.curve, bytes: Buffer.from(pin.publicKey, 'hex') };
@@ -194,7 +194,7 @@ export function createHostedKeys(log: Log, choices: OperatorChoices): HostedKeys
     async open(id, key, pinned, secretsInFiles = () => ({})) {
       await requireChosen(key, choices);
       const pin = pinned !== null && isSameKey(pinned.place, key) ? pinned : null;
-      const { createLiveSecrets } = await import('./signers/hosted/live-secrets.js');
+      const { createLiveSecrets } = await import('../signers/hosted/live-secrets.js');
       const secrets = createLiveSecrets(key.secrets, secretsInFiles);
       const open = sources[key.type] as (wanted: object, choice: Choice) => Promise<Source>;
       const source = await open({ at: key.at, secrets }, { limits: choices.limits.get(key.type) ?? {}, azure: choices.azure });
@@ -225,8 +225,8 @@ function following(provider: KeyProvider, secrets: LiveSecrets<object>): KeyProv
 /** Makes the signer of a private key that a vault hands out. */
 async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source, { provider: KeyProvider }>): Promise<OpenedKey> {
   const [{ heldSignerFrom }, { secp256k1 }] = await Promise.all([
-    import('./signers/local/open-signer.js'),
-    import('./crypto/secp256k1.js'),
+    import('../signers/local/open-signer.js'),
+    import('../crypto/secp256k1.js'),
   ]);
   const privateKey = await source.privateKey(AbortSignal.timeout(openMs)).catch(async (error: unknown) => {
     throw await openingError(id, source.name, error);
@@ -265,7 +265,7 @@ function rejectsWhenAborted(signal: AbortSignal): Promise<never> {
 }
 
 async function openingError(id: string, name: string, error: unknown): Promise<DomainError> {
-  const { ProviderError } = await import('./signers/hosted/key-provider.js');
+  const { ProviderError } = await import('../signers/hosted/key-provider.js');
   const detail = error instanceof Error ? error.message : String(error);
   if (error instanceof ProviderError && error.problem === 'refused') return invalidField('config', `is refused by ${name}: ${detail}`);
   return new DomainError('unavailable', 'SIGNER_UNAVAILABLE', `signer ${id} cannot be opened: ${name} is not reachable: ${detail}`, {
@@ -287,6 +287,6 @@ async function requirePinned(pin: PinnedKey | null, found: PinnedKey): Promise<v
 /** The address on EVM networks, or the public key that Stellar and Solana derive their addresses from. */
 async function shownKey({ curve, publicKey }: PinnedKey): Promise<string> {
   if (curve === 'ed25519') return `the ed25519 key ${publicKey}`;
-  const { addressOfPublicKey } = await import('./crypto/evm-address.js');
+  const { addressOfPublicKey } = await import('../crypto/evm-address.js');
   return addressOfPublicKey(Buffer.from(publicKey, 'hex'));
 }

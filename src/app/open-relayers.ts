@@ -1,19 +1,19 @@
-import { ConfigError, type Problem } from './config/problem.js';
-import { accountProblems } from './config/relayer-entries.js';
-import type { HostedSignerEntry, LocalSignerEntry } from './config/signer-entries.js';
+import { ConfigError, type Problem } from '../config/problem.js';
+import { accountProblems } from '../config/relayer-entries.js';
+import type { HostedSignerEntry, LocalSignerEntry } from '../config/signer-entries.js';
+import { DomainError } from '../core/errors.js';
+import { limitParallel } from '../core/limit-parallel.js';
+import type { Signer } from '../core/ports/signer.js';
+import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from '../core/relayer/create-directory.js';
+import { findMovedAccounts, type MovedAccount } from '../core/relayer/moved-accounts.js';
+import type { NetworkType } from '../core/relayer/network.js';
+import type { Relayer } from '../core/relayer/relayer.js';
+import { type Chains, nodesOf } from '../core/relayer/relayer-registry.js';
+import type { PinnedKey } from '../core/signer/hosted-key.js';
+import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from '../core/signer/signers.js';
+import { KeystoreError } from '../signers/local/keystore-error.js';
+import { localKeys } from '../signers/local/local-keys.js';
 import type { ConfigInForce, RelayerInForce } from './config-in-force.js';
-import { DomainError } from './core/errors.js';
-import { limitParallel } from './core/limit-parallel.js';
-import type { Signer } from './core/ports/signer.js';
-import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
-import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
-import type { NetworkType } from './core/relayer/network.js';
-import type { Relayer } from './core/relayer/relayer.js';
-import { type Chains, nodesOf } from './core/relayer/relayer-registry.js';
-import type { PinnedKey } from './core/signer/hosted-key.js';
-import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from './core/signer/signers.js';
-import { KeystoreError } from './signers/local/keystore-error.js';
-import { localKeys } from './signers/local/local-keys.js';
 
 /** The relayers with their chains, and all signers. */
 export interface OpenedRelayers {
@@ -122,8 +122,8 @@ export async function openAccounts(
 export async function accountOf(type: NetworkType, signer: Signer): Promise<string> {
   if (signer.curve === 'secp256k1') return signer.address;
   const { addressFromPublicKey } = await (type === 'stellar'
-    ? import('./chains/stellar/address.js')
-    : import('./chains/solana/address.js'));
+    ? import('../chains/stellar/address.js')
+    : import('../chains/solana/address.js'));
   return addressFromPublicKey(signer.publicKey);
 }
 

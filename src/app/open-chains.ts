@@ -1,13 +1,13 @@
 import type { buildConnector } from 'undici';
-import type { RpcOptions } from './chains/rpc/endpoint.js';
-import { networkIdOf } from './core/network/networks.js';
-import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
-import type { Chain } from './core/ports/chain.js';
-import type { Log } from './core/ports/log.js';
-import type { Meter, Telemetry } from './core/ports/telemetry.js';
-import type { Network, RpcUrl } from './core/relayer/network.js';
-import type { Chains } from './core/relayer/relayer-registry.js';
-import { createGuardedConnector } from './webhooks/target-guard.js';
+import type { RpcOptions } from '../chains/rpc/endpoint.js';
+import { networkIdOf } from '../core/network/networks.js';
+import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
+import type { Chain } from '../core/ports/chain.js';
+import type { Log } from '../core/ports/log.js';
+import type { Meter, Telemetry } from '../core/ports/telemetry.js';
+import type { Network, RpcUrl } from '../core/relayer/network.js';
+import type { Chains } from '../core/relayer/relayer-registry.js';
+import { createGuardedConnector } from '../webhooks/target-guard.js';
 
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {
@@ -63,9 +63,9 @@ export function openChains(options: OpenChainsOptions): OpenedChains {
 
 /** Each library costs start-up time and memory. */
 const libraries = {
-  evm: () => import('./chains/evm/evm-chain.js'),
-  stellar: () => import('./chains/stellar/stellar-chain.js'),
-  solana: () => import('./chains/solana/solana-chain.js'),
+  evm: () => import('../chains/evm/evm-chain.js'),
+  stellar: () => import('../chains/stellar/stellar-chain.js'),
+  solana: () => import('../chains/solana/solana-chain.js'),
 } as const;
 
 /** Opens the chain of a network. Loads only the library that it needs. */

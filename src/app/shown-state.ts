@@ -1,12 +1,12 @@
-import type { Readiness } from './api/contract/readiness.js';
-import type { Directory } from './core/ports/directory.js';
-import type { Instances } from './core/ports/instances.js';
-import type { Leases } from './core/ports/leases.js';
-import type { Store } from './core/ports/store.js';
-import { isActive } from './core/relayer/relayer.js';
-import type { createEngine } from './engine/engine.js';
-import type { FigureSources } from './observability/metrics/gauges.js';
-import type { OpenedStore } from './storage/open-store.js';
+import type { Readiness } from '../api/contract/readiness.js';
+import type { Directory } from '../core/ports/directory.js';
+import type { Instances } from '../core/ports/instances.js';
+import type { Leases } from '../core/ports/leases.js';
+import type { Store } from '../core/ports/store.js';
+import { isActive } from '../core/relayer/relayer.js';
+import type { createEngine } from '../engine/engine.js';
+import type { FigureSources } from '../observability/metrics/gauges.js';
+import type { OpenedStore } from '../storage/open-store.js';
 
 /* The state of the running service as operators see it. */
 
