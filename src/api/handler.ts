@@ -1,5 +1,5 @@
 import { createContextValues } from '@connectrpc/connect';
-import { DomainError } from '../core/errors.js';
+import { DomainError } from '../core/errors/errors.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { AuditRefusal } from './contract/audit.js';
 import { type Call, callKey, noStoredResponse } from './contract/call.js';

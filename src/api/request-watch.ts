@@ -1,7 +1,7 @@
 import type { Principal } from '../core/access/principal.js';
-import type { DomainError } from '../core/errors.js';
-import type { Log } from '../core/ports/log.js';
+import type { DomainError } from '../core/errors/errors.js';
 import { readTraceParent, type Telemetry, traceIdOf } from '../core/ports/telemetry.js';
+import type { Log } from '../core/work/log.js';
 import { type Call, loggedMs } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';

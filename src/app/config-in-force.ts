@@ -7,12 +7,12 @@ import { createNetworks, type Networks, networkIdOf } from '../core/network/netw
 import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import { urlsOf } from '../core/network/node-urls.js';
 import { followFile } from '../core/notification/follow-file.js';
-import type { Clock } from '../core/ports/clock.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Definition, Store } from '../core/ports/store.js';
 import { storedRelayerFrom } from '../core/relayer/stored-relayer.js';
 import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from '../core/signer/hosted-key.js';
 import { signerPurpose } from '../core/signer/signers.js';
+import type { Clock } from '../core/work/clock.js';
 
 /** A relayer to run, and where it comes from, for reports of problems. */
 export interface RelayerInForce {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/config-file.js';
 import { ConfigError } from '../config/problem.js';
 import type { StoredDefinitions } from '../core/definition-writer.js';
-import { DomainError } from '../core/errors.js';
+import { DomainError } from '../core/errors/errors.js';
 import { type Networks, networkIdOf } from '../core/network/networks.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Definition } from '../core/ports/store.js';

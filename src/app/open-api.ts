@@ -17,8 +17,8 @@ import { contractServices, createServices, requestCheckOf, type ServicesDeps } f
 import { packageFile, packageVersion } from '../config/package-version.js';
 import { createFingerprint, storedResponseSealKey } from '../core/access/database-secret.js';
 import { createIdempotency } from '../core/access/idempotency.js';
-import type { AgeClock } from '../core/age-clock.js';
-import type { AuditLog, Log } from '../core/ports/log.js';
+import type { AgeClock } from '../core/work/age-clock.js';
+import type { AuditLog, Log } from '../core/work/log.js';
 import { createSecretBox } from '../storage/secret-box.js';
 
 /** Every RPC service, the standard ones included. */

@@ -3,10 +3,10 @@ import type { RpcOptions } from '../chains/rpc/endpoint.js';
 import { networkIdOf } from '../core/network/networks.js';
 import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import type { Chain } from '../core/ports/chain.js';
-import type { Log } from '../core/ports/log.js';
 import type { Meter, Telemetry } from '../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../core/relayer/network.js';
 import type { Chains } from '../core/relayer/relayer-registry.js';
+import type { Log } from '../core/work/log.js';
 import { createGuardedConnector } from '../webhooks/target-guard.js';
 
 /** Options that every chain is opened with. */

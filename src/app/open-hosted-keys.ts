@@ -1,11 +1,11 @@
 import type { LoadedConfig } from '../config/config-file.js';
 import type { SettingValues } from '../config/settings.js';
-import { DomainError, invalidField } from '../core/errors.js';
-import { systemClock } from '../core/ports/clock.js';
-import type { Log } from '../core/ports/log.js';
-import { systemTimers } from '../core/ports/timers.js';
+import { DomainError, invalidField } from '../core/errors/errors.js';
 import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type SignerLimits } from '../core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from '../core/signer/signers.js';
+import { systemClock } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
+import { systemTimers } from '../core/work/timers.js';
 import type { AzureSurroundings } from '../signers/azure-key-vault/token-issuer.js';
 import type { KeyProvider, PublicKey } from '../signers/hosted/key-provider.js';
 import type { LiveSecrets } from '../signers/hosted/live-secrets.js';

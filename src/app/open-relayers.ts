@@ -1,8 +1,7 @@
 import { ConfigError, type Problem } from '../config/problem.js';
 import { accountProblems } from '../config/relayer-entries.js';
 import type { HostedSignerEntry, LocalSignerEntry } from '../config/signer-entries.js';
-import { DomainError } from '../core/errors.js';
-import { limitParallel } from '../core/limit-parallel.js';
+import { DomainError } from '../core/errors/errors.js';
 import type { Signer } from '../core/ports/signer.js';
 import { type ChangeableDirectory, createDirectory, type DirectoryEntry } from '../core/relayer/create-directory.js';
 import { findMovedAccounts, type MovedAccount } from '../core/relayer/moved-accounts.js';
@@ -11,6 +10,7 @@ import type { Relayer } from '../core/relayer/relayer.js';
 import { type Chains, nodesOf } from '../core/relayer/relayer-registry.js';
 import type { PinnedKey } from '../core/signer/hosted-key.js';
 import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from '../core/signer/signers.js';
+import { limitParallel } from '../core/work/limit-parallel.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
 import { localKeys } from '../signers/local/local-keys.js';
 import type { ConfigInForce, RelayerInForce } from './config-in-force.js';

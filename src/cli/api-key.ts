@@ -3,7 +3,7 @@ import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { ApiKey } from '../core/access/api-key.js';
 import { everyScope, type Scope } from '../core/access/principal.js';
-import { instantFromRfc3339 } from '../core/rfc3339.js';
+import { instantFromRfc3339 } from '../core/text/rfc3339.js';
 import { createLogger } from '../observability/logger.js';
 import type { ApiKeyStore } from '../storage/open-api-keys.js';
 import { checkDatabaseExists } from './check-database-exists.js';
@@ -63,7 +63,7 @@ async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): 
   if (unknown !== undefined) throw new CliError(`unknown scope ${JSON.stringify(unknown)}; valid scopes: ${everyScope.join(', ')}`, 2);
   const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
   const { createApiKey, deleteApiKey } = await import('../core/access/api-keys.js');
-  const { systemClock } = await import('../core/ports/clock.js');
+  const { systemClock } = await import('../core/work/clock.js');
   const { systemIds } = await import('../core/ids.js');
   await withKeys(async (store) => {
     const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, request, null);
@@ -94,7 +94,7 @@ async function deleteKey(id: string): Promise<void> {
 /** Opens the stored keys for `work`. Reports a DomainError as the user's mistake. */
 async function withKeys(work: (store: ApiKeyStore) => Promise<void>): Promise<void> {
   const { openApiKeys } = await import('../storage/open-api-keys.js');
-  const { DomainError } = await import('../core/errors.js');
+  const { DomainError } = await import('../core/errors/errors.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
   const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
   await checkDatabaseExists(databaseUrl);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Environment, processEnvironment } from '../config/environment.js';
 import { base64Key } from '../config/setting-parsers.js';
-import { outsideText, shownName } from '../core/safe-text.js';
+import { outsideText, shownName } from '../core/text/safe-text.js';
 import { createLogger } from '../observability/logger.js';
 import { checkDatabaseExists } from './check-database-exists.js';
 import { CliError } from './cli-error.js';
@@ -57,12 +57,12 @@ async function importOpenzeppelin(options: ImportOptions): Promise<void> {
   const { nodeUrlPolicyOf } = await import('../app/config-in-force.js');
   const { openDatabaseSecret } = await import('../core/access/database-secret.js');
   const { withSealedUrls } = await import('../core/notification/sealed-urls.js');
-  const { systemClock: clock } = await import('../core/ports/clock.js');
+  const { systemClock: clock } = await import('../core/work/clock.js');
   const { openStore } = await import('../storage/open-store.js');
   const { createSecretBox } = await import('../storage/secret-box.js');
   const { planImport } = await import('./openzeppelin/plan.js');
   const { createHostedKeys, operatorChoices } = await import('../app/open-hosted-keys.js');
-  const { noLog } = await import('../core/ports/log.js');
+  const { noLog } = await import('../core/work/log.js');
   const secretBox = createSecretBox(settings.storageEncryptionKey);
   const opened = await openStore(settings.databaseUrl, { log: createLogger({ level: 'warn', destination: process.stderr }) });
   try {

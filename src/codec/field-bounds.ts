@@ -1,7 +1,7 @@
 import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { type DomainError, type FieldProblem, invalidFields, maxProblems } from '../core/errors.js';
-import { type TextSyntax, textProblem } from '../core/text-syntax.js';
+import { type DomainError, type FieldProblem, invalidFields, maxProblems } from '../core/errors/errors.js';
+import { type TextSyntax, textProblem } from '../core/text/text-syntax.js';
 import { enumTextsOf } from './enum-codec.js';
 import {
   fieldRulesOf,

@@ -9,7 +9,7 @@ import {
   type UnionRules,
   union as unionOption,
 } from '../../gen/relayer/rest/v1/options_pb.js';
-import { type TextSyntax, textSyntaxes } from '../core/text-syntax.js';
+import { type TextSyntax, textSyntaxes } from '../core/text/text-syntax.js';
 
 /** Returns a field's options. */
 export const fieldRulesOf = readOnce((field: DescField): FieldRules => getOption(field, fieldOption));

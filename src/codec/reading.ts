@@ -1,6 +1,6 @@
-import { type DomainError, type FieldProblem, invalidFields, maxProblems, type Warning } from '../core/errors.js';
+import { type DomainError, type FieldProblem, invalidFields, maxProblems, type Warning } from '../core/errors/errors.js';
 import type { NetworkType } from '../core/relayer/network.js';
-import { shownName } from '../core/safe-text.js';
+import { shownName } from '../core/text/safe-text.js';
 import type { JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
 

@@ -5,7 +5,7 @@ import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_
 import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
 import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
-import { invalidField } from '../core/errors.js';
+import { invalidField } from '../core/errors/errors.js';
 import { maskedUrl } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/relayer/network.js';
 import {

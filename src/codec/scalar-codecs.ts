@@ -1,8 +1,8 @@
 import { create, type DescField } from '@bufbuild/protobuf';
 import { base64Encode } from '@bufbuild/protobuf/wire';
 import { type Duration, durationFromMs, durationMs, type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { instantFromRfc3339, rfc3339Pattern } from '../core/rfc3339.js';
-import { textProblem } from '../core/text-syntax.js';
+import { instantFromRfc3339, rfc3339Pattern } from '../core/text/rfc3339.js';
+import { textProblem } from '../core/text/text-syntax.js';
 import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json/json-value.js';
 import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
 import {

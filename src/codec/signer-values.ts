@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { type CreateSignerRequest, CreateSignerRequestSchema, type Signer, SignerSchema } from '../../gen/relayer/v1/signer_service_pb.js';
-import { type FieldProblem, throwProblems } from '../core/errors.js';
+import { type FieldProblem, throwProblems } from '../core/errors/errors.js';
 import { type HostedKey, type HostedKeyPlace, type HostedType, requireConsistent } from '../core/signer/hosted-key.js';
 import { enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, restNameOf } from './field-rules.js';

@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
-import { invalidField } from '../core/errors.js';
-import { shownName } from '../core/safe-text.js';
+import { invalidField } from '../core/errors/errors.js';
+import { shownName } from '../core/text/safe-text.js';
 
 /**
  * Returns the paths of an update's mask by proto names; undefined if there is none, or an empty one. `changeable` are the fields that can change;

@@ -1,7 +1,7 @@
 import { CreateNotificationRequestSchema } from '../../gen/relayer/v1/notification_service_pb.js';
-import { entryIdFromText } from '../core/entry-id.js';
 import { checkSigningKey, signingKeyWarnings } from '../core/notification/signing-key.js';
 import { checkWebhookTarget } from '../core/notification/webhook-target.js';
+import { entryIdFromText } from '../core/text/entry-id.js';
 import type { Environment } from './environment.js';
 import { codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers } from './file-entries.js';
 import type { Problems } from './problem.js';

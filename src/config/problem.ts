@@ -1,4 +1,4 @@
-import { DomainError, type FieldProblem } from '../core/errors.js';
+import { DomainError, type FieldProblem } from '../core/errors/errors.js';
 
 /** One thing that is wrong with the configuration. */
 export interface Problem {

@@ -1,10 +1,10 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { restNameOf } from '../codec/field-rules.js';
 import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
-import { entryIdFromText } from '../core/entry-id.js';
 import { curveOf, type NetworkType } from '../core/relayer/network.js';
 import { type HostedKey, type HostedType, unservedReason } from '../core/signer/hosted-key.js';
 import type { Keystore } from '../core/signer/signers.js';
+import { entryIdFromText } from '../core/text/entry-id.js';
 import type { JsonObject } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
 import type { Environment } from './environment.js';

@@ -1,10 +1,10 @@
-import type { limitParallel } from '../core/limit-parallel.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
-import type { Log } from '../core/ports/log.js';
 import { laneOf, maxInFlightOf, type Relayer } from '../core/relayer/relayer.js';
 import type { LaneId } from '../core/transaction/transaction.js';
+import type { limitParallel } from '../core/work/limit-parallel.js';
+import type { Log } from '../core/work/log.js';
 import { createLane, type Lane } from './lane/lane.js';
 import type { LaneWork } from './lane/lane-context.js';
 import { type LaneFigures, nothingOpen } from './lane/open-transactions.js';

@@ -1,13 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DomainError } from '../core/errors.js';
+import { DomainError } from '../core/errors/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
-import type { Log } from '../core/ports/log.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
-import type { Timers } from '../core/ports/timers.js';
 import { chainKeyOf } from '../core/relayer/network.js';
+import type { Log } from '../core/work/log.js';
+import type { Timers } from '../core/work/timers.js';
 import { markRelayers } from './mark-relayers.js';
 
 /** The state of a network, for readiness. */

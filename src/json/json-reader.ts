@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { shownName } from '../core/safe-text.js';
+import { shownName } from '../core/text/safe-text.js';
 import { JsonNumber, type JsonObject, type JsonValue } from './json-value.js';
 
 /** Maximum nesting; the outermost value is level 1. */

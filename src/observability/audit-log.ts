@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { type DestinationStream, pino } from 'pino';
-import type { AuditLog } from '../core/ports/log.js';
+import type { AuditLog } from '../core/work/log.js';
 import { flatFieldsText } from './flat-line.js';
 import { perTurn, standardOutput } from './standard-output.js';
 import { isoTimeText } from './time-text.js';

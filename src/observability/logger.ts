@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from '../core/ports/log.js';
+import type { Log } from '../core/work/log.js';
 import { flatFieldsText } from './flat-line.js';
 import { standardOutput } from './standard-output.js';
 import { isoTimeText } from './time-text.js';

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import type { Clock } from '../core/ports/clock.js';
+import type { Clock } from '../core/work/clock.js';
 
 /** How long a reading is reused: it lists every connection, and readiness is public. */
 const maxAgeMs = 1000;

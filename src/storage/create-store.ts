@@ -1,6 +1,6 @@
-import { type Clock, monotonicMs } from '../core/ports/clock.js';
 import { type Change, ConflictError, type Store, StoreAwayError } from '../core/ports/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
+import { type Clock, monotonicMs } from '../core/work/clock.js';
 import { BoundChange, step } from './bound-change.js';
 import { createChanges } from './changes.js';
 import { createCommitQueue } from './commit-queue.js';

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../core/access/api-key.js';
-import { systemClock } from '../core/ports/clock.js';
-import type { Log } from '../core/ports/log.js';
 import type { Store } from '../core/ports/store.js';
+import { systemClock } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';
 import { DatabaseLockedError } from './database-locked-error.js';
 import { addressFromUrl } from './database-url.js';

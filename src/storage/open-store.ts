@@ -1,13 +1,13 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { systemClock } from '../core/ports/clock.js';
 import type { InstanceState, Instances } from '../core/ports/instances.js';
 import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
-import type { Log } from '../core/ports/log.js';
 import type { News } from '../core/ports/news.js';
 import type { Store } from '../core/ports/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
-import { pause } from '../core/repeat.js';
+import { systemClock } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
+import { pause } from '../core/work/repeat.js';
 import { BoundChange, step } from './bound-change.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import type { Log } from '../core/ports/log.js';
 import { type Ended, endWaiting } from '../core/transaction/end-waiting.js';
+import type { Log } from '../core/work/log.js';
 import { addressFromUrl } from './database-url.js';
 import { openStore } from './open-store.js';
 import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';

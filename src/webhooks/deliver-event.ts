@@ -2,11 +2,11 @@ import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { DeliveryAttempt, Notification, OutboxEvent } from '../core/notification/notification.js';
 import { cosigningKeys, signingKeyPurpose } from '../core/notification/signing-key.js';
-import type { Clock } from '../core/ports/clock.js';
-import type { Log } from '../core/ports/log.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Store } from '../core/ports/store.js';
 import type { SpanFacts, Tracer } from '../core/ports/telemetry.js';
+import type { Clock } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
 import { type PostOutcome, post } from './post.js';
 import { signatureHeaders } from './sign-delivery.js';
 

@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici';
-import { outsideText, secretPartsOf, withoutParts } from '../core/safe-text.js';
+import { outsideText, secretPartsOf, withoutParts } from '../core/text/safe-text.js';
 
 /** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */
 export type PostOutcome =

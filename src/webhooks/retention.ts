@@ -1,7 +1,7 @@
-import type { Clock } from '../core/ports/clock.js';
-import type { Log } from '../core/ports/log.js';
 import type { Store } from '../core/ports/store.js';
-import { pause, type Repeating, repeat } from '../core/repeat.js';
+import type { Clock } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
+import { pause, type Repeating, repeat } from '../core/work/repeat.js';
 
 /** The dependencies of retention. */
 export interface RetentionDeps {

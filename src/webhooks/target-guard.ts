@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { isReservedAddress, isReservedHost } from '../core/notification/reserved-host.js';
+import { isReservedAddress, isReservedHost } from '../core/text/reserved-host.js';
 
 /** Thrown instead of connecting to a target that is not allowed. */
 class TargetRefusedError extends Error {

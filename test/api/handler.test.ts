@@ -7,7 +7,7 @@ import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { connectErrorFromDomainError } from '../../src/api/contract/errors.js';
-import { DomainError, invalidField } from '../../src/core/errors.js';
+import { DomainError, invalidField } from '../../src/core/errors/errors.js';
 import { notificationClient, type Rig, signingKey, startRig, testKey, transports } from '../support/api-rig.js';
 import { type Http2Answer, openSocket, readAll, requestHttp2, sendRaw } from '../support/raw-http.js';
 

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { Call } from '../../src/api/contract/call.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
 import { createRequestWatch } from '../../src/api/request-watch.js';
-import { noLog } from '../../src/core/ports/log.js';
 import { noTelemetry } from '../../src/core/ports/telemetry.js';
+import { noLog } from '../../src/core/work/log.js';
 
 /** Returns the statuses of the request lines about a call whose audit line has this status. */
 function loggedStatuses(auditedStatus: number | null, { headersSent = true, statusCode = 200 } = {}): unknown[] {

@@ -28,7 +28,7 @@ import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import type { ValueCodec } from '../../src/codec/reading.js';
 import { Reading } from '../../src/codec/reading.js';
-import type { Warning } from '../../src/core/errors.js';
+import type { Warning } from '../../src/core/errors/errors.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
 
 const G = `G${'A'.repeat(55)}`;

@@ -10,7 +10,7 @@ import { createHandler } from '../../src/api/handler.js';
 import { createCors } from '../../src/api/http/cors.js';
 import { createServer } from '../../src/api/http/server.js';
 import { compileRest, createRestGateway } from '../../src/api/rest/gateway.js';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import { conformanceService, suiteErrors } from './service.js';
 
 /*

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, ContentRequest, Draft, DraftRequest, Receipt, Sequence } from '../../src/core/ports/chain.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';

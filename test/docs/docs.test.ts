@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { withReasonsTable } from '../../.ci/generate/reasons-table.js';
 import { withSettingsTable } from '../../.ci/generate/settings-table.js';
 import { settings } from '../../src/config/settings.js';
-import { errorReasons } from '../../src/core/errors.js';
+import { errorReasons } from '../../src/core/errors/errors.js';
 
 const rootPages = ['README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md'];
 const pages = [...rootPages, ...['docs', 'examples'].flatMap(markdownIn)];

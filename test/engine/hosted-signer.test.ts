@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain } from '../../src/core/ports/chain.js';
-import { systemClock } from '../../src/core/ports/clock.js';
 import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { EvmSignature } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
+import { systemClock } from '../../src/core/work/clock.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
 import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
 import { createPkcs11Provider } from '../../src/signers/pkcs11/provider.js';

@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Chain, Sequence } from '../../src/core/ports/chain.js';
 import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
 import { type Reads, StoreAwayError } from '../../src/core/ports/store.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
-import type { AuditLog, Log } from '../../src/core/ports/log.js';
+import type { AuditLog, Log } from '../../src/core/work/log.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
-import type { AuditLog, Log } from '../../src/core/ports/log.js';
+import type { AuditLog, Log } from '../../src/core/work/log.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { apiKey, createServiceHome, type ServiceHome } from '../support/service.js';
 import { silentLog } from '../support/stored-samples.js';

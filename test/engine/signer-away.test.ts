@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import { DomainError } from '../../src/core/errors.js';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
+import { systemClock } from '../../src/core/work/clock.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
 import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
 import { createEd25519Signer } from '../../src/signers/local/ed25519-signer.js';

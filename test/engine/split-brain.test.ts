@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { DomainError } from '../../src/core/errors.js';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import { ConflictError, type Store } from '../../src/core/ports/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { isFinal } from '../../src/core/transaction/transaction.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { createStore } from '../../src/storage/create-store.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { migrateDatabase } from '../../src/storage/open-store.js';

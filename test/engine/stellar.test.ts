@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/transaction/stellar.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Timers } from '../../src/core/ports/timers.js';
+import type { Timers } from '../../src/core/work/timers.js';
 import type { HeadListener } from '../../src/engine/watcher.js';
 import { blockNumbered, createModelWatcher } from '../support/model-watcher.js';
 import { createRandom } from '../support/seeded-random.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
 const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../src/core/ports/clock.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
+import { systemClock } from '../../src/core/work/clock.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createHostedSigner } from '../../src/signers/hosted/hosted-signer.js';
 import { createProviderGate } from '../../src/signers/hosted/provider-gate.js';
 import { createEd25519Signer } from '../../src/signers/local/ed25519-signer.js';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { ContentRequest } from '../../src/core/ports/chain.js';
 import { StoreAwayError } from '../../src/core/ports/store.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';

@@ -1,5 +1,5 @@
-import type { DurationClock } from '../../src/core/ports/clock.js';
-import type { Timers } from '../../src/core/ports/timers.js';
+import type { DurationClock } from '../../src/core/work/clock.js';
+import type { Timers } from '../../src/core/work/timers.js';
 
 /** Time that passes only from event to event. */
 export interface VirtualTime extends Timers {

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { BoundChange } from '../../src/storage/bound-change.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { createMembers } from '../../src/storage/postgres/postgres-members.js';

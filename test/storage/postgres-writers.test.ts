@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { systemClock } from '../../src/core/ports/clock.js';
 import { type Change, ConflictError, type Store, StoreAwayError } from '../../src/core/ports/store.js';
 import type { Transaction } from '../../src/core/transaction/transaction.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { createStore } from '../../src/storage/create-store.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { migrateDatabase } from '../../src/storage/open-store.js';

@@ -16,8 +16,8 @@ import { reflectionServices, serveReflection } from '../../src/api/rpc/reflectio
 import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
-import type { TokenBucketLimits } from '../../src/core/access/token-bucket.js';
-import { type Clock, systemClock } from '../../src/core/ports/clock.js';
+import { type Clock, systemClock } from '../../src/core/work/clock.js';
+import type { TokenBucketLimits } from '../../src/core/work/token-bucket.js';
 import { createSystemState } from '../../src/observability/system-state.js';
 
 /** The bootstrap key of the rig. */

@@ -7,12 +7,9 @@ import { addressFromPublicKey as stellarAddressOf } from '../../src/chains/stell
 import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
-import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
 import type { Leases } from '../../src/core/ports/leases.js';
-import type { Log } from '../../src/core/ports/log.js';
 import type { Ed25519Signer, Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer, SolanaPolicies, StellarPolicies } from '../../src/core/relayer/relayer.js';
@@ -23,6 +20,9 @@ import { sendTransaction, type TransactionDeps } from '../../src/core/transactio
 import type { SolanaRequest } from '../../src/core/transaction/solana.js';
 import type { StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
+import { type DurationClock, monotonicMs } from '../../src/core/work/clock.js';
+import type { Log } from '../../src/core/work/log.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';

@@ -1,15 +1,15 @@
 import { createIds } from '../../src/core/ids.js';
-import type { Clock, DurationClock } from '../../src/core/ports/clock.js';
-import type { Log } from '../../src/core/ports/log.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
-import { systemTimers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import type { Clock, DurationClock } from '../../src/core/work/clock.js';
+import type { Log } from '../../src/core/work/log.js';
+import { systemTimers } from '../../src/core/work/timers.js';
 import { createLane, type Lane } from '../../src/engine/lane/lane.js';
 import { evmNetwork, evmPolicies } from './evm.js';
 import type { ModelChain } from './model-chain.js';

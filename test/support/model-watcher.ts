@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Chain, Head } from '../../src/core/ports/chain.js';
 import type { Store } from '../../src/core/ports/store.js';
-import type { Timers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import type { Timers } from '../../src/core/work/timers.js';
 import { createWatcher, type Watcher } from '../../src/engine/watcher.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createModelChain } from './model-chain.js';

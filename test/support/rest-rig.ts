@@ -10,7 +10,7 @@ import { drainAfterAnswer } from '../../src/api/http/answer.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
 import { compileRest, createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
 import type { Principal } from '../../src/core/access/principal.js';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Relayer } from '../../src/core/relayer/relayer.js';
 
 /** A relayer as the gate sees it. */

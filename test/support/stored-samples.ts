@@ -1,9 +1,9 @@
 import type { ApiKey } from '../../src/core/access/api-key.js';
 import type { StoredResponse } from '../../src/core/access/stored-response.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
-import type { AuditLog, Log } from '../../src/core/ports/log.js';
 import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
+import type { AuditLog, Log } from '../../src/core/work/log.js';
 
 /** Drops every line. */
 export const silentLog: Log & AuditLog = {

@@ -1,4 +1,4 @@
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 
 /** What the node does with a call when the test releases it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { redeliverDelivery } from '../../src/core/notification/deliveries.js';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { aNotification, anEvent } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';

@@ -3,7 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { DomainError } from '../../src/core/errors.js';
+import { DomainError } from '../../src/core/errors/errors.js';
 import { systemIds } from '../../src/core/ids.js';
 import { checkWebhookTarget } from '../../src/core/notification/webhook-target.js';
 import { startHttpReceiver } from '../support/http-receiver.js';

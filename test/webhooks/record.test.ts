@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { redeliverDelivery, testNotification } from '../../src/core/notification/deliveries.js';
 import type { DeliveryRecord } from '../../src/core/notification/notification.js';
 import { updateNotification } from '../../src/core/notification/notifications.js';
-import { systemClock } from '../../src/core/ports/clock.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { type Outbox, openOutbox } from './outbox.js';

@@ -7,7 +7,7 @@ import { NotificationService } from '../../gen/relayer/v1/notification_service_p
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
-import { type ErrorReason, type ReasonRules, reasonRules } from '../../src/core/errors.js';
+import { type ErrorReason, type ReasonRules, reasonRules } from '../../src/core/errors/errors.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type AppRig, type Ask, keys, type RestAnswer, startAppRig } from '../support/app-rig.js';
 import { connectErrorFrom, type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';

@@ -1,11 +1,11 @@
 import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
-import { createTokenBuckets } from '../../core/access/token-bucket.js';
-import type { DomainError, ErrorKind } from '../../core/errors.js';
-import type { Clock } from '../../core/ports/clock.js';
-import type { AuditLog } from '../../core/ports/log.js';
+import type { DomainError, ErrorKind } from '../../core/errors/errors.js';
 import { traceIdOf } from '../../core/ports/telemetry.js';
-import { shownName } from '../../core/safe-text.js';
+import { shownName } from '../../core/text/safe-text.js';
+import type { Clock } from '../../core/work/clock.js';
+import type { AuditLog } from '../../core/work/log.js';
+import { createTokenBuckets } from '../../core/work/token-bucket.js';
 import { type Call, callOf, loggedMs } from './call.js';
 import { errorTable } from './error-table.js';
 import { domainErrorOf } from './errors.js';

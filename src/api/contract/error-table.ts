@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import type { ErrorKind } from '../../core/errors.js';
+import type { ErrorKind } from '../../core/errors/errors.js';
 
 /** How one kind of error is answered. */
 export interface ErrorRow {

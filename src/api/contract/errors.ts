@@ -9,10 +9,10 @@ import {
   RetryInfoSchema,
 } from '../../../gen/google/rpc/error_details_pb.js';
 import { protoPathOf } from '../../codec/proto-path.js';
-import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors.js';
-import type { Log } from '../../core/ports/log.js';
+import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors/errors.js';
 import { StoreAwayError } from '../../core/ports/store.js';
-import { outsideText } from '../../core/safe-text.js';
+import { outsideText } from '../../core/text/safe-text.js';
+import type { Log } from '../../core/work/log.js';
 import { type Call, callKey } from './call.js';
 import { errorTable } from './error-table.js';
 import { bodyTooLarge, maxBodyBytes } from './shared-errors.js';

@@ -1,5 +1,5 @@
 import { maxValues } from '../../codec/value-limit.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { JsonError, jsonFromBytes } from '../../json/json-reader.js';
 import type { JsonObject, JsonValue } from '../../json/json-value.js';
 

@@ -1,7 +1,7 @@
 import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { type MethodRules, method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
-import { type ErrorReason, errorReasons } from '../../core/errors.js';
+import { type ErrorReason, errorReasons } from '../../core/errors/errors.js';
 import { maxBodyBytes, maxUnlimitedBodyBytes } from './shared-errors.js';
 
 /** The credentials that a caller needs: none, any valid key, or a key with a scope. */

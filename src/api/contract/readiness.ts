@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/work/clock.js';
 
 /** Whether the service can work now, and why not. */
 export interface Readiness {

@@ -1,5 +1,5 @@
 import { maxValues } from '../../codec/value-limit.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 
 /** The maximum size of a body in bytes. */
 export const maxBodyBytes = 1_048_576;

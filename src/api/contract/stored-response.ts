@@ -10,7 +10,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Idempotency } from '../../core/access/idempotency.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change } from '../../core/ports/store.js';
 import { type Call, callOf } from './call.js';

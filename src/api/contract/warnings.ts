@@ -1,7 +1,7 @@
 import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { LogEntrySchema, LogLevel, type ResponseMetadata, ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
-import type { Warning } from '../../core/errors.js';
+import type { Warning } from '../../core/errors/errors.js';
 import { callKey } from './call.js';
 
 const levels: Readonly<Record<Warning['level'], LogLevel>> = {

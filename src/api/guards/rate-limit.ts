@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/access/principal.js';
-import { createTokenBuckets, type TokenBucketLimits } from '../../core/access/token-bucket.js';
-import { DomainError } from '../../core/errors.js';
-import type { Clock } from '../../core/ports/clock.js';
+import { DomainError } from '../../core/errors/errors.js';
+import type { Clock } from '../../core/work/clock.js';
+import { createTokenBuckets, type TokenBucketLimits } from '../../core/work/token-bucket.js';
 import type { Header } from '../http/header.js';
 
 /** Takes a token of the caller's key and adds the rate-limit headers. Throws `rate_limited` RATE_LIMITED if there is no token. */

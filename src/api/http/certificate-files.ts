@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { Log } from '../../core/ports/log.js';
-import { type Repeating, repeat } from '../../core/repeat.js';
+import type { Log } from '../../core/work/log.js';
+import { type Repeating, repeat } from '../../core/work/repeat.js';
 
 /** A certificate chain and its private key, in PEM. */
 export interface Certificate {

@@ -1,5 +1,5 @@
 import { mayUseRelayer, type Principal } from '../../core/access/principal.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/work/clock.js';
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';
 

@@ -2,7 +2,7 @@ import { createServer as createHttp1Server, type IncomingMessage, type ServerRes
 import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
-import type { Log } from '../../core/ports/log.js';
+import type { Log } from '../../core/work/log.js';
 import { breakOff, closeIfWaiting } from './answer.js';
 import type { Certificate } from './certificate-files.js';
 import { answerClientError } from './client-error.js';

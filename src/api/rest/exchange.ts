@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { DomainError } from '../../core/errors.js';
+import type { DomainError } from '../../core/errors/errors.js';
 import type { Call } from '../contract/call.js';
 import { errorTable } from '../contract/error-table.js';
 import type { ApiRequest, ApiResponse, Header } from '../http/header.js';

@@ -1,5 +1,5 @@
-import type { DomainError, ErrorKind } from '../../core/errors.js';
-import { limitParallel } from '../../core/limit-parallel.js';
+import type { DomainError, ErrorKind } from '../../core/errors/errors.js';
+import { limitParallel } from '../../core/work/limit-parallel.js';
 import { type JsonObject, type JsonValue, jsonTextOf } from '../../json/json-value.js';
 import { domainErrorOf } from '../contract/errors.js';
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { JsonValue } from '../../json/json-value.js';
 import { jsonFromBody } from '../contract/json-body.js';
 import { bodyTooLarge } from '../contract/shared-errors.js';

@@ -1,5 +1,5 @@
 import type { ContextValues } from '@connectrpc/connect';
-import type { DomainError } from '../../core/errors.js';
+import type { DomainError } from '../../core/errors/errors.js';
 import type { ApiRequest, ApiResponse } from '../http/header.js';
 import type { RpcHead } from './request-checks.js';
 

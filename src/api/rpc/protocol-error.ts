@@ -9,7 +9,7 @@ import {
 } from '@connectrpc/connect/protocol-connect';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
-import type { DomainError, ErrorKind } from '../../core/errors.js';
+import type { DomainError, ErrorKind } from '../../core/errors/errors.js';
 import { errorTable } from '../contract/error-table.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { writeAnswer } from '../http/answer.js';

@@ -4,7 +4,7 @@ import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/proto
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { bodyRefused } from '../contract/errors.js';
 import { bodyTooLarge } from '../contract/shared-errors.js';
 import type { RpcProtocol } from './protocol-error.js';

@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { hasTooManyValues } from '../../codec/value-limit.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, tooManyValues } from '../contract/shared-errors.js';
 import { untilAborted } from './until-aborted.js';

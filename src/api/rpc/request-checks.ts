@@ -1,8 +1,8 @@
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { parseTimeout as parseConnectTimeout } from '@connectrpc/connect/protocol-connect';
 import { parseTimeout as parseGrpcTimeout } from '@connectrpc/connect/protocol-grpc';
-import { DomainError, invalidField } from '../../core/errors.js';
-import { shownName } from '../../core/safe-text.js';
+import { DomainError, invalidField } from '../../core/errors/errors.js';
+import { shownName } from '../../core/text/safe-text.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';
 import { isTextType, type RpcProtocol, rpcProtocolOf } from './protocol-error.js';
 import { envelopeBytes } from './request-body.js';

@@ -4,9 +4,9 @@ import { Code, ConnectError, type ConnectRouter, createConnectRouter, createCont
 import { type Compression, createAsyncIterable, type UniversalHandler } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
-import { DomainError } from '../../core/errors.js';
-import { limitParallel } from '../../core/limit-parallel.js';
-import type { Log } from '../../core/ports/log.js';
+import { DomainError } from '../../core/errors/errors.js';
+import { limitParallel } from '../../core/work/limit-parallel.js';
+import type { Log } from '../../core/work/log.js';
 import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';

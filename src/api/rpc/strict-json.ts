@@ -5,7 +5,7 @@ import { ProtobufJson } from '../../codec/protobuf-json.js';
 import { Reading } from '../../codec/reading.js';
 import { withMaskInCamelCase } from '../../codec/update-mask.js';
 import { maxValues } from '../../codec/value-limit.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { hasMoreValues } from '../../json/json-reader.js';
 import { type JsonObject, jsonTextOf, plainJsonOf } from '../../json/json-value.js';
 import type { Call } from '../contract/call.js';

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
-import { DomainError } from '../../core/errors.js';
-import { shownName } from '../../core/safe-text.js';
+import { DomainError } from '../../core/errors/errors.js';
+import { shownName } from '../../core/text/safe-text.js';
 import type { Readiness } from '../contract/readiness.js';
 
 /** How often a watch checks the readiness. */

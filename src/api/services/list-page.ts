@@ -1,8 +1,8 @@
 import { create, type DescMessage, type Message, toBinary } from '@bufbuild/protobuf';
 import { type Pagination, PaginationSchema } from '../../../gen/relayer/v1/common_pb.js';
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
+import { readAll } from '../../core/errors/read-all.js';
 import type { PageOf, PageQuery } from '../../core/ports/store.js';
-import { readAll } from '../../core/read-all.js';
 import type { Call } from '../contract/call.js';
 
 /** The maximum number of items on a page. */

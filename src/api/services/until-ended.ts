@@ -1,5 +1,5 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { principalOf } from '../contract/call.js';
 import { keyEnded } from '../contract/shared-errors.js';
 

@@ -1,4 +1,4 @@
-import { syntaxes, textProblem } from '../../core/text-syntax.js';
+import { syntaxes, textProblem } from '../../core/text/text-syntax.js';
 import { checksumAddress } from '../../crypto/evm-address.js';
 
 /** Reads a caller's address into EIP-55. `problem` continues a sentence that starts with the field name. */

@@ -1,6 +1,6 @@
 import type { Head } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { propagationBlocks } from '../rpc/lag-tracker.js';
 import type { Rpc } from '../rpc/rpc.js';

@@ -1,9 +1,9 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
+import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
 import type { RequestContext } from '../../core/ports/chain.js';
-import { type IsRefused, nothingRefused, readAll } from '../../core/read-all.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../core/relayer/relayer.js';
-import { checkText, syntaxes } from '../../core/text-syntax.js';
+import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/transaction/evm.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';

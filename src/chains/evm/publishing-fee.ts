@@ -1,6 +1,6 @@
-import type { Log } from '../../core/ports/log.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmDraft } from '../../core/transaction/evm.js';
+import type { Log } from '../../core/work/log.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';

@@ -1,7 +1,7 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, Receipt, ReceiptAnswers } from '../../core/ports/chain.js';
-import { monotonicMs } from '../../core/ports/clock.js';
 import type { MinedFacts } from '../../core/transaction/transaction.js';
+import { monotonicMs } from '../../core/work/clock.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../core/ports/clock.js';
+import { monotonicMs } from '../../core/work/clock.js';
 
 /** Remembers node answers until the next block. */
 export interface BlockMemory {

@@ -1,5 +1,5 @@
-import { monotonicMs } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
+import { monotonicMs } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;

@@ -1,6 +1,6 @@
 import type { EndpointState, EndpointView, NonceAnswer } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
 import { createForkDetector } from './fork-detector.js';
 import { createLagTracker, type Position } from './lag-tracker.js';

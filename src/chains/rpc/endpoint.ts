@@ -1,9 +1,9 @@
 import type { buildConnector } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../../core/relayer/network.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
 import { type createHttpClient, rpcTargetFrom } from './http-client.js';
 import { batchBody, type NodeDialect, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';

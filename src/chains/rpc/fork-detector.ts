@@ -1,4 +1,4 @@
-import type { Log } from '../../core/ports/log.js';
+import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
 import { type Position, propagationBlocks } from './lag-tracker.js';
 

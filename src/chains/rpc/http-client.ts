@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
-import { percentDecoded, secretPartsOf } from '../../core/safe-text.js';
+import { percentDecoded, secretPartsOf } from '../../core/text/safe-text.js';
 import { TransportError } from './node-error.js';
 
 /** Enough for the receipts of a large block with logs. */

@@ -1,4 +1,4 @@
-import { withoutParts } from '../../core/safe-text.js';
+import { withoutParts } from '../../core/text/safe-text.js';
 import { type Answer, isNestedOver, nodeText } from './answer.js';
 import type { HttpResponse, RpcTarget } from './http-client.js';
 import type { Position } from './lag-tracker.js';

@@ -1,4 +1,4 @@
-import { type DurationClock, systemClock } from '../../core/ports/clock.js';
+import { type DurationClock, systemClock } from '../../core/work/clock.js';
 
 /** The newest block of an endpoint. */
 export interface Position {

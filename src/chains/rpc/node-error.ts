@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 
 /** A JSON-RPC error answered by a node. Its message is safe to show (see `nodeText`). */
 export class NodeError extends Error {

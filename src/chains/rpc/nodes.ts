@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { Chain, ForwardedAnswer } from '../../core/ports/chain.js';
 import { memberText } from '../../json/json-reader.js';
 import { type BlockMemory, createBlockMemory } from './block-memory.js';

@@ -1,6 +1,6 @@
 import type { EndpointView, NodeCalls } from '../../core/ports/chain.js';
-import { systemClock } from '../../core/ports/clock.js';
 import { noTelemetry } from '../../core/ports/telemetry.js';
+import { systemClock } from '../../core/work/clock.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
 import { createEndpointSelector, type First } from './endpoint-selector.js';
 import { createHttpClient } from './http-client.js';

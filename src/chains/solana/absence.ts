@@ -1,5 +1,5 @@
-import type { Log } from '../../core/ports/log.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
+import type { Log } from '../../core/work/log.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockContent, createBlockContents, type ReadBudget } from './block-contents.js';
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';

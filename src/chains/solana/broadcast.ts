@@ -1,5 +1,5 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
-import type { Log } from '../../core/ports/log.js';
+import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { textFrom } from './answer.js';

@@ -1,6 +1,6 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
+import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
 import type { RequestContext } from '../../core/ports/chain.js';
-import { type IsRefused, nothingRefused, readAll } from '../../core/read-all.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { SolanaContent, SolanaRequest } from '../../core/transaction/solana.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';

@@ -1,5 +1,5 @@
 import type { Refusal } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import { objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';

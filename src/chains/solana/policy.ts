@@ -1,4 +1,4 @@
-import { DomainError, invalidField } from '../../core/errors.js';
+import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../core/relayer/relayer.js';
 import { computeBudgetProgram } from './address.js';

@@ -1,4 +1,4 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 import { systemProgram } from './address.js';
 import { hasSigned } from './sign.js';
 import {

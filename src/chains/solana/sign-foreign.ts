@@ -1,4 +1,4 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 import type { SignedForCaller } from '../../core/ports/chain.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/relayer/on-network.js';

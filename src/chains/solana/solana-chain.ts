@@ -1,7 +1,7 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
-import { systemClock } from '../../core/ports/clock.js';
 import type { SolanaNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
+import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';

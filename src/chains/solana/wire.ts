@@ -7,7 +7,7 @@ import {
   getCompiledTransactionMessageEncoder,
   isSolanaError,
 } from '@solana/kit';
-import { type DomainError, invalidField } from '../../core/errors.js';
+import { type DomainError, invalidField } from '../../core/errors/errors.js';
 
 /** The maximum size of a transaction: one packet. */
 export const maxTransactionBytes = 1232;

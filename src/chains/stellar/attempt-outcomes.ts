@@ -1,9 +1,9 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { type Account, readAccounts } from './account.js';
 import { accountOf } from './address.js';

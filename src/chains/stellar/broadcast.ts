@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { xdr } from '@stellar/stellar-sdk';
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
-import type { Log } from '../../core/ports/log.js';
+import type { Log } from '../../core/work/log.js';
 import { objectFrom } from '../rpc/answer.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';

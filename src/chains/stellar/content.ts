@@ -1,7 +1,7 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
+import { type IsRefused, nothingRefused, readAll, readEach } from '../../core/errors/read-all.js';
 import type { Wanted } from '../../core/ports/chain.js';
-import { type IsRefused, nothingRefused, readAll, readEach } from '../../core/read-all.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/transaction/stellar.js';

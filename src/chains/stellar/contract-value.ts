@@ -1,7 +1,7 @@
 import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
-import { invalidField } from '../../core/errors.js';
-import { readAll, readEach } from '../../core/read-all.js';
-import { checkText, syntaxes } from '../../core/text-syntax.js';
+import { invalidField } from '../../core/errors/errors.js';
+import { readAll, readEach } from '../../core/errors/read-all.js';
+import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
 

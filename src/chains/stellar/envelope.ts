@@ -1,5 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 import { addressFromMuxedAccount } from './address.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';

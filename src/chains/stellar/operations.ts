@@ -1,7 +1,7 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
-import { DomainError, invalidField } from '../../core/errors.js';
-import { readAll, readEach } from '../../core/read-all.js';
-import { checkText, syntaxes } from '../../core/text-syntax.js';
+import { DomainError, invalidField } from '../../core/errors/errors.js';
+import { readAll, readEach } from '../../core/errors/read-all.js';
+import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/transaction/stellar.js';
 import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
 import { contractValueFrom } from './contract-value.js';

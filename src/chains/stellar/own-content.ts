@@ -1,5 +1,5 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 import type { StellarOperationsContent } from '../../core/transaction/stellar.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import type { Envelope } from './envelope.js';

@@ -1,4 +1,4 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 
 /** An XDR type that can be decoded. */
 export interface XdrReader<T> {

@@ -3,8 +3,8 @@ import { textIn } from '../../config/file-entries.js';
 import type { ApiKey } from '../../core/access/api-key.js';
 import { apiKeyFrom } from '../../core/access/api-keys.js';
 import { everyScope, type Scope } from '../../core/access/principal.js';
-import { DomainError } from '../../core/errors.js';
-import { shownName } from '../../core/safe-text.js';
+import { DomainError } from '../../core/errors/errors.js';
+import { shownName } from '../../core/text/safe-text.js';
 import type { JsonValue } from '../../json/json-value.js';
 import { cannotMove, isHere, moves, type ReadableRecord, type Verdict } from './verdict.js';
 

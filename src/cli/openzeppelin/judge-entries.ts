@@ -5,7 +5,7 @@ import { textIn } from '../../config/file-entries.js';
 import { type NotificationEntry, notificationEntries } from '../../config/notification-entries.js';
 import { Problems } from '../../config/problem.js';
 import { type References, type RelayerEntry, relayerEntries } from '../../config/relayer-entries.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { NodeUrlPolicy } from '../../core/network/node-url-policy.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Definition, Store } from '../../core/ports/store.js';

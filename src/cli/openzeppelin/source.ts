@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileProblem } from '../../config/json-file.js';
-import { outsideText, secretPartsOf, withoutParts } from '../../core/safe-text.js';
+import { outsideText, secretPartsOf, withoutParts } from '../../core/text/safe-text.js';
 import { CliError } from '../cli-error.js';
 
 /** A key of OpenZeppelin Relayer's Redis and the text under it. */

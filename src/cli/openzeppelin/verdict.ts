@@ -1,5 +1,5 @@
 import { textIn } from '../../config/file-entries.js';
-import { isEntryId } from '../../core/entry-id.js';
+import { isEntryId } from '../../core/text/entry-id.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { ForeignRecord } from './records.js';
 

@@ -1,11 +1,11 @@
-import { entryIdFromText } from '../entry-id.js';
-import { DomainError, invalidField } from '../errors.js';
+import { DomainError, invalidField } from '../errors/errors.js';
+import { readAll, readEach } from '../errors/read-all.js';
 import type { Ids } from '../ids.js';
-import type { Clock } from '../ports/clock.js';
 import { ConflictError, type Store } from '../ports/store.js';
-import { readAll, readEach } from '../read-all.js';
-import { shownName } from '../safe-text.js';
-import { checkText, syntaxes } from '../text-syntax.js';
+import { entryIdFromText } from '../text/entry-id.js';
+import { shownName } from '../text/safe-text.js';
+import { checkText, syntaxes } from '../text/text-syntax.js';
+import type { Clock } from '../work/clock.js';
 import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { SaveResponse } from './idempotency.js';
 import type { KeyRing } from './key-ring.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.js';
+import type { Clock } from '../work/clock.js';
 import { areSameDigests, keyDigest, keyIdOf } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import { everyScope, type Principal } from './principal.js';

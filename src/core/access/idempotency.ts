@@ -1,9 +1,9 @@
-import type { AgeClock } from '../age-clock.js';
-import { DomainError } from '../errors.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
+import { DomainError } from '../errors/errors.js';
 import type { Change, Changes, Reads, Store } from '../ports/store.js';
-import { type Repeating, repeat } from '../repeat.js';
+import type { AgeClock } from '../work/age-clock.js';
+import type { Clock } from '../work/clock.js';
+import type { Log } from '../work/log.js';
+import { type Repeating, repeat } from '../work/repeat.js';
 import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from './stored-response.js';
 
 /**

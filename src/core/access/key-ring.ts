@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
 import type { Reads } from '../ports/store.js';
-import { type Repeating, repeat } from '../repeat.js';
+import type { Clock } from '../work/clock.js';
+import type { Log } from '../work/log.js';
+import { type Repeating, repeat } from '../work/repeat.js';
 import { type ApiKey, principalFromApiKey } from './api-key.js';
 import type { Principal } from './principal.js';
 

@@ -1,6 +1,6 @@
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 import type { Network } from '../relayer/network.js';
-import { shownName } from '../safe-text.js';
+import { shownName } from '../text/safe-text.js';
 
 /** The configured networks. */
 export interface Networks {

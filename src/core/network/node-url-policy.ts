@@ -1,4 +1,4 @@
-import { isReservedHost } from '../notification/reserved-host.js';
+import { isReservedHost } from '../text/reserved-host.js';
 
 /** The limits of the RPC URLs that the API sets. The operator's own URLs, in the configuration, are not limited. */
 export interface NodeUrlLimits {

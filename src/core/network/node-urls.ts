@@ -1,8 +1,8 @@
-import { type FieldProblem, throwProblems } from '../errors.js';
+import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
 import type { RpcUrl } from '../relayer/network.js';
-import { syntaxes, textProblem } from '../text-syntax.js';
+import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 
 const maxUrls = 20;

@@ -1,10 +1,10 @@
 import type { DefinitionWriter } from '../definition-writer.js';
-import { invalidField } from '../errors.js';
-import type { Exclusively } from '../exclusively.js';
+import { invalidField } from '../errors/errors.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Network, RpcUrl } from '../relayer/network.js';
 import type { RelayerRegistry } from '../relayer/relayer-registry.js';
+import type { Exclusively } from '../work/exclusively.js';
 import { getNetwork, type Networks, networkIdOf } from './networks.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 import { checkNodeUrls, sealedUrls } from './node-urls.js';

@@ -1,8 +1,8 @@
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 import type { Ids } from '../ids.js';
-import type { Clock } from '../ports/clock.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
-import { shownName } from '../safe-text.js';
+import { shownName } from '../text/safe-text.js';
+import type { Clock } from '../work/clock.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from './notification.js';
 import { getNotification } from './notifications.js';
 import type { TestLimit } from './test-limit.js';

@@ -1,9 +1,9 @@
 import type { Ids } from '../ids.js';
-import type { Clock } from '../ports/clock.js';
 import type { RelayerStateEvent } from '../ports/record-event.js';
 import type { Change, Changes } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { TransactionView } from '../transaction/transaction.js';
+import type { Clock } from '../work/clock.js';
 import type { OutboxEvent } from './notification.js';
 
 /** The dependencies of building events. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../ports/clock.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { type Change, ConflictError, type Store } from '../ports/store.js';
+import type { Clock } from '../work/clock.js';
 import type { Notification } from './notification.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 

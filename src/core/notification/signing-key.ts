@@ -1,6 +1,6 @@
-import { invalidField } from '../errors.js';
-import type { Clock } from '../ports/clock.js';
+import { invalidField } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
+import type { Clock } from '../work/clock.js';
 import type { Notification, RetiredKey } from './notification.js';
 
 const secretPrefix = 'whsec_';

@@ -1,6 +1,6 @@
-import { createTokenBuckets } from '../access/token-bucket.js';
-import { DomainError } from '../errors.js';
-import type { Clock } from '../ports/clock.js';
+import { DomainError } from '../errors/errors.js';
+import type { Clock } from '../work/clock.js';
+import { createTokenBuckets } from '../work/token-bucket.js';
 
 /** Takes a test of this notification. Throws `rate_limited` RATE_LIMITED if there were too many. */
 export type TestLimit = (notificationId: string) => void;

@@ -1,6 +1,6 @@
-import { DomainError, invalidField } from '../errors.js';
-import { syntaxes } from '../text-syntax.js';
-import { isReservedHost } from './reserved-host.js';
+import { DomainError, invalidField } from '../errors/errors.js';
+import { isReservedHost } from '../text/reserved-host.js';
+import { syntaxes } from '../text/text-syntax.js';
 
 const { maxLength, description: schemes } = syntaxes.webhook_url;
 

@@ -1,5 +1,5 @@
-import type { DurationClock } from '../ports/clock.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { DurationClock } from '../work/clock.js';
 
 /** The balance of an account, and how fast it is spent. Amounts are in the network's smallest unit. */
 export interface Funds {

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Chain } from '../ports/chain.js';
-import type { DurationClock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { Instances, RunningInstance } from '../ports/instances.js';
-import type { Log } from '../ports/log.js';
 import { type OpenOfRelayer, type Reads, StoreAwayError } from '../ports/store.js';
-import type { Timers } from '../ports/timers.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { DurationClock } from '../work/clock.js';
+import type { Log } from '../work/log.js';
+import type { Timers } from '../work/timers.js';
 import { createAccountFunds, type Funds, isSameAccount } from './account-funds.js';
 import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versioned } from './network-glances.js';
 import { readBalances } from './read-balances.js';

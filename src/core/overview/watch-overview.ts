@@ -1,8 +1,8 @@
 import type { Principal } from '../access/principal.js';
 import { mayUseRelayer } from '../access/principal.js';
 import { networkIdOf } from '../network/networks.js';
-import type { DurationClock } from '../ports/clock.js';
 import type { RunningInstance } from '../ports/instances.js';
+import type { DurationClock } from '../work/clock.js';
 import type { NetworkGlance } from './network-glances.js';
 import type { Overview, OverviewState, RelayerGlance } from './overview.js';
 import type { OverviewSample } from './samples.js';

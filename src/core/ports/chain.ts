@@ -1,5 +1,5 @@
-import type { ErrorMetadata } from '../errors.js';
-import type { IsRefused } from '../read-all.js';
+import type { ErrorMetadata } from '../errors/errors.js';
+import type { IsRefused } from '../errors/read-all.js';
 import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmPrice, EvmRequest, Speed } from '../transaction/evm.js';

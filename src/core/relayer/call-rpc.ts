@@ -1,8 +1,8 @@
-import { DomainError, invalidField } from '../errors.js';
+import { DomainError, invalidField } from '../errors/errors.js';
 import type { ForwardedAnswer } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
-import { shownName } from '../safe-text.js';
-import { checkText, syntaxes } from '../text-syntax.js';
+import { shownName } from '../text/safe-text.js';
+import { checkText, syntaxes } from '../text/text-syntax.js';
 import type { NetworkType } from './network.js';
 import type { Relayer } from './relayer.js';
 

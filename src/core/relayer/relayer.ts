@@ -1,5 +1,5 @@
-import { DomainError } from '../errors.js';
-import { shownName } from '../safe-text.js';
+import { DomainError } from '../errors/errors.js';
+import { shownName } from '../text/safe-text.js';
 import type { LaneId } from '../transaction/transaction.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 

@@ -1,4 +1,4 @@
-import { type FieldProblem, throwProblems } from '../errors.js';
+import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Curve } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';

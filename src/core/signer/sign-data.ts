@@ -1,5 +1,5 @@
 import type { Secp256k1Signer } from '../ports/signer.js';
-import { checkText, syntaxes } from '../text-syntax.js';
+import { checkText, syntaxes } from '../text/text-syntax.js';
 import type { EvmSignature } from '../transaction/evm.js';
 
 /** Returns the Keccak-256 hash of bytes: 32 bytes. */

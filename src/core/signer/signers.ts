@@ -1,8 +1,6 @@
 import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definition-writer.js';
-import { entryIdFromText, inUse, taken } from '../entry-id.js';
-import { DomainError, invalidField, throwProblems } from '../errors.js';
-import type { Exclusively } from '../exclusively.js';
+import { DomainError, invalidField, throwProblems } from '../errors/errors.js';
 import type { Ids } from '../ids.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
@@ -10,7 +8,9 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
 import { curveOf, type NetworkType } from '../relayer/network.js';
-import { shownName } from '../safe-text.js';
+import { entryIdFromText, inUse, taken } from '../text/entry-id.js';
+import { shownName } from '../text/safe-text.js';
+import type { Exclusively } from '../work/exclusively.js';
 import {
   definitionFromPin,
   type HostedKey,

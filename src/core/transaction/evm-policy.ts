@@ -1,4 +1,4 @@
-import { DomainError, invalidField } from '../errors.js';
+import { DomainError, invalidField } from '../errors/errors.js';
 import type { EvmPolicies, Relayer } from '../relayer/relayer.js';
 import type { EvmContent, EvmPricing } from './evm.js';
 

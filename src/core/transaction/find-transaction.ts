@@ -1,7 +1,7 @@
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 import type { OpenTransaction, Reads } from '../ports/store.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
-import { shownName } from '../safe-text.js';
+import { shownName } from '../text/safe-text.js';
 import type { TransactionView } from './transaction.js';
 
 /** Finds the relayer's transaction with this id. Throws 404, also if it belongs to another relayer. */

@@ -1,8 +1,8 @@
-import type { Clock } from '../ports/clock.js';
 import type { Move } from '../ports/lanes.js';
-import type { Log } from '../ports/log.js';
 import type { OpenTransaction } from '../ports/store.js';
 import { noTelemetry, type Span, type SpanKind, type Telemetry, traceIdOf } from '../ports/telemetry.js';
+import type { Clock } from '../work/clock.js';
+import type { Log } from '../work/log.js';
 import { isFinal, type Transaction } from './transaction.js';
 import { shownAttempt } from './transaction-changes.js';
 

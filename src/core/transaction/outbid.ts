@@ -1,5 +1,5 @@
 import type { SaveResponse } from '../access/idempotency.js';
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';

@@ -1,5 +1,5 @@
 import type { SaveResponse } from '../access/idempotency.js';
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';

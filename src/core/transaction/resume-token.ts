@@ -1,4 +1,4 @@
-import { DomainError } from '../errors.js';
+import { DomainError } from '../errors/errors.js';
 
 /** The scope of a watch. Its tokens are valid for no other watch. */
 export interface WatchScope {

@@ -1,8 +1,8 @@
 import type { Draft } from '../ports/chain.js';
-import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { Clock } from '../work/clock.js';
 import type { Journal } from './journal.js';
 import type { Attempt, Intent } from './transaction.js';
 

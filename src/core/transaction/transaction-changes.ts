@@ -1,8 +1,8 @@
-import type { Clock } from '../ports/clock.js';
 import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, OpenTransaction, Store } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { Clock } from '../work/clock.js';
 import { type Attempt, changed, type Transaction, type TransactionView } from './transaction.js';
 
 /**

@@ -1,7 +1,7 @@
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
 import type { Change, Changes, OldTransaction, Store } from '../ports/store.js';
-import { pause, type Repeating, repeat } from '../repeat.js';
+import type { Clock } from '../work/clock.js';
+import type { Log } from '../work/log.js';
+import { pause, type Repeating, repeat } from '../work/repeat.js';
 
 /** The dependencies of the transaction cleaner. */
 export interface TransactionCleanerDeps {

@@ -1,4 +1,4 @@
-import { invalidField } from '../errors.js';
+import { invalidField } from '../errors/errors.js';
 import type { Attempt, Transaction } from './transaction.js';
 
 /** Returns a caller's `valid_until`, in milliseconds since the epoch; null if absent. Throws 400 if it is past. */

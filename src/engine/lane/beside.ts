@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/ports/timers.js';
+import type { Timers } from '../../core/work/timers.js';
 
 /** Runs tasks that may wait for a slow signer, without delaying the tasks after them for long. */
 export interface Beside {

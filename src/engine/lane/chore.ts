@@ -1,5 +1,5 @@
-import type { Log } from '../../core/ports/log.js';
 import { ConflictError } from '../../core/ports/store.js';
+import type { Log } from '../../core/work/log.js';
 import { isUnavailable, signerAwayError } from './lane-context.js';
 
 /** The first retry of a failed chore comes after this time, each further one after twice the last. */

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorReason } from '../../core/errors.js';
+import { DomainError, type ErrorReason } from '../../core/errors/errors.js';
 import type { Head } from '../../core/ports/chain.js';
 import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';

@@ -1,14 +1,14 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { Chain, Head, NonceAnswer } from '../../core/ports/chain.js';
-import type { DurationClock } from '../../core/ports/clock.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import type { Log } from '../../core/ports/log.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Timers } from '../../core/ports/timers.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId } from '../../core/transaction/transaction.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import type { Timers } from '../../core/work/timers.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 

@@ -1,10 +1,10 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import type { Log } from '../../core/ports/log.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { type Content, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import type { Log } from '../../core/work/log.js';
 import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';

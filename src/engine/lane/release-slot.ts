@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import { maxCost } from '../../core/fees/price.js';
 import type { Head, Obstacle } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 

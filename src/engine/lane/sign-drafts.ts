@@ -1,4 +1,4 @@
-import type { DomainError } from '../../core/errors.js';
+import type { DomainError } from '../../core/errors/errors.js';
 import type { Draft } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { isActive } from '../../core/relayer/relayer.js';

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Clock } from '../../core/ports/clock.js';
 import type { Meter } from '../../core/ports/telemetry.js';
+import type { Clock } from '../../core/work/clock.js';
 import { lostLogLines } from '../standard-output.js';
 import { type FigureSources, gaugesText } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';

@@ -4,8 +4,8 @@ import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Log } from '../../core/ports/log.js';
 import { readTraceParent, type Span, type SpanStart, type Tracer, traceParentText } from '../../core/ports/telemetry.js';
+import type { Log } from '../../core/work/log.js';
 
 /** The options of a tracer that sends spans to a collector. */
 export interface OtlpTracerOptions {

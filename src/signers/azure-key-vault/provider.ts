@@ -1,4 +1,4 @@
-import type { DurationClock } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createAccessToken } from '../hosted/access-token.js';
 import { createHttpClient, type HttpClient, textAt, valueAt } from '../hosted/http-client.js';

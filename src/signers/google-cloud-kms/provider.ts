@@ -1,5 +1,5 @@
-import type { DurationClock } from '../../core/ports/clock.js';
 import type { Curve } from '../../core/ports/signer.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import { createAccessToken } from '../hosted/access-token.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';

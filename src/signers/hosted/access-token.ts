@@ -1,4 +1,4 @@
-import type { DurationClock } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import { HttpError } from './http-client.js';
 
 /** A token as its issuer gives it. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { DomainError } from '../../core/errors.js';
-import type { Log } from '../../core/ports/log.js';
+import { DomainError } from '../../core/errors/errors.js';
 import type { Signer } from '../../core/ports/signer.js';
+import type { Log } from '../../core/work/log.js';
 import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { type KeyProvider, ProviderError, type PublicKey } from './key-provider.js';
 import type { GateTime, ProviderGate } from './provider-gate.js';

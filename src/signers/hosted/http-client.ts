@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { outsideText } from '../../core/safe-text.js';
+import { outsideText } from '../../core/text/safe-text.js';
 import { ProviderError } from './key-provider.js';
 import { withoutSecrets } from './without-secrets.js';
 

@@ -1,5 +1,5 @@
-import type { DurationClock } from '../../core/ports/clock.js';
-import type { Timers } from '../../core/ports/timers.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Timers } from '../../core/work/timers.js';
 import type { ProviderLimits } from './key-provider.js';
 
 /** The calls to one account of a provider: in the order of the requests, within its limits. */

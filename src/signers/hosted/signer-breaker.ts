@@ -1,4 +1,4 @@
-import type { DurationClock } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/work/clock.js';
 
 /** Why calls are not made now, and for how long. */
 export interface Trip {

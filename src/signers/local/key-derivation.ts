@@ -1,7 +1,7 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { limitParallel } from '../../core/limit-parallel.js';
+import { limitParallel } from '../../core/work/limit-parallel.js';
 import { KeystoreError } from './keystore-error.js';
 
 const pbkdf2Async = promisify(pbkdf2);

@@ -1,4 +1,4 @@
-import { invalidField } from '../../core/errors.js';
+import { invalidField } from '../../core/errors/errors.js';
 import type { LocalKeys } from '../../core/signer/signers.js';
 import { openKeystore } from './keystore.js';
 import { KeystoreError } from './keystore-error.js';

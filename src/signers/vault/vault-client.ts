@@ -1,4 +1,4 @@
-import type { DurationClock } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';

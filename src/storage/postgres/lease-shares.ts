@@ -1,7 +1,7 @@
-import type { DurationClock } from '../../core/ports/clock.js';
 import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
-import type { Log } from '../../core/ports/log.js';
 import type { Change } from '../../core/ports/store.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import { BoundChange, type Step, step } from '../bound-change.js';
 import type { Database } from '../database.js';
 import type { Statements } from '../statements/all-statements.js';

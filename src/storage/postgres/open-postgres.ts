@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { systemClock } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
+import { systemClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import type { Database, LockedDatabase } from '../database.js';
 import { postgres } from '../dialect.js';
 import { migrate } from '../migrate.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import pg from 'pg';
-import { type Clock, monotonicMs } from '../../core/ports/clock.js';
-import type { Log } from '../../core/ports/log.js';
 import { StoreAwayError } from '../../core/ports/store.js';
-import { pause } from '../../core/repeat.js';
+import { type Clock, monotonicMs } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import { pause } from '../../core/work/repeat.js';
 import { step } from '../bound-change.js';
 import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
 import type { Database } from '../database.js';

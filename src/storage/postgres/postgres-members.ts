@@ -1,11 +1,11 @@
-import { createExclusively } from '../../core/exclusively.js';
-import type { DurationClock } from '../../core/ports/clock.js';
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind, Leases } from '../../core/ports/leases.js';
-import type { Log } from '../../core/ports/log.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import { type Change, ConflictError, type Store, StoreAwayError } from '../../core/ports/store.js';
-import type { Pause } from '../../core/repeat.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import { createExclusively } from '../../core/work/exclusively.js';
+import type { Log } from '../../core/work/log.js';
+import type { Pause } from '../../core/work/repeat.js';
 import { BoundChange, guarded, step } from '../bound-change.js';
 import type { Database, OwnRecord } from '../database.js';
 import type { Statements } from '../statements/all-statements.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Log } from '../../core/ports/log.js';
 import { StoreAwayError } from '../../core/ports/store.js';
+import type { Log } from '../../core/work/log.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
 import { connectionOptions, prepareSession } from './postgres-writer.js';

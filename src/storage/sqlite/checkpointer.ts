@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type Sqlite from 'better-sqlite3';
-import { monotonicMs } from '../../core/ports/clock.js';
+import { monotonicMs } from '../../core/work/clock.js';
 
 /** From this size on, a process of its own checkpoints the log: within a commit, a checkpoint of so much would hold the event loop. */
 const largeLogBytes = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
-import { monotonicMs } from '../../core/ports/clock.js';
+import { monotonicMs } from '../../core/work/clock.js';
 
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 export const lockPatienceMs = 5_000;

@@ -5,7 +5,7 @@ import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { domainErrorOf } from '../../../src/api/contract/errors.js';
-import { DomainError, invalidField } from '../../../src/core/errors.js';
+import { DomainError, invalidField } from '../../../src/core/errors/errors.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
 async function failureOf(call: Promise<unknown>): Promise<ConnectError> {

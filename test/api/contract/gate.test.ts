@@ -11,7 +11,7 @@ import { createServeOnce, replayable } from '../../../src/api/contract/stored-re
 
 import { createFingerprint, storedResponseSealKey } from '../../../src/core/access/database-secret.js';
 import type { StoredResponseKey } from '../../../src/core/access/stored-response.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';

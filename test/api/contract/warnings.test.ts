@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { LogLevel } from '../../../gen/relayer/v1/common_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { callOf } from '../../../src/api/contract/call.js';
-import type { Warning } from '../../../src/core/errors.js';
+import type { Warning } from '../../../src/core/errors/errors.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
 /** Returns the metadata of a response after these warnings. */

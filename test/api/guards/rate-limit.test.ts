@@ -9,7 +9,7 @@ import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { GetTransactionRequestSchema, WatchTransactionsRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { type Rig, signingKey, startRig, testKey } from '../../support/api-rig.js';
 import { type Http2Answer, requestHttp2, sendRaw } from '../../support/raw-http.js';
 

@@ -15,7 +15,7 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { MemoSpecSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { callOf, relayerOf } from '../../../src/api/contract/call.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { type Ask, type RestRig, restricted, startRestRig } from '../../support/rest-rig.js';
 
 let rig: RestRig;

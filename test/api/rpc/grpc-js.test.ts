@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { credentials, loadPackageDefinition, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { invalidField } from '../../../src/core/errors.js';
+import { invalidField } from '../../../src/core/errors/errors.js';
 import { type Rig, startRig, testKey } from '../../support/api-rig.js';
 
 /** The part of a grpc-js service that these tests use. */

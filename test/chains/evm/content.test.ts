@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { getAddress } from 'ethers';
 import fc from 'fast-check';
 import { contentFromRequest } from '../../../src/chains/evm/content.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { EvmContent, EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
 import { checksumAddress } from '../../../src/crypto/evm-address.js';
 import { evmNetwork, evmPolicies, evmRequest } from '../../support/evm.js';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { AbiCoder, computeAddress } from 'ethers';
 import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Refusal } from '../../../src/core/ports/chain.js';
 import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
 import type { EvmNetwork } from '../../../src/core/relayer/network.js';

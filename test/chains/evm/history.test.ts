@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne, evmNetwork, rememberingLog } from '../../support/evm.js';

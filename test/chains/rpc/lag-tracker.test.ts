@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLagTracker, type LagTracker } from '../../../src/chains/rpc/lag-tracker.js';
-import { systemClock } from '../../../src/core/ports/clock.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 
 const blockMs = 12_000;
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import { createNodes, type Nodes } from '../../../src/chains/rpc/nodes.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { evmNetwork } from '../../support/evm.js';
 import { type HttpReceiver, startHttpReceiver } from '../../support/http-receiver.js';
 import { silentLog } from '../../support/stored-samples.js';

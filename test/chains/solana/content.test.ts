@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { address } from '@solana/kit';
 import { contentFromRequest } from '../../../src/chains/solana/content.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
 import type { SolanaInstruction, SolanaRequest } from '../../../src/core/transaction/solana.js';
 import { signerOf } from '../../local-chains/solana/build-transaction.js';

@@ -10,7 +10,7 @@ import {
   unsignedTransactionBytes,
   writableAccounts,
 } from '../../../src/chains/solana/wire.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
 import { transferOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
 import { runs } from '../../support/runs.js';

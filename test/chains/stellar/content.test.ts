@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Account, Asset, Claimant, Keypair, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { contentFromRequest } from '../../../src/chains/stellar/content.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { StellarRequest } from '../../../src/core/transaction/stellar.js';
 import { stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 

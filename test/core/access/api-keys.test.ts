@@ -5,7 +5,7 @@ import { type ApiKey, principalFromApiKey } from '../../../src/core/access/api-k
 import { createApiKey, deleteApiKey, listApiKeys, type NewApiKey } from '../../../src/core/access/api-keys.js';
 import { createKeyRing } from '../../../src/core/access/key-ring.js';
 import type { Principal } from '../../../src/core/access/principal.js';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { systemIds } from '../../../src/core/ids.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/access/api-key.js';
 import { createAuthenticate } from '../../../src/core/access/authenticate.js';
-import { systemClock } from '../../../src/core/ports/clock.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 
 const bootstrapKey = 'a bootstrap key of 32 characters';
 const id = '0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60';

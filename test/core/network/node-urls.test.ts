@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { checkNodeUrls, maskedUrl } from '../../../src/core/network/node-urls.js';
 
 function refusal(urls: readonly (string | { readonly url: string; readonly weight: number })[]): string {

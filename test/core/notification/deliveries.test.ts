@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { systemIds } from '../../../src/core/ids.js';
 import { listDeliveries, redeliverDelivery, testNotification } from '../../../src/core/notification/deliveries.js';
 import { createNotification, updateNotification } from '../../../src/core/notification/notifications.js';

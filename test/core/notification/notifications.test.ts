@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors.js';
+import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors/errors.js';
 import { systemIds } from '../../../src/core/ids.js';
 import {
   createNotification,
@@ -11,7 +11,7 @@ import {
   listNotifications,
   updateNotification,
 } from '../../../src/core/notification/notifications.js';
-import { systemClock } from '../../../src/core/ports/clock.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { definitionWriterOf } from '../../support/definition-writer-of.js';

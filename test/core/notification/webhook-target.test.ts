@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { checkWebhookTarget } from '../../../src/core/notification/webhook-target.js';
 
 function refusal(url: string, allowPrivateTargets = false): DomainError | null {

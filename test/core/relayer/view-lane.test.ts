@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Chain } from '../../../src/core/ports/chain.js';
 import type { LaneTransaction, OpenOfRelayer } from '../../../src/core/ports/store.js';
 import { type AccountAtNodes, createReadAccountAtNodes, type LanePart, viewLane } from '../../../src/core/relayer/view-lane.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { EvmPolicies } from '../../../src/core/relayer/relayer.js';
 import type { EvmContent } from '../../../src/core/transaction/evm.js';
 import { requireEvmPolicy } from '../../../src/core/transaction/evm-policy.js';

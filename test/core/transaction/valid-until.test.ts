@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { readValidUntil } from '../../../src/core/transaction/valid-until.js';
 
 const nowMs = Date.parse('2030-01-31T12:00:00Z');

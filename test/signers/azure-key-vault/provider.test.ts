@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../../src/core/ports/clock.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import { cloudOf, isAzureUrl } from '../../../src/signers/azure-key-vault/clouds.js';
 import { type AzureKey, createAzureProvider } from '../../../src/signers/azure-key-vault/provider.js';
 import type { AzureIdentity, AzureSurroundings } from '../../../src/signers/azure-key-vault/token-issuer.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Curve } from '../../../src/core/ports/signer.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import { createGoogleKmsProvider, type GoogleKey } from '../../../src/signers/google-cloud-kms/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';

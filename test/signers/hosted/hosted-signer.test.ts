@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { DomainError } from '../../../src/core/errors.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Curve, Signer } from '../../../src/core/ports/signer.js';
 import { secp256k1 } from '../../../src/crypto/secp256k1.js';
 import { createHostedSigner, type HostedSigner } from '../../../src/signers/hosted/hosted-signer.js';

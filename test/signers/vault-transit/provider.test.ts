@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
-import { systemTimers } from '../../../src/core/ports/timers.js';
+import { systemClock } from '../../../src/core/work/clock.js';
+import { systemTimers } from '../../../src/core/work/timers.js';
 import { createHostedSigner } from '../../../src/signers/hosted/hosted-signer.js';
 import { createProviderGate } from '../../../src/signers/hosted/provider-gate.js';
 import { createVaultClient } from '../../../src/signers/vault/vault-client.js';

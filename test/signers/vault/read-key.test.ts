@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../../src/core/ports/clock.js';
 import type { Curve, Signer } from '../../../src/core/ports/signer.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import { heldSignerFrom } from '../../../src/signers/local/open-signer.js';
 import { readKey } from '../../../src/signers/vault/read-key.js';
 import { createVaultClient } from '../../../src/signers/vault/vault-client.js';

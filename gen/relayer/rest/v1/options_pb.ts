@@ -268,7 +268,7 @@ export type FieldRules = Message<"relayer.rest.v1.FieldRules"> & {
   ifMatch: boolean;
 
   /**
-   * The syntax of a string field or of its items, by its name in `src/core/text-syntax.ts`. It applies to every protocol.
+   * The syntax of a string field or of its items, by its name in `src/core/text/text-syntax.ts`. It applies to every protocol.
    *
    * @generated from field: string syntax = 21;
    */

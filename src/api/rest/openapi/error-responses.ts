@@ -1,5 +1,5 @@
 import { fieldRulesOf, unionRulesOf } from '../../../codec/field-rules.js';
-import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
+import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors/errors.js';
 import { errorTable } from '../../contract/error-table.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';

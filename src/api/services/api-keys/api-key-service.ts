@@ -20,8 +20,8 @@ import {
 } from '../../../core/access/api-keys.js';
 import { isBootstrap } from '../../../core/access/authenticate.js';
 import type { Scope } from '../../../core/access/principal.js';
-import { invalidField } from '../../../core/errors.js';
-import { shownName } from '../../../core/safe-text.js';
+import { invalidField } from '../../../core/errors/errors.js';
+import { shownName } from '../../../core/text/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';

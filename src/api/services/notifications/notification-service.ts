@@ -14,7 +14,7 @@ import {
   UpdateNotificationRequestSchema,
 } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
-import { invalidField } from '../../../core/errors.js';
+import { invalidField } from '../../../core/errors/errors.js';
 import {
   getDelivery,
   isOfTransaction,

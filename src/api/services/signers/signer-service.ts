@@ -2,8 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type CreateSignerRequest, type Signer, SignerSchema, SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
 import { hostedKeyFromProto, protoOfHostedKey } from '../../../codec/signer-values.js';
-import { invalidField } from '../../../core/errors.js';
-import { monotonicMs } from '../../../core/ports/clock.js';
+import { invalidField } from '../../../core/errors/errors.js';
 import type { Keccak256 } from '../../../core/signer/sign-data.js';
 import {
   createSigner,
@@ -14,6 +13,7 @@ import {
   type SignerDeps,
   testSigner,
 } from '../../../core/signer/signers.js';
+import { monotonicMs } from '../../../core/work/clock.js';
 import { callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';

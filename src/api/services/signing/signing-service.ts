@@ -6,7 +6,7 @@ import {
   SolanaSignedTransactionSchema,
   StellarSignedTransactionSchema,
 } from '../../../../gen/relayer/v1/signing_service_pb.js';
-import { DomainError, invalidField } from '../../../core/errors.js';
+import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { Relayer } from '../../../core/relayer/relayer.js';

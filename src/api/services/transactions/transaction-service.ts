@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { invalidField } from '../../../core/errors.js';
+import { invalidField } from '../../../core/errors/errors.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';

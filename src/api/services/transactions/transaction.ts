@@ -10,7 +10,7 @@ import {
   TransactionStatus,
 } from '../../../../gen/relayer/v1/transaction_pb.js';
 import type { SendTransactionRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError } from '../../../core/errors/errors.js';
 import type { ContentRequest } from '../../../core/ports/chain.js';
 import { traceIdOf } from '../../../core/ports/telemetry.js';
 import type {

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { errorTable } from '../../../../src/api/contract/error-table.js';
 import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
 import { createServices } from '../../../../src/api/services/services.js';
-import { textSyntaxes } from '../../../../src/core/text-syntax.js';
+import { textSyntaxes } from '../../../../src/core/text/text-syntax.js';
 import { type ApiDocument, readApiDocument } from '../../../support/api-document.js';
 import { type AppRig, askRest, startAppRig } from '../../../support/app-rig.js';
 

@@ -6,10 +6,10 @@ import { createClient, createRouterTransport, type Interceptor } from '@connectr
 import { DeliveryStatus, EventType, NotificationService, NotificationType } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { type Call, callKey, noStoredResponse } from '../../../../src/api/contract/call.js';
 import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
-import { DomainError } from '../../../../src/core/errors.js';
+import { DomainError } from '../../../../src/core/errors/errors.js';
 import { systemIds } from '../../../../src/core/ids.js';
 import { createTestLimit } from '../../../../src/core/notification/test-limit.js';
-import { systemClock } from '../../../../src/core/ports/clock.js';
+import { systemClock } from '../../../../src/core/work/clock.js';
 import { openStore } from '../../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../../src/storage/secret-box.js';
 import { definitionWriterOf } from '../../../support/definition-writer-of.js';

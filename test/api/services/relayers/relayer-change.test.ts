@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
 import { policiesFromProto, protoOfPolicies } from '../../../../src/codec/relayer-values.js';
-import { DomainError } from '../../../../src/core/errors.js';
+import { DomainError } from '../../../../src/core/errors/errors.js';
 import {
   defaultPolicies,
   type EvmPolicies,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { limitParallel } from '../../src/core/limit-parallel.js';
-import { deferred } from '../support/deferred.js';
+import { limitParallel } from '../../../src/core/work/limit-parallel.js';
+import { deferred } from '../../support/deferred.js';
 
 describe('tasks with a limit', () => {
   it('limitParallel: starts tasks in order, at most the given number at once, also after one has failed', async () => {

@@ -1,4 +1,4 @@
-import { invalidField } from './errors.js';
+import { invalidField } from '../errors/errors.js';
 import { isSolanaAddress } from './solana-address.js';
 
 /** The syntax of a text field. The codec, the checks of RPC, the OpenAPI document and the domain use the same one. */

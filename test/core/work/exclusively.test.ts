@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createExclusively } from '../../src/core/exclusively.js';
-import { deferred } from '../support/deferred.js';
+import { createExclusively } from '../../../src/core/work/exclusively.js';
+import { deferred } from '../../support/deferred.js';
 
 it('exclusively: work waits for all earlier work, also if that fails', async () => {
   const exclusively = createExclusively();

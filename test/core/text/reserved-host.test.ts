@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { isReservedAddress } from '../../../src/core/notification/reserved-host.js';
+import { isReservedAddress } from '../../../src/core/text/reserved-host.js';
 
 it('reserved addresses: private and special ranges are reserved, public ones are not', () => {
   for (const address of [

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.js';
+import type { Clock } from './clock.js';
 
 /** The limits of each key's bucket. */
 export interface TokenBucketLimits {

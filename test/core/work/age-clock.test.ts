@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { openAgeClock } from '../../src/core/age-clock.js';
-import type { Changes, Reads } from '../../src/core/ports/store.js';
-import { silentLog } from '../support/stored-samples.js';
+import type { Changes, Reads } from '../../../src/core/ports/store.js';
+import { openAgeClock } from '../../../src/core/work/age-clock.js';
+import { silentLog } from '../../support/stored-samples.js';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;

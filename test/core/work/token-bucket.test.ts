@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createTokenBuckets, type TokenBuckets } from '../../../src/core/access/token-bucket.js';
+import { createTokenBuckets, type TokenBuckets } from '../../../src/core/work/token-bucket.js';
 
 /** Buckets, and a clock that the test moves. */
 function bucketsAt(perSecond: number, burst: number): { buckets: TokenBuckets; clock: { nowMs: number } } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Pause, pause, type RepeatOptions, repeat } from '../../src/core/repeat.js';
+import { type Pause, pause, type RepeatOptions, repeat } from '../../../src/core/work/repeat.js';
 
 /** Starts a repeated task whose pauses the test ends. */
 function start(task: (signal: AbortSignal) => Promise<void>, options: Partial<RepeatOptions> = {}) {

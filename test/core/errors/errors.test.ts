@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { getOption } from '@bufbuild/protobuf';
-import { Retry, reason as reasonOption } from '../../gen/relayer/rest/v1/options_pb.js';
-import { ErrorReasonSchema } from '../../gen/relayer/v1/errors_pb.js';
-import { invalidFields, type ReasonRules, reasonRules } from '../../src/core/errors.js';
+import { Retry, reason as reasonOption } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { ErrorReasonSchema } from '../../../gen/relayer/v1/errors_pb.js';
+import { invalidFields, type ReasonRules, reasonRules } from '../../../src/core/errors/errors.js';
 
 it('invalidFields: names the first three problems, and carries at most 40', () => {
   const fields = Array.from({ length: 50 }, (_, index) => ({ field: `list[${index}]`, description: 'is wrong' }));

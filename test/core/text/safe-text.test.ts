@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
-import { outsideText, secretPartsOf, shownName, withoutParts } from '../../src/core/safe-text.js';
+import { outsideText, secretPartsOf, shownName, withoutParts } from '../../../src/core/text/safe-text.js';
 
 test('shownName: returns a name as it is, up to 64 whole characters', () => {
   assert.equal(shownName('r1'), 'r1');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { instantFromRfc3339 } from '../../src/core/rfc3339.js';
+import { instantFromRfc3339 } from '../../../src/core/text/rfc3339.js';
 
 test('RFC 3339: parses every form of a time', () => {
   const noon = { seconds: Date.UTC(2030, 0, 31, 12) / 1000, nanos: 0 };

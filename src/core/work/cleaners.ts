@@ -1,4 +1,4 @@
-import type { Work } from './ports/leases.js';
+import type { Work } from '../ports/leases.js';
 import type { Repeating } from './repeat.js';
 
 /** Creates the work that deletes what is old, of which each of `starts` begins a part. */

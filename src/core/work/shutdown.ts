@@ -1,5 +1,5 @@
-import { monotonicMs } from './ports/clock.js';
-import type { Log } from './ports/log.js';
+import { monotonicMs } from './clock.js';
+import type { Log } from './log.js';
 
 /** Ends one part of the service. It may take until the signal aborts; then it must cut off what still runs. */
 type Release = (deadline: AbortSignal) => Promise<unknown>;

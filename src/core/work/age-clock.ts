@@ -1,6 +1,6 @@
-import type { Clock, DurationClock } from './ports/clock.js';
-import type { Log } from './ports/log.js';
-import type { Store } from './ports/store.js';
+import type { Store } from '../ports/store.js';
+import type { Clock, DurationClock } from './clock.js';
+import type { Log } from './log.js';
 import { type Repeating, repeat } from './repeat.js';
 
 /**

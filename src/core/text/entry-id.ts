@@ -1,4 +1,4 @@
-import { DomainError } from './errors.js';
+import { DomainError } from '../errors/errors.js';
 import { checkText, syntaxes } from './text-syntax.js';
 
 /** The maximum number of relayers that an error names: it should stay readable, and fit in a header. */
