@@ -29,6 +29,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist/program dist/program
 COPY --from=build /app/dist/console dist/console
 COPY gen/contract gen/contract
+COPY gen/reference gen/reference
 # Root owns the program, which is read-only; the service owns only its data.
 RUN install -d -o node -g node -m 700 /data
 USER node

@@ -38,6 +38,13 @@ describe('the bundled program', () => {
     );
   });
 
+  it('has nothing that runs when the code is generated', () => {
+    assert.deepEqual(
+      files.filter((name) => /^\/\/ dist\/(?!src\/|gen\/)/m.test(textOf(name))),
+      [],
+    );
+  });
+
   it('has no package that calls Buffer(), of which Node.js warns outside of node_modules', () => {
     assert.deepEqual(
       files.filter((name) => /[^\w.]Buffer\(/.test(textOf(name))),

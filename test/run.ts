@@ -56,7 +56,17 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   model: ['test/engine/model', 'test/engine/unsequenced'],
   docs: ['test/api/rest/openapi/docs/'],
   core: ['test/codec/', 'test/console/', 'test/core/', 'test/json/'],
-  unit: ['test/architecture', 'test/package-lock', 'test/bench/', 'test/config/', 'test/docs/', 'test/hostile/', 'test/app/', 'test/sim/'],
+  unit: [
+    'test/architecture',
+    'test/package-lock',
+    'test/bench/',
+    'test/config/',
+    'test/docs/',
+    'test/generate/',
+    'test/hostile/',
+    'test/app/',
+    'test/sim/',
+  ],
 };
 
 /** More than twice what the tests have in temporary files at a time (0.4 GiB), and that with what their processes need. */

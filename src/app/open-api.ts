@@ -10,11 +10,11 @@ import { createWarnings } from '../api/contract/warnings.js';
 import { createHandler, type HandlerOptions } from '../api/handler.js';
 import { createConsolePages } from '../api/http/console-pages.js';
 import type { Page } from '../api/http/page.js';
+import { createReferencePages } from '../api/http/reference-pages.js';
 import { type CompiledRest, compileRest, createRestGateway } from '../api/rest/gateway.js';
-import { createContractPages, createDocsPages, createOpenApiPage } from '../api/rest/openapi/docs/docs-pages.js';
 import { reflectionServices, serveReflection } from '../api/rpc/reflection.js';
 import { contractServices, createServices, requestCheckOf, type ServicesDeps } from '../api/services/services.js';
-import { packageFile, packageVersion } from '../config/package-version.js';
+import { packageFile } from '../config/package-version.js';
 import { createFingerprint, storedResponseSealKey } from '../core/access/database-secret.js';
 import { createIdempotency } from '../core/access/idempotency.js';
 import type { AgeClock } from '../core/work/age-clock.js';
@@ -39,9 +39,7 @@ export interface CompiledApi {
 export function compileApi(): CompiledApi {
   const plans = compileMethodPlans(contractServices);
   const staticPages = [
-    createOpenApiPage({ plans, version: packageVersion() }),
-    ...createDocsPages(),
-    ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
+    ...createReferencePages((path) => packageFile(`gen/${path}`)),
     ...createConsolePages((name) => packageFile(`dist/console/${name}`)),
   ];
   return { plans, rest: compileRest(plans), staticPages };

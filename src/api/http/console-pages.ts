@@ -11,7 +11,7 @@ export function createConsolePages(fileOf: (name: string) => URL): readonly Page
   const asset = (name: string, contentType: string) =>
     createStaticPage({ path: `/console/${name}`, contentType, load: () => readFile(fileOf(name)) });
   return [
-    createHtmlPage('/console', consoleHtml),
+    createHtmlPage('/console', () => consoleHtml),
     asset('console.js', 'text/javascript; charset=utf-8'),
     asset('console.css', 'text/css; charset=utf-8'),
   ];

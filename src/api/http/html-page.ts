@@ -1,5 +1,5 @@
 import type { Page } from './page.js';
-import { createStaticPage } from './static-page.js';
+import { createStaticPage, type StaticContent } from './static-page.js';
 
 /** Allows only what this service serves: no inline script or style. Styles may contain their pictures as `data:` URLs. */
 const contentSecurityPolicy = [
@@ -14,11 +14,11 @@ const contentSecurityPolicy = [
 ].join('; ');
 
 /** Creates a public page for browsers, which may use what this service serves and nothing else. */
-export function createHtmlPage(path: string, html: string): Page {
+export function createHtmlPage(path: string, load: StaticContent['load']): Page {
   return createStaticPage({
     path,
     contentType: 'text/html; charset=utf-8',
-    load: () => html,
+    load,
     headers: [
       ['content-security-policy', contentSecurityPolicy],
       ['referrer-policy', 'no-referrer'],

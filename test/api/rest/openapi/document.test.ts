@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { referenceFiles } from '../../../../.ci/generate/openapi/reference-files.js';
 import { errorTable } from '../../../../src/api/contract/error-table.js';
 import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
 import { createServices } from '../../../../src/api/services/services.js';
@@ -249,6 +250,15 @@ describe('the OpenAPI document', () => {
         .concat(['client_secret', 'federated_token_file', 'api_key_secret', 'wallet_secret'])
         .sort(),
     );
+  });
+
+  it('the OpenAPI document and the reference page: are served as they are generated from the definitions', async () => {
+    for (const [name, content] of Object.entries(referenceFiles())) {
+      const path = { 'openapi.json': '/openapi.json', 'docs.html': '/docs' }[name] ?? `/docs/${name}`;
+      const { status, text } = await askRest(rig.port, 'GET', path, { headers: { authorization: undefined } });
+      assert.equal(status, 200, path);
+      assert.ok(text === content, `${path} is stale: run "npm run generate"`);
+    }
   });
 
   it('the OpenAPI document: writes large integers exactly', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { comments } from '../../../../gen/comments.js';
-import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
-import { documentText, openApiDocument } from '../../../../src/api/rest/openapi/document.js';
-import { createServices } from '../../../../src/api/services/services.js';
+import { documentText, openApiDocument } from '../../.ci/generate/openapi/document.js';
+import { comments } from '../../gen/comments.js';
+import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
+import { createServices } from '../../src/api/services/services.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescOneof, DescService } from '@bufbuild/protobuf';
-import { comments } from '../../../../gen/comments.js';
+import { comments } from '../../../gen/comments.js';
 
 /** Returns the comment of a definition, one line per paragraph; empty if it has none. Use it for descriptions only: no rule may depend on prose. */
 export function commentOf(desc: DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescOneof | DescService): string {

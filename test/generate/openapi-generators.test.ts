@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
-import { documentText, openApiDocument } from '../../../../src/api/rest/openapi/document.js';
-import { createServices } from '../../../../src/api/services/services.js';
+import { documentText, openApiDocument } from '../../.ci/generate/openapi/document.js';
+import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
+import { createServices } from '../../src/api/services/services.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
-import type { FieldRules } from '../../../../gen/relayer/rest/v1/options_pb.js';
-import { allowedRangeOf, amountPattern } from '../../../codec/field-bounds.js';
-import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf, textSyntaxOf } from '../../../codec/field-rules.js';
-import { digitsPattern, hexPattern, longPattern } from '../../../codec/scalar-codecs.js';
-import { maxIdLength } from '../../../core/relayer/call-rpc.js';
+import type { FieldRules } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { allowedRangeOf, amountPattern } from '../../../src/codec/field-bounds.js';
+import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf, textSyntaxOf } from '../../../src/codec/field-rules.js';
+import { digitsPattern, hexPattern, longPattern } from '../../../src/codec/scalar-codecs.js';
+import { maxIdLength } from '../../../src/core/relayer/call-rpc.js';
 import type { Schema } from './schema.js';
 
 /** Whether the JSON is a request or a response: REST reads more forms than it writes. */

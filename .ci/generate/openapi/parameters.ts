@@ -1,9 +1,9 @@
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
-import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
-import { ifMatchPattern } from '../if-match.js';
-import { parsePathTemplate } from '../path-template.js';
+import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
+import { ifMatchPattern } from '../../../src/api/rest/if-match.js';
+import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
+import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../src/codec/field-rules.js';
 import { commentOf } from './comment.js';
 import { parameterExample } from './examples.js';
 import { integerTextSchema } from './scalar-schema.js';

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import type { RestKey } from '../../../../gen/relayer/rest/v1/options_pb.js';
-import { enumTextsOf } from '../../../codec/enum-codec.js';
-import { fieldRulesOf, restKeysOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
+import type { RestKey } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { enumTextsOf } from '../../../src/codec/enum-codec.js';
+import { fieldRulesOf, restKeysOf, restNameOf, unionRulesOf } from '../../../src/codec/field-rules.js';
 import { commentOf } from './comment.js';
 import type { Direction, NamedSchemas } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';

@@ -1,5 +1,5 @@
-import { RelayerSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
+import { RelayerSchema } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { TransactionSchema } from '../../../gen/relayer/v1/transaction_pb.js';
 import type { Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
 

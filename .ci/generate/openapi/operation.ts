@@ -1,7 +1,7 @@
 import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf';
-import { ResponseMetadataSchema } from '../../../../gen/relayer/v1/common_pb.js';
-import { fieldRulesOf, restNameOf } from '../../../codec/field-rules.js';
-import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
+import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
+import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
+import { fieldRulesOf, restNameOf } from '../../../src/codec/field-rules.js';
 import { commentOf, firstSentenceOf } from './comment.js';
 import { methodErrors } from './error-responses.js';
 import { examplesOf } from './examples.js';

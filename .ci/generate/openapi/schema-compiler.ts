@@ -1,8 +1,8 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { enumTextsOf } from '../../../codec/enum-codec.js';
-import { fieldRulesOf, messageRulesOf } from '../../../codec/field-rules.js';
-import { durationRangeOf, timePattern } from '../../../codec/scalar-codecs.js';
+import { enumTextsOf } from '../../../src/codec/enum-codec.js';
+import { fieldRulesOf, messageRulesOf } from '../../../src/codec/field-rules.js';
+import { durationRangeOf, timePattern } from '../../../src/codec/scalar-codecs.js';
 import { commentOf } from './comment.js';
 import { type FieldSchemas, objectSchema, withKeys } from './object-schema.js';
 import { boundedInteger, type Direction, scalarSchema } from './scalar-schema.js';

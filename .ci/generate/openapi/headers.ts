@@ -1,4 +1,4 @@
-import type { ErrorReason } from '../../../core/errors/errors.js';
+import type { ErrorReason } from '../../../src/core/errors/errors.js';
 import { refTo, type Schema } from './schema.js';
 
 const rateLimitNames = ['RateLimit', 'RateLimit-Policy'];

@@ -1,8 +1,8 @@
-import { fieldRulesOf, unionRulesOf } from '../../../codec/field-rules.js';
-import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors/errors.js';
-import { errorTable } from '../../contract/error-table.js';
-import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
-import { parsePathTemplate } from '../path-template.js';
+import { errorTable } from '../../../src/api/contract/error-table.js';
+import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
+import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
+import { fieldRulesOf, unionRulesOf } from '../../../src/codec/field-rules.js';
+import { type ErrorKind, type ErrorReason, errorReasons } from '../../../src/core/errors/errors.js';
 import { errorHeaders } from './headers.js';
 import { refTo, type Schema } from './schema.js';
 

@@ -1,4 +1,4 @@
-import type { MethodPlan } from '../../contract/method-plan.js';
+import type { MethodPlan } from '../../../src/api/contract/method-plan.js';
 import { errorComponents, errorSchema, errorTableText } from './error-responses.js';
 import { headerComponents } from './headers.js';
 import { answerSchema, operationOf, tagsOf } from './operation.js';
@@ -55,10 +55,22 @@ export function openApiDocument({ plans, version }: DocumentParts): Schema {
   };
 }
 
-/** Writes the document as JSON text, with bigints as exact JSON numbers. */
+/**
+ * Writes the document as JSON text, with bigints as exact JSON numbers. Each operation and each component has a line of its own, so that a
+ * change of the definitions can be read as a difference of lines.
+ */
 export function documentText(document: Schema): string {
-  const marked = JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? `${bigintMark}${value}` : value));
-  return marked.replace(new RegExp(`"${bigintMark}(-?[0-9]+)"`, 'g'), '$1');
+  return `${jsonLines(document, 3).replace(new RegExp(`"${bigintMark}(-?[0-9]+)"`, 'g'), '$1')}\n`;
+}
+
+/** Writes a value as JSON, with a line for each key of the objects of these outermost levels. */
+function jsonLines(value: unknown, levels: number): string {
+  if (levels === 0 || typeof value !== 'object' || value === null || Array.isArray(value))
+    return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? `${bigintMark}${inner}` : inner));
+  return `{\n${Object.entries(value)
+    .filter(([, inner]) => inner !== undefined)
+    .map(([key, inner]) => `${JSON.stringify(key)}:${jsonLines(inner, levels - 1)}`)
+    .join(',\n')}\n}`;
 }
 
 /** Marks a bigint in the JSON text; no text of the document contains it. */
