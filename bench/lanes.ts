@@ -91,7 +91,7 @@ async function withLanes<T>(lanes: number, run: (rig: Rig) => Promise<T>): Promi
 
 async function idle(rig: Rig): Promise<void> {
   const { lanes, proxy, server, startMs, cpuMs } = rig;
-  say(`${lanes} idle lanes: ready after ${(startMs / 1000).toFixed(1)} s and ${(cpuMs() / 1000).toFixed(1)} s of processor time`);
+  say(`${lanes} idle lanes: ready after ${(startMs / 1000).toFixed(1)} s and ${(cpuMs() / 1000).toFixed(2)} s of processor time`);
   await untilAccountsAreRead(rig);
   const requests = () => proxy.requests() - proxy.looks();
   const before = { cpuMs: cpuMs(), atMs: performance.now(), requests: requests(), looks: proxy.looks() };
