@@ -477,7 +477,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.StellarTransactionRequest.memo": "The memo. Absent: none. Only with `operations`; an envelope has its own.",
   "relayer.v1.StellarTransactionRequest.valid_until": "The time after which the transaction expires; not in the past. In REST RFC 3339, or Unix seconds in decimal digits.\nAbsent: two minutes from the signature on for `operations`, otherwise as in the envelope; on a replacement: unchanged.",
   "relayer.v1.StellarTransactionRequest.fee_bump": "True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.",
-  "relayer.v1.StellarTransactionRequest.max_fee": "The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. Absent: 1000000, plus the resource fee of the\nrelayer's own contract operation up to 100000000, but never more than the relayer's policy `max_fee`.",
+  "relayer.v1.StellarTransactionRequest.max_fee": "The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. It includes the resource fee of a contract operation.\nAbsent: 1000000, but never more than the relayer's policy `max_fee`.",
   "relayer.v1.MemoSpec": "A memo. In REST: `type` names the case and `value` is its content.",
   "relayer.v1.MemoSpec.none": "No memo. In REST `value` is absent or null.",
   "relayer.v1.MemoSpec.text": "Text of at most 28 UTF-8 bytes.",

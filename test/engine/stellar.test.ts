@@ -378,6 +378,90 @@ describe('contract calls', { concurrency: 4 }, () => {
   });
 });
 
+/** Uploads this many KiB of code, whose resource fee is mostly the rent of its size. */
+function upload(kibibytes: number): StellarRequest['operations'] {
+  const wasm = Buffer.concat([Buffer.from('0061736d01000000', 'hex'), Buffer.alloc(kibibytes * 1024)]);
+  return [{ kind: 'upload_wasm', wasm: { kind: 'hex', bytes: wasm }, auth: undefined }];
+}
+
+describe('max_fee covers the resource fee of contract operations', { concurrency: 4 }, () => {
+  const noMaxFee =
+    /^the default max_fee allows a fee of 1000000 stroops; this transaction needs at least (\d+): set max_fee to that or more$/;
+
+  it('an upload that needs more than the default fails with the amount to set, and that amount is enough', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: upload(120) });
+    const { transaction: failed } = await rig.until(transaction.id, 'failed');
+    assert.equal(failed.failureReason, 'fee_limit');
+    const [, needed = '0'] = noMaxFee.exec(failed.statusReason ?? '') ?? assert.fail(String(failed.statusReason));
+    assert.ok(BigInt(needed) > 1_000_000n);
+    assert.deepEqual(await rig.attempts(transaction.id), []);
+    const short = await rig.send({ operations: upload(120), maxFeeStroops: BigInt(needed) - 1n });
+    const { transaction: refused } = await rig.until(short.transaction.id, 'failed');
+    assert.deepEqual(
+      [refused.failureReason, refused.statusReason],
+      ['fee_limit', `max_fee allows a fee of ${BigInt(needed) - 1n} stroops; this transaction needs at least ${needed}`],
+    );
+    const enough = await rig.send({ operations: upload(120), maxFeeStroops: BigInt(needed) });
+    const { transaction: done } = await rig.untilWithBlocks(enough.transaction.id, 'confirmed');
+    assert.ok((done.mined?.facts?.feePaid ?? 0n) <= BigInt(needed));
+  });
+
+  it('replace: an upload that needs more than the default is rejected with the amount to set, and the earlier attempt stays', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: upload(1) });
+    await rig.until(transaction.id, 'submitted');
+    const before = await rig.view(transaction.id);
+    const refusal = await refusalOf(replace(rig, transaction.id, { operations: upload(120) }));
+    const prefix = 'invalid GAS_PRICE_CAP_EXCEEDED: ';
+    assert.ok(refusal.startsWith(prefix), refusal);
+    const [, needed = '0'] = noMaxFee.exec(refusal.slice(prefix.length)) ?? assert.fail(refusal);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+    assert.equal((await rig.view(transaction.id)).transaction.revision, before.transaction.revision);
+    await replace(rig, transaction.id, { operations: upload(120), maxFeeStroops: BigInt(needed) });
+    assert.equal(saysOf((await rig.attempts(transaction.id)).at(-1)).bid.feeStroops, BigInt(needed));
+  });
+
+  it('replace: an unsigned transaction takes the content in place, and fails with the amount to set', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.setOutcome((method) => (method === 'simulateTransaction' ? { refusedWith: 503 } : null));
+    const { transaction } = await rig.send({ operations: upload(1) });
+    await replace(rig, transaction.id, { operations: upload(120) });
+    rig.node.setOutcome(null);
+    const { transaction: failed } = await rig.until(transaction.id, 'failed');
+    assert.equal(failed.failureReason, 'fee_limit');
+    assert.match(failed.statusReason ?? '', noMaxFee);
+  });
+
+  it('bump fee: a bid never exceeds the default together with the resource fee', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.ledger.setQueueFullBelow(50_000n);
+    const { transaction } = await rig.send({ operations: upload(40) });
+    await waitFor('the service to reach the limit', async () => {
+      rig.node.ledger.close();
+      return (await rig.view(transaction.id)).transaction.statusReason?.startsWith('fee not increased') === true ? true : undefined;
+    });
+    const bids = (await rig.attempts(transaction.id)).map((attempt) => saysOf(attempt).bid);
+    assert.ok(
+      bids.every(({ feeStroops, resourceFeeStroops }) => resourceFeeStroops > 850_000n && feeStroops <= 1_000_000n),
+      String(bids),
+    );
+    rig.node.ledger.setQueueFullBelow(0n);
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+  });
+
+  it('cancel: the transaction that changes nothing needs no max_fee', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.ledger.setLeavesOutAll(true);
+    const { transaction } = await rig.send({ operations: upload(120), maxFeeStroops: 9_000_000n });
+    await rig.until(transaction.id, 'submitted');
+    await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+    for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.node.ledger.close();
+    rig.node.ledger.setLeavesOutAll(false);
+    await rig.untilWithBlocks(transaction.id, 'canceled');
+  });
+});
+
 describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () => {
   it('a fee-bump envelope lands and costs only the fee', async (test) => {
     const user = Keypair.random();

@@ -76,8 +76,8 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   feeBump?: boolean | undefined;
 
   /**
-   * The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. Absent: 1000000, plus the resource fee of the
-   * relayer's own contract operation up to 100000000, but never more than the relayer's policy `max_fee`.
+   * The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. It includes the resource fee of a contract operation.
+   * Absent: 1000000, but never more than the relayer's policy `max_fee`.
    *
    * @generated from field: optional int64 max_fee = 8;
    */

@@ -32,7 +32,6 @@ export async function bumpFee(
     policies: onNetwork('stellar', relayer.policies),
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,
-    isForeign: wanted.kind === 'fee_bump',
     operationCount,
     minStroops: maxOf([
       minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length, market.rules().baseFeeStroops),

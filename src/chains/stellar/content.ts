@@ -205,21 +205,19 @@ function requireMaxFee(maxFeeStroops: bigint | undefined, policies: StellarPolic
 /** Rejects a request at once if its fee limit is too low for any market. */
 function requireFee(content: StellarContent, policies: StellarPolicies): void {
   const { maxFeeStroops } = content;
-  // The resource fee of the relayer's own contract calls is known only after a simulation.
-  const knownDefaultStroops = content.kind === 'fee_bump' ? defaultMaxFeeStroops : null;
-  const ceilingStroops = maxFeeStroops ?? minOf(policies.maxFeeStroops, knownDefaultStroops);
+  const ceilingStroops = maxFeeStroops ?? smaller(policies.maxFeeStroops, defaultMaxFeeStroops);
   const minStroops = minFeeStroops(content);
-  if (ceilingStroops === null || ceilingStroops >= minStroops) return;
+  if (ceilingStroops >= minStroops) return;
   const ofPolicy = ceilingStroops === policies.maxFeeStroops ? ", the limit of the relayer's policy max_fee" : ', the default';
   const cause = maxFeeStroops === null ? ofPolicy : '';
   throw invalidField('max_fee', `is ${ceilingStroops} stroops${cause}; this transaction needs at least ${minStroops}`);
 }
 
-function minOf(a: bigint | null, b: bigint | null): bigint | null {
-  return a === null || b === null ? (a ?? b) : a < b ? a : b;
+function smaller(a: bigint | null, b: bigint): bigint {
+  return a !== null && a < b ? a : b;
 }
 
-/** The ledger may demand more, which only a draft knows. */
+/** The ledger and the resource fee of a call that must be simulated may demand more, which only a draft knows. */
 function minFeeStroops(content: StellarContent): bigint {
   if (content.kind === 'operations') return leastBaseFeeStroops * BigInt(content.operations.length);
   return minBumpStroops(content.innerInclusionStroops, content.operationCount, leastBaseFeeStroops) + content.resourceFeeStroops;

@@ -8,8 +8,6 @@ export interface PriceRequest {
   /** The caller's limit for the whole fee; null if none was set. */
   readonly maxFeeStroops: bigint | null;
   readonly resourceFeeStroops: bigint;
-  /** True if others chose the resource fee: then the default limit covers it, too. */
-  readonly isForeign: boolean;
   /** As nodes count: a fee-bump envelope adds one. */
   readonly operationCount: number;
   /** The minimum that the network requires and that outbids earlier attempts. */
@@ -23,10 +21,8 @@ export interface PriceRequest {
   readonly takesSlot: boolean;
 }
 
-/** The limit if the caller sets none. The resource fee of the relayer's own contract calls comes on top. */
+/** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
-/** A node chooses the resource fee of a simulated call: if the caller sets no limit, it may be at most this. */
-const maxUnnamedResourceFeeStroops = 100_000_000n;
 
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */
 export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
@@ -36,8 +32,7 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
     resourceFeeStroops,
     operationCount,
   });
-  const unnamedResourceStroops = resourceFeeStroops < maxUnnamedResourceFeeStroops ? resourceFeeStroops : maxUnnamedResourceFeeStroops;
-  const named = maxFeeStroops ?? defaultMaxFeeStroops + (request.isForeign ? 0n : unnamedResourceStroops);
+  const named = maxFeeStroops ?? defaultMaxFeeStroops;
   const ceiling = policies.maxFeeStroops !== null && policies.maxFeeStroops < named ? policies.maxFeeStroops : named;
   const market = request.bidPerOperationStroops * BigInt(operationCount);
   const wanted = market > minStroops ? market : minStroops;
@@ -51,10 +46,17 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
     const sentence = `waiting: the market fee of ${request.bidPerOperationStroops} stroops per operation is above what ${bound} ${ceiling} allows; will send when it falls`;
     return { refused: 'above_cap', sentence, lasting: false };
   }
-  const sentence = `${bound} allows a fee of ${ceiling} stroops; this transaction needs at least ${minStroops + resourceFeeStroops}`;
+  const neededStroops = minStroops + resourceFeeStroops;
+  // A higher max_fee helps only up to the policy.
+  const policyStroops =
+    !isNamed && policies.maxFeeStroops !== null && policies.maxFeeStroops < neededStroops ? policies.maxFeeStroops : null;
+  const allowed =
+    policyStroops === null ? `${bound} allows a fee of ${ceiling}` : `the relayer's policy max_fee allows a fee of ${policyStroops}`;
+  const advice = isNamed || policyStroops !== null ? '' : ': set max_fee to that or more';
+  const sentence = `${allowed} stroops; this transaction needs at least ${neededStroops}${advice}`;
   const metadata = {
-    minimum_stroops: String(minStroops + resourceFeeStroops),
-    ...(isNamed ? { max_fee_stroops: String(ceiling) } : { cap_stroops: String(ceiling) }),
+    minimum_stroops: String(neededStroops),
+    ...(isNamed ? { max_fee_stroops: String(ceiling) } : { cap_stroops: String(policyStroops ?? ceiling) }),
   };
   return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: request.isMinimumDoubted !== true, metadata };
 }

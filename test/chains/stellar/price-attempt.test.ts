@@ -6,7 +6,6 @@ const request: PriceRequest = {
   policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null },
   maxFeeStroops: null,
   resourceFeeStroops: 0n,
-  isForeign: false,
   operationCount: 1,
   minStroops: 100n,
   bidPerOperationStroops: 100n,
@@ -19,24 +18,31 @@ function priced(changes: Partial<PriceRequest>): bigint | string {
   return 'refused' in price ? price.sentence : price.feeStroops;
 }
 
+const callOf = (resourceFeeStroops: bigint) => ({ resourceFeeStroops });
+const policyOf = (maxFeeStroops: bigint) => ({ policies: { ...request.policies, maxFeeStroops } });
+
 describe('the fee limit of a caller who sets no max_fee', () => {
-  it('leaves room for the resource fee of a contract call of the relayer', () => {
-    assert.equal(priced({ resourceFeeStroops: 50_000_000n }), 50_000_100n);
-  });
-
-  it('does not leave a node free to choose the resource fee', () => {
+  it('covers the resource fee', () => {
+    assert.equal(priced(callOf(999_900n)), 1_000_000n);
     assert.equal(
-      priced({ resourceFeeStroops: 4_290_000_000n }),
-      'the default max_fee allows a fee of 101000000 stroops; this transaction needs at least 4290000100',
+      priced(callOf(999_901n)),
+      'the default max_fee allows a fee of 1000000 stroops; this transaction needs at least 1000001: set max_fee to that or more',
     );
-    assert.equal(priced({ resourceFeeStroops: 4_290_000_000n, maxFeeStroops: 5_000_000_000n }), 4_290_000_100n);
+    assert.equal(priced({ ...callOf(999_901n), maxFeeStroops: 1_000_001n }), 1_000_001n);
   });
 
-  it('covers the resource fee that another account chose', () => {
-    assert.equal(priced({ isForeign: true, resourceFeeStroops: 900_000n }), 900_100n);
+  it('is not raised by a higher policy, and the sentence names the policy if it allows too little for any max_fee', () => {
     assert.equal(
-      priced({ isForeign: true, resourceFeeStroops: 2_300_000n }),
-      'the default max_fee allows a fee of 1000000 stroops; this transaction needs at least 2300100',
+      priced({ ...callOf(2_000_000n), ...policyOf(5_000_000n) }),
+      'the default max_fee allows a fee of 1000000 stroops; this transaction needs at least 2000100: set max_fee to that or more',
+    );
+    assert.equal(
+      priced({ ...callOf(2_000_000n), ...policyOf(1_500_000n) }),
+      "the relayer's policy max_fee allows a fee of 1500000 stroops; this transaction needs at least 2000100",
+    );
+    assert.equal(
+      priced({ ...callOf(2_000_000n), ...policyOf(500_000n) }),
+      "the relayer's policy max_fee allows a fee of 500000 stroops; this transaction needs at least 2000100",
     );
   });
 });

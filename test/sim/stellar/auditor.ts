@@ -90,10 +90,9 @@ export function createStellarAuditor({ database, ledger, orders, relayers, elaps
   /** What a caller asked for never bids more than the caller allows, or than the default. */
   function requireWithinMaxFee({ transaction_id: id, raw, version }: AttemptRow): void {
     const [stored] = database.query<{ content: string }>('select content from transactions where id = ?', id);
-    const { kind, maxFeeStroops }: { kind: string; maxFeeStroops: { $int: string } | null } = JSON.parse(stored?.content ?? '');
-    const { fullFeeStroops, resourceFeeStroops } = ledger.read(raw);
-    const defaultStroops = defaultMaxFeeStroops + (kind === 'operations' ? resourceFeeStroops : 0n);
-    const limitStroops = maxFeeStroops === null ? defaultStroops : BigInt(maxFeeStroops.$int);
+    const { maxFeeStroops }: { maxFeeStroops: { $int: string } | null } = JSON.parse(stored?.content ?? '');
+    const { fullFeeStroops } = ledger.read(raw);
+    const limitStroops = maxFeeStroops === null ? defaultMaxFeeStroops : BigInt(maxFeeStroops.$int);
     require(fullFeeStroops <= limitStroops, () =>
       `attempt ${version} of ${id} bids ${fullFeeStroops} stroops; at most ${limitStroops} are allowed:\n${history(id)}`);
   }
