@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { Wallet } from 'ethers';
 import { createEvmChain, type EvmChain } from '../src/chains/evm/evm-chain.js';
-import type { EvmContent } from '../src/core/transaction/evm.js';
+import type { EvmContent } from '../src/core/records/evm.js';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { anvilSigner, signedAttempt } from '../test/support/chain-rig.js';
 import { broadcastOne, contractThat, draftRequest, evmContent, evmNetwork, rememberingLog } from '../test/support/evm.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Agent } from 'undici';
-import type { Attempt, Transaction } from '../src/core/transaction/transaction.js';
+import type { Attempt, Transaction } from '../src/core/records/transaction.js';
 import { openStore } from '../src/storage/open-store.js';
 import { startAnvil } from '../test/support/anvil.js';
 import { createServiceHome, type ServiceHome } from '../test/support/service.js';

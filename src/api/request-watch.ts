@@ -1,6 +1,6 @@
-import type { Principal } from '../core/access/principal.js';
 import type { DomainError } from '../core/errors/errors.js';
 import { readTraceParent, type Telemetry, traceIdOf } from '../core/ports/telemetry.js';
+import type { Principal } from '../core/records/principal.js';
 import type { Log } from '../core/work/log.js';
 import { type Call, loggedMs } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';

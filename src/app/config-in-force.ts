@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../config/config-file.js';
 import { ConfigError, type Problem } from '../config/problem.js';
 import type { RelayerEntry } from '../config/relayer-entries.js';
 import type { Settings } from '../config/settings.js';
-import type { StoredDefinitions } from '../core/definition-writer.js';
+import type { StoredDefinitions } from '../core/definitions/definition-writer.js';
 import { createNetworks, type Networks, networkIdOf } from '../core/network/networks.js';
 import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import { urlsOf } from '../core/network/node-urls.js';

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/config-file.js';
 import { ConfigError } from '../config/problem.js';
-import type { StoredDefinitions } from '../core/definition-writer.js';
+import type { StoredDefinitions } from '../core/definitions/definition-writer.js';
 import { DomainError } from '../core/errors/errors.js';
 import { type Networks, networkIdOf } from '../core/network/networks.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Definition } from '../core/ports/store.js';
+import type { Relayer } from '../core/records/relayer.js';
 import type { ChangeableDirectory } from '../core/relayer/create-directory.js';
-import type { Relayer } from '../core/relayer/relayer.js';
 import type { RelayerRegistry } from '../core/relayer/relayer-registry.js';
 import { type HeldSigner, type HostedKeys, keyFor, type Signers } from '../core/signer/signers.js';
 import { type Combined, combine, storedKeyFrom } from './config-in-force.js';

@@ -4,7 +4,7 @@ import { networkIdOf } from '../core/network/networks.js';
 import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { Meter, Telemetry } from '../core/ports/telemetry.js';
-import type { Network, RpcUrl } from '../core/relayer/network.js';
+import type { Network, RpcUrl } from '../core/records/network.js';
 import type { Chains } from '../core/relayer/relayer-registry.js';
 import type { Log } from '../core/work/log.js';
 import { createGuardedConnector } from '../webhooks/target-guard.js';

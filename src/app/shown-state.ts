@@ -3,7 +3,7 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Instances } from '../core/ports/instances.js';
 import type { Leases } from '../core/ports/leases.js';
 import type { Store } from '../core/ports/store.js';
-import { isActive } from '../core/relayer/relayer.js';
+import { isActive } from '../core/records/relayer.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';
 import type { OpenedStore } from '../storage/open-store.js';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
-import type { ApiKey } from '../core/access/api-key.js';
-import { everyScope, type Scope } from '../core/access/principal.js';
+import type { ApiKey } from '../core/records/api-key.js';
+import { everyScope, type Scope } from '../core/records/principal.js';
 import { instantFromRfc3339 } from '../core/text/rfc3339.js';
 import { createLogger } from '../observability/logger.js';
 import type { ApiKeyStore } from '../storage/open-api-keys.js';
@@ -64,7 +64,7 @@ async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): 
   const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
   const { createApiKey, deleteApiKey } = await import('../core/access/api-keys.js');
   const { systemClock } = await import('../core/work/clock.js');
-  const { systemIds } = await import('../core/ids.js');
+  const { systemIds } = await import('../core/records/ids.js');
   await withKeys(async (store) => {
     const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, request, null);
     try {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
-import type { Transaction } from '../core/transaction/transaction.js';
+import type { Transaction } from '../core/records/transaction.js';
 import { createLogger } from '../observability/logger.js';
 import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';

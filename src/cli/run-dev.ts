@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/config-file.js';
 import { type Environment, processEnvironment } from '../config/environment.js';
 import { bundledNetworkList } from '../config/network-entries.js';
 import { loadSettings } from '../config/settings.js';
-import { curveOf } from '../core/relayer/network.js';
+import { curveOf } from '../core/records/network.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';

@@ -1,5 +1,5 @@
 import { type DomainError, type FieldProblem, invalidFields, maxProblems, type Warning } from '../core/errors/errors.js';
-import type { NetworkType } from '../core/relayer/network.js';
+import type { NetworkType } from '../core/records/network.js';
 import { shownName } from '../core/text/safe-text.js';
 import type { JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';

@@ -7,14 +7,14 @@ import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } f
 import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
 import { invalidField } from '../core/errors/errors.js';
 import { maskedUrl } from '../core/network/node-urls.js';
-import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/relayer/network.js';
+import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/records/network.js';
 import {
   type EvmPolicies as DomainEvmPolicies,
   type SolanaPolicies as DomainSolanaPolicies,
   type StellarPolicies as DomainStellarPolicies,
   defaultPolicies,
   type RelayerPolicies,
-} from '../core/relayer/relayer.js';
+} from '../core/records/relayer.js';
 import type { NewRelayer, RelayerDraft } from '../core/relayer/relayers.js';
 
 /** Returns the relayer that a request asks for. Throws `FIELD_INVALID`. */

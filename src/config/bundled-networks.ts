@@ -1,4 +1,4 @@
-import type { NetworkType } from '../core/relayer/network.js';
+import type { NetworkType } from '../core/records/network.js';
 
 /** A network with the field names of the configuration file. It is TypeScript, not JSON, so that the compiler checks it and the build contains it. */
 export interface BundledNetwork {

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Reading } from '../codec/reading.js';
-import type { Network } from '../core/relayer/network.js';
+import type { Network } from '../core/records/network.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem, isMissing, readJsonFile } from './json-file.js';

@@ -1,4 +1,4 @@
-import type { NetworkType } from '../core/relayer/network.js';
+import type { NetworkType } from '../core/records/network.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Problems } from './problem.js';
 

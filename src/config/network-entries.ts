@@ -2,7 +2,7 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type Network as NetworkMessage, NetworkSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../codec/relayer-values.js';
 import { checkNodeUrls, httpUrlProblem } from '../core/network/node-urls.js';
-import type { Network, NetworkType } from '../core/relayer/network.js';
+import type { Network, NetworkType } from '../core/records/network.js';
 import { jsonFromText } from '../json/json-reader.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';

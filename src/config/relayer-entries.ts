@@ -1,7 +1,7 @@
 import { CreateRelayerRequestSchema } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { networkTypeFromProto, newRelayerFromProto, rpcUrlFromProto } from '../codec/relayer-values.js';
-import { chainKeyOf, type Network, type NetworkType } from '../core/relayer/network.js';
-import type { Relayer } from '../core/relayer/relayer.js';
+import { chainKeyOf, type Network, type NetworkType } from '../core/records/network.js';
+import type { Relayer } from '../core/records/relayer.js';
 import { checkRelayerParts } from '../core/relayer/relayer-rules.js';
 import { entryIdFromText } from '../core/text/entry-id.js';
 import type { JsonObject } from '../json/json-value.js';

@@ -1,7 +1,7 @@
 import { CreateSignerRequestSchema } from '../../gen/relayer/v1/signer_service_pb.js';
 import { restNameOf } from '../codec/field-rules.js';
 import { type HostedField, hostedFieldsOf, hostedKeyFromProto, hostedTypes } from '../codec/signer-values.js';
-import { curveOf, type NetworkType } from '../core/relayer/network.js';
+import { curveOf, type NetworkType } from '../core/records/network.js';
 import { type HostedKey, type HostedType, unservedReason } from '../core/signer/hosted-key.js';
 import type { Keystore } from '../core/signer/signers.js';
 import { entryIdFromText } from '../core/text/entry-id.js';

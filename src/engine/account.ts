@@ -1,8 +1,8 @@
 import type { Chain } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
-import { laneOf, maxInFlightOf, type Relayer } from '../core/relayer/relayer.js';
-import type { LaneId } from '../core/transaction/transaction.js';
+import { laneOf, maxInFlightOf, type Relayer } from '../core/records/relayer.js';
+import type { LaneId } from '../core/records/transaction.js';
 import type { limitParallel } from '../core/work/limit-parallel.js';
 import type { Log } from '../core/work/log.js';
 import { createLane, type Lane } from './lane/lane.js';

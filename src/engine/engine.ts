@@ -1,14 +1,14 @@
-import type { Ids } from '../core/ids.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Leases } from '../core/ports/leases.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
-import { laneOf, type Relayer } from '../core/relayer/relayer.js';
+import type { Ids } from '../core/records/ids.js';
+import { laneOf, type Relayer } from '../core/records/relayer.js';
+import type { LaneId } from '../core/records/transaction.js';
 import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
-import type { LaneId } from '../core/transaction/transaction.js';
 import type { DurationClock } from '../core/work/clock.js';
 import { limitParallel } from '../core/work/limit-parallel.js';
 import type { Log } from '../core/work/log.js';

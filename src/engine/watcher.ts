@@ -5,7 +5,7 @@ import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
-import { chainKeyOf } from '../core/relayer/network.js';
+import { chainKeyOf } from '../core/records/network.js';
 import type { Log } from '../core/work/log.js';
 import type { Timers } from '../core/work/timers.js';
 import { markRelayers } from './mark-relayers.js';

@@ -1,5 +1,5 @@
 import type { Changes, TransactionUpdate } from '../core/ports/store.js';
-import { isFinal, type Transaction } from '../core/transaction/transaction.js';
+import { isFinal, type Transaction } from '../core/records/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';

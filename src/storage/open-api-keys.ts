@@ -1,5 +1,5 @@
-import type { ApiKey } from '../core/access/api-key.js';
 import type { Store } from '../core/ports/store.js';
+import type { ApiKey } from '../core/records/api-key.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';

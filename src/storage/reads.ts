@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { DeliveryRecord } from '../core/notification/notification.js';
 import type { ChangedTransaction, LaneTransaction, OpenOfRelayer, OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
-import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
+import type { DeliveryRecord } from '../core/records/notification.js';
+import type { Attempt, TransactionStatus, TransactionView } from '../core/records/transaction.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accountProblems } from '../../src/config/relayer-entries.js';
-import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import type { EvmNetwork } from '../../src/core/records/network.js';
 
 const network: EvmNetwork = {
   name: 'anvil',

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { bundledNetworks } from '../../src/config/bundled-networks.js';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
-import { chainKeyOf } from '../../src/core/relayer/network.js';
+import { chainKeyOf } from '../../src/core/records/network.js';
 import { anyKeystore, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 

@@ -5,8 +5,8 @@ import { hostedTypes } from '../../src/codec/signer-values.js';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
 import type { ReadKeystore } from '../../src/config/signer-entries.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
+import type { EvmPolicies } from '../../src/core/records/relayer.js';
 import {
   anyKeystore,
   keystoreFor,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
-import type { Network } from '../../src/core/relayer/network.js';
+import type { Network } from '../../src/core/records/network.js';
 import { anyKeystore, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
 import type { ReadKeystore } from '../../src/config/signer-entries.js';
-import type { RelayerPolicies } from '../../src/core/relayer/relayer.js';
+import type { RelayerPolicies } from '../../src/core/records/relayer.js';
 import { anyKeystore, keystoreFor, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 

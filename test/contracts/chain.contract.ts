@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, ContentRequest, Draft, DraftRequest, Receipt, Sequence } from '../../src/core/ports/chain.js';
 import type { Signer } from '../../src/core/ports/signer.js';
-import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
-import type { Attempt, Content } from '../../src/core/transaction/transaction.js';
+import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
+import type { Attempt, Content } from '../../src/core/records/transaction.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** An open chain on a network of its own, and the suite's control over that network. Blocks are produced on command only. */

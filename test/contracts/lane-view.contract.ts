@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/core/ports/store.js';
-import type { LaneId } from '../../src/core/transaction/transaction.js';
+import type { LaneId } from '../../src/core/records/transaction.js';
 import type { Dialect } from '../../src/storage/dialect.js';
 import { migrateDatabase, openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/core/ports/store.js';
-import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
+import { isFinal, type Transaction } from '../../src/core/records/transaction.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
-import { isFinal, type Transaction } from '../../src/core/transaction/transaction.js';
 import { removeOldest } from '../../src/core/transaction/transaction-cleaner.js';
 import { type WatchMessage, watchTransactions } from '../../src/core/transaction/watch-transactions.js';
 import { openStore } from '../../src/storage/open-store.js';

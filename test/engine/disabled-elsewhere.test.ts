@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { systemIds } from '../../src/core/ids.js';
 import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
+import { systemIds } from '../../src/core/records/ids.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';

@@ -1,12 +1,12 @@
 import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
-import type { Ids } from '../../src/core/ids.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import { createSoleLeases, type Leases, type Work } from '../../src/core/ports/leases.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
+import type { Ids } from '../../src/core/records/ids.js';
+import type { Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import type { Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';

@@ -15,7 +15,7 @@ import { compileRest, createRestGateway } from '../../src/api/rest/gateway.js';
 import { reflectionServices, serveReflection } from '../../src/api/rpc/reflection.js';
 import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
-import type { Principal } from '../../src/core/access/principal.js';
+import type { Principal } from '../../src/core/records/principal.js';
 import { type Clock, systemClock } from '../../src/core/work/clock.js';
 import type { TokenBucketLimits } from '../../src/core/work/token-bucket.js';
 import { createSystemState } from '../../src/observability/system-state.js';

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
 import { createEvmChain, type EvmChain } from '../../src/chains/evm/evm-chain.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
-import type { EvmNetwork } from '../../src/core/relayer/network.js';
-import type { EvmDraft } from '../../src/core/transaction/evm.js';
-import type { Attempt } from '../../src/core/transaction/transaction.js';
+import type { EvmDraft } from '../../src/core/records/evm.js';
+import type { EvmNetwork } from '../../src/core/records/network.js';
+import type { Attempt } from '../../src/core/records/transaction.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { anvilKeys } from './anvil.js';
 import { attemptOf, evmNetwork, rememberingLog } from './evm.js';

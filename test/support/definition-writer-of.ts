@@ -1,4 +1,4 @@
-import { createDefinitionWriter, type DefinitionWriter } from '../../src/core/definition-writer.js';
+import { createDefinitionWriter, type DefinitionWriter } from '../../src/core/definitions/definition-writer.js';
 import type { Store } from '../../src/core/ports/store.js';
 
 /** The writer of a new database, for tests without relayers: nothing in memory follows what is stored. */

@@ -1,10 +1,10 @@
 import type { EvmChain } from '../../src/chains/evm/evm-chain.js';
 import type { BroadcastOutcome, Chain, DraftRequest, Receipt } from '../../src/core/ports/chain.js';
-import type { EvmNetwork } from '../../src/core/relayer/network.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
-import type { EvmAttemptFields, EvmContent, EvmRequest } from '../../src/core/transaction/evm.js';
-import type { Attempt } from '../../src/core/transaction/transaction.js';
+import type { EvmAttemptFields, EvmContent, EvmRequest } from '../../src/core/records/evm.js';
+import type { EvmNetwork } from '../../src/core/records/network.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
+import type { EvmPolicies, Relayer } from '../../src/core/records/relayer.js';
+import type { Attempt } from '../../src/core/records/transaction.js';
 import type { Log } from '../../src/core/work/log.js';
 
 /** Returns the EVM fields of an attempt. Throws if there is no attempt. */

@@ -1,9 +1,9 @@
-import { createIds } from '../../src/core/ids.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
+import { createIds } from '../../src/core/records/ids.js';
+import type { EvmNetwork } from '../../src/core/records/network.js';
+import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import type { EvmNetwork } from '../../src/core/relayer/network.js';
-import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';

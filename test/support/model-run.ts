@@ -1,7 +1,7 @@
 import type { Store } from '../../src/core/ports/store.js';
-import { laneOf } from '../../src/core/relayer/relayer.js';
+import type { EvmRequest } from '../../src/core/records/evm.js';
+import { laneOf } from '../../src/core/records/relayer.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { wanted } from './evm.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../src/core/ports/store.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
-import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/transaction/transaction.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
+import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
+import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/records/transaction.js';
 import { evmFieldsOf } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 

@@ -9,9 +9,9 @@ import { createWarnings } from '../../src/api/contract/warnings.js';
 import { drainAfterAnswer } from '../../src/api/http/answer.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
 import { compileRest, createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
-import type { Principal } from '../../src/core/access/principal.js';
 import { DomainError } from '../../src/core/errors/errors.js';
-import type { Relayer } from '../../src/core/relayer/relayer.js';
+import type { Principal } from '../../src/core/records/principal.js';
+import type { Relayer } from '../../src/core/records/relayer.js';
 
 /** A relayer as the gate sees it. */
 function relayerOf(

@@ -6,7 +6,7 @@ import { createGate } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import type { ServeOnce } from '../../src/api/contract/stored-response.js';
 import { createWarnings } from '../../src/api/contract/warnings.js';
-import type { Principal } from '../../src/core/access/principal.js';
+import type { Principal } from '../../src/core/records/principal.js';
 import { anyone, neverOnce, relayers } from './rest-rig.js';
 
 /** A service behind our interceptors, called in memory over Connect. */

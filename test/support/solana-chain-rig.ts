@@ -4,10 +4,10 @@ import { type Address, address, type Instruction, type KeyPairSigner } from '@so
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { base64From } from '../../src/chains/solana/wire.js';
 import type { AttemptOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
-import type { SolanaDraft, SolanaRequest } from '../../src/core/transaction/solana.js';
-import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
+import type { Relayer, SolanaPolicies } from '../../src/core/records/relayer.js';
+import type { SolanaDraft, SolanaRequest } from '../../src/core/records/solana.js';
+import type { Attempt } from '../../src/core/records/transaction.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { buildTransaction, signerOf } from '../local-chains/solana/build-transaction.js';
 import { newest } from '../local-chains/solana/chain.js';

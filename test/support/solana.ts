@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { addressFromPublicKey } from '../../src/chains/solana/address.js';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
-import type { SolanaNetwork } from '../../src/core/relayer/network.js';
-import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
-import type { SolanaInstruction, SolanaRequest } from '../../src/core/transaction/solana.js';
+import type { SolanaNetwork } from '../../src/core/records/network.js';
+import type { Relayer, SolanaPolicies } from '../../src/core/records/relayer.js';
+import type { SolanaInstruction, SolanaRequest } from '../../src/core/records/solana.js';
 
 /** A Solana cluster with quick blocks. */
 export function solanaNetwork(changes: Partial<SolanaNetwork> = {}): SolanaNetwork {

@@ -1,5 +1,5 @@
 import { Asset, nativeToScVal, Operation, xdr } from '@stellar/stellar-sdk';
-import type { StellarRequest } from '../../src/core/transaction/stellar.js';
+import type { StellarRequest } from '../../src/core/records/stellar.js';
 import type { StellarLedger } from '../local-chains/stellar/ledger.js';
 import { simulateTransaction } from '../local-chains/stellar/rpc/simulate.js';
 import { viewOf } from '../local-chains/stellar/rpc/view.js';

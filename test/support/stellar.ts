@@ -1,9 +1,9 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { Keypair } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
-import type { StellarNetwork } from '../../src/core/relayer/network.js';
-import type { Relayer, StellarPolicies } from '../../src/core/relayer/relayer.js';
-import type { StellarOperation, StellarRequest } from '../../src/core/transaction/stellar.js';
+import type { StellarNetwork } from '../../src/core/records/network.js';
+import type { Relayer, StellarPolicies } from '../../src/core/records/relayer.js';
+import type { StellarOperation, StellarRequest } from '../../src/core/records/stellar.js';
 
 /** The network of the local ledger. */
 export function stellarNetwork(changes: Partial<StellarNetwork> = {}): StellarNetwork {

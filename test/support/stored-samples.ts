@@ -1,8 +1,8 @@
-import type { ApiKey } from '../../src/core/access/api-key.js';
-import type { StoredResponse } from '../../src/core/access/stored-response.js';
-import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
-import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
-import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
+import type { ApiKey } from '../../src/core/records/api-key.js';
+import type { EvmAttemptFields } from '../../src/core/records/evm.js';
+import type { Notification, OutboxEvent } from '../../src/core/records/notification.js';
+import type { StoredResponse } from '../../src/core/records/stored-response.js';
+import type { Attempt, LaneId, Transaction } from '../../src/core/records/transaction.js';
 import type { AuditLog, Log } from '../../src/core/work/log.js';
 
 /** Drops every line. */

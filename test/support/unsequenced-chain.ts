@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AttemptOutcome, BroadcastOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
-import type { Network } from '../../src/core/relayer/network.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import type { EvmDraft } from '../../src/core/transaction/evm.js';
+import type { EvmDraft } from '../../src/core/records/evm.js';
+import type { Network } from '../../src/core/records/network.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
 import { readValidUntil } from '../../src/core/transaction/valid-until.js';
 import { refusedData, revertingData } from './model-chain.js';
 import type { Random } from './seeded-random.js';

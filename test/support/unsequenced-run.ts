@@ -1,11 +1,11 @@
 import type { Store } from '../../src/core/ports/store.js';
-import { onNetwork } from '../../src/core/relayer/on-network.js';
-import { laneOf } from '../../src/core/relayer/relayer.js';
+import type { EvmRequest } from '../../src/core/records/evm.js';
+import { onNetwork } from '../../src/core/records/on-network.js';
+import { laneOf } from '../../src/core/records/relayer.js';
+import { isFinal, type TransactionView } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
-import { isFinal, type TransactionView } from '../../src/core/transaction/transaction.js';
 import { wanted } from './evm.js';
 import { refusedData, revertingData } from './model-chain.js';
 import { modelRelayer } from './model-lane.js';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Ids, systemIds } from '../../src/core/ids.js';
 import { createNotification } from '../../src/core/notification/notifications.js';
 import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { noMeter, noTelemetry, type WebhookOutcome } from '../../src/core/ports/telemetry.js';
+import { type Ids, systemIds } from '../../src/core/records/ids.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import { openStore } from '../../src/storage/open-store.js';

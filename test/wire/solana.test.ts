@@ -4,7 +4,7 @@ import { type JsonValue, toJson } from '@bufbuild/protobuf';
 import { address } from '@solana/kit';
 import { SigningService, type SignTransactionResponse, SignTransactionResponseSchema } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
-import type { SolanaRequest } from '../../src/core/transaction/solana.js';
+import type { SolanaRequest } from '../../src/core/records/solana.js';
 import { signerOf } from '../local-chains/solana/build-transaction.js';
 import { transferOf } from '../local-chains/solana/instructions.js';
 import { rest } from '../support/callers.js';

@@ -1,9 +1,9 @@
 import type { Message } from '@bufbuild/protobuf';
 import { type ContextKey, type ContextValues, createContextKey } from '@connectrpc/connect';
-import type { Principal } from '../../core/access/principal.js';
 import { DomainError, type Warning } from '../../core/errors/errors.js';
 import type { Change } from '../../core/ports/store.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import type { Principal } from '../../core/records/principal.js';
+import type { Relayer } from '../../core/records/relayer.js';
 
 /** The facts about a call besides its message; the same for RPC and REST, carried in Connect's context values. */
 export interface Call {

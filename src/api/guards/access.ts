@@ -1,5 +1,5 @@
-import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/records/principal.js';
 import type { RequiredScope } from '../contract/method-plan.js';
 import { credentialsInvalid } from '../contract/shared-errors.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';

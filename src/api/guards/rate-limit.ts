@@ -1,5 +1,5 @@
-import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/records/principal.js';
 import type { Clock } from '../../core/work/clock.js';
 import { createTokenBuckets, type TokenBucketLimits } from '../../core/work/token-bucket.js';
 import type { Header } from '../http/header.js';

@@ -1,5 +1,5 @@
-import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/records/principal.js';
 
 /** The most streams that may be open at the same time. */
 interface StreamLimits {

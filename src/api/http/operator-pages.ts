@@ -1,4 +1,4 @@
-import { mayUseRelayer, type Principal } from '../../core/access/principal.js';
+import { mayUseRelayer, type Principal } from '../../core/records/principal.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/access/principal.js';
+import type { Principal } from '../../core/records/principal.js';
 import type { ApiRequest, Header } from './header.js';
 
 /** The answer of a page. */

@@ -1,5 +1,5 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/records/network.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';

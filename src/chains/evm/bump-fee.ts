@@ -1,7 +1,7 @@
 import { max } from '../../core/fees/price.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { EvmDraft } from '../../core/transaction/evm.js';
+import type { EvmDraft } from '../../core/records/evm.js';
+import { onNetwork } from '../../core/records/on-network.js';
 import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 

@@ -1,5 +1,5 @@
 import type { Head } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { propagationBlocks } from '../rpc/lag-tracker.js';

@@ -1,10 +1,10 @@
 import { invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
 import type { RequestContext } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
-import type { EvmPolicies, Relayer } from '../../core/relayer/relayer.js';
+import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/records/evm.js';
+import type { EvmNetwork } from '../../core/records/network.js';
+import type { EvmPolicies, Relayer } from '../../core/records/relayer.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/transaction/evm.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';

@@ -1,8 +1,8 @@
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
-import type { Content } from '../../core/transaction/transaction.js';
+import type { EvmDraft, Speed } from '../../core/records/evm.js';
+import type { EvmNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';

@@ -1,5 +1,5 @@
 import type { MarketView } from '../../core/ports/chain.js';
-import type { EvmPrice, Speed } from '../../core/transaction/evm.js';
+import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';

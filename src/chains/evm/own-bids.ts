@@ -1,6 +1,6 @@
 import { bidOf, max } from '../../core/fees/price.js';
 import type { Receipt } from '../../core/ports/chain.js';
-import type { EvmPrice } from '../../core/transaction/evm.js';
+import type { EvmPrice } from '../../core/records/evm.js';
 
 /**
  * The bids and payments of the service itself. They are not the market: if they counted, the service would outbid itself, by another 10 % with each

@@ -1,11 +1,11 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
 import { minimumOutbid } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { EvmPolicies } from '../../core/relayer/relayer.js';
-import type { EvmPrice, EvmPricing } from '../../core/transaction/evm.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { EvmPrice, EvmPricing } from '../../core/records/evm.js';
+import type { EvmNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { EvmPolicies } from '../../core/records/relayer.js';
+import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
 import type { OwnBids } from './own-bids.js';
 

@@ -1,5 +1,5 @@
-import type { EvmNetwork } from '../../core/relayer/network.js';
-import type { EvmDraft } from '../../core/transaction/evm.js';
+import type { EvmDraft } from '../../core/records/evm.js';
+import type { EvmNetwork } from '../../core/records/network.js';
 import type { Log } from '../../core/work/log.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';

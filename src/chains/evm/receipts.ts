@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, Receipt, ReceiptAnswers } from '../../core/ports/chain.js';
-import type { MinedFacts } from '../../core/transaction/transaction.js';
+import type { MinedFacts } from '../../core/records/transaction.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';

@@ -1,5 +1,5 @@
 import type { Signer } from '../../core/ports/signer.js';
-import type { EvmAttemptFields, EvmDraft, EvmPrice } from '../../core/transaction/evm.js';
+import type { EvmAttemptFields, EvmDraft, EvmPrice } from '../../core/records/evm.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { encodeRlp, type RlpItem, rlpNumber, rlpNumberFromHex } from './rlp.js';
 

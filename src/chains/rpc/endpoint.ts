@@ -1,7 +1,7 @@
 import type { buildConnector } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
-import type { Network, RpcUrl } from '../../core/relayer/network.js';
+import type { Network, RpcUrl } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';

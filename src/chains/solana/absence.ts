@@ -1,4 +1,4 @@
-import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
+import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { Log } from '../../core/work/log.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockContent, createBlockContents, type ReadBudget } from './block-contents.js';

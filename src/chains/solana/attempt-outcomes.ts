@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
-import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
+import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { Log } from '../../core/work/log.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../core/ports/chain.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
-import type { SolanaContent, SolanaDraft } from '../../core/transaction/solana.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer } from '../../core/records/relayer.js';
+import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';

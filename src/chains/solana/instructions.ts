@@ -1,8 +1,8 @@
 import { type Address, address } from '@solana/kit';
 import { invalidField } from '../../core/errors/errors.js';
 import { readAll, readEach } from '../../core/errors/read-all.js';
+import type { SolanaAccountMeta, SolanaInstruction } from '../../core/records/solana.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import type { SolanaAccountMeta, SolanaInstruction } from '../../core/transaction/solana.js';
 import { type Message, maxAccounts, maxInstructions, maxTransactionBytes } from './wire.js';
 
 const maxAccountsPerInstruction = 64;

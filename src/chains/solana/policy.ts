@@ -1,6 +1,6 @@
 import { DomainError, invalidField } from '../../core/errors/errors.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { Relayer, SolanaPolicies } from '../../core/relayer/relayer.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
 import { computeBudgetProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';

@@ -1,6 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
-import type { SolanaPolicies } from '../../core/relayer/relayer.js';
+import type { SolanaPolicies } from '../../core/records/relayer.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';

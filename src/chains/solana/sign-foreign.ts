@@ -1,8 +1,8 @@
 import { invalidField } from '../../core/errors/errors.js';
 import type { SignedForCaller } from '../../core/ports/chain.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer } from '../../core/records/relayer.js';
 import { requireAllowed, restrictsAccounts } from './policy.js';
 import { readTransaction } from './read-transaction.js';
 import { signatureText } from './sign.js';

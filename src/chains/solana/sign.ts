@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { type Address, getAddressEncoder, getBase58Decoder } from '@solana/kit';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
-import type { SolanaAttemptFields, SolanaDraft } from '../../core/transaction/solana.js';
+import type { SolanaAttemptFields, SolanaDraft } from '../../core/records/solana.js';
 import { base64From, transactionBytes } from './wire.js';
 
 /** A signed attempt; `hash` is its signature in base58, `raw` its wire form in base64. */

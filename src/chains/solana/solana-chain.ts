@@ -1,6 +1,6 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
-import type { SolanaNetwork } from '../../core/relayer/network.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
+import type { SolanaNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import { type Attempt, hashesOf } from '../../core/records/transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';

@@ -1,9 +1,9 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { meetsMarket } from '../../core/fees/escalation.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { StellarBid, StellarDraft } from '../../core/transaction/stellar.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { StellarBid, StellarDraft } from '../../core/records/stellar.js';
+import type { Attempt } from '../../core/records/transaction.js';
 import type { Broadcaster } from './broadcast.js';
 import { envelopeFromV1 } from './envelope.js';
 import { ceilDivide, inclusionFeeOf, maxOf, minBumpStroops, minReplacementStroops } from './fee-rules.js';

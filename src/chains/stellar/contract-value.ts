@@ -1,8 +1,8 @@
 import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import { readAll, readEach } from '../../core/errors/read-all.js';
+import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/records/stellar.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
 
 /** Encodes a contract value and sorts map entries as contracts require. Throws `DomainError` (400) naming the field under `path`. */

@@ -1,10 +1,10 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
-import type { StellarNetwork } from '../../core/relayer/network.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { StellarPolicies } from '../../core/relayer/relayer.js';
-import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/transaction/stellar.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { StellarNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
+import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/records/stellar.js';
+import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, lockedOf, readAccount } from './account.js';

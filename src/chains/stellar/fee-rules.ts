@@ -1,4 +1,4 @@
-import type { StellarBid } from '../../core/transaction/stellar.js';
+import type { StellarBid } from '../../core/records/stellar.js';
 
 /** The fee and the reserve that a ledger's header demands. */
 export interface LedgerRules {

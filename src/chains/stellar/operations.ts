@@ -1,8 +1,8 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { readAll, readEach } from '../../core/errors/read-all.js';
+import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/records/stellar.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/transaction/stellar.js';
 import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
 import { contractValueFrom } from './contract-value.js';
 import { readXdrField } from './xdr-text.js';

@@ -1,6 +1,6 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
-import type { StellarOperationsContent } from '../../core/transaction/stellar.js';
+import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import type { Envelope } from './envelope.js';
 import type { AuthSource } from './operations.js';

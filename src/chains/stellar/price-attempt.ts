@@ -1,6 +1,6 @@
 import type { Refusal } from '../../core/ports/chain.js';
-import type { StellarPolicies } from '../../core/relayer/relayer.js';
-import type { StellarBid } from '../../core/transaction/stellar.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
+import type { StellarBid } from '../../core/records/stellar.js';
 
 /** The inputs of a price. Amounts are inclusion fees unless the field says otherwise. */
 export interface PriceRequest {

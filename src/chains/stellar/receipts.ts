@@ -1,6 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Receipt } from '../../core/ports/chain.js';
-import type { MinedFacts } from '../../core/transaction/transaction.js';
+import type { MinedFacts } from '../../core/records/transaction.js';
 import { type Answer, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, nodeUnavailable } from '../rpc/node-error.js';

@@ -1,6 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
-import type { StellarAttemptFields, StellarDraft } from '../../core/transaction/stellar.js';
+import type { StellarAttemptFields, StellarDraft } from '../../core/records/stellar.js';
 import { addressFromPublicKey, muxedAccountFrom } from './address.js';
 import { hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
 

@@ -1,6 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain.js';
-import type { StellarOperationsContent } from '../../core/transaction/stellar.js';
+import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';

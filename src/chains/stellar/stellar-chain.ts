@@ -1,8 +1,8 @@
 import type { Chain, Receipt, RequestContext, Sequence } from '../../core/ports/chain.js';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
-import type { StellarNetwork } from '../../core/relayer/network.js';
-import { onNetwork } from '../../core/relayer/on-network.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { StellarNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Attempt } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { textIn } from '../../config/file-entries.js';
-import type { ApiKey } from '../../core/access/api-key.js';
 import { apiKeyFrom } from '../../core/access/api-keys.js';
-import { everyScope, type Scope } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors/errors.js';
+import type { ApiKey } from '../../core/records/api-key.js';
+import { everyScope, type Scope } from '../../core/records/principal.js';
 import { shownName } from '../../core/text/safe-text.js';
 import type { JsonValue } from '../../json/json-value.js';
 import { cannotMove, isHere, moves, type ReadableRecord, type Verdict } from './verdict.js';

@@ -5,7 +5,7 @@ import { textIn } from '../../config/file-entries.js';
 import type { NotificationEntry } from '../../config/notification-entries.js';
 import { ConfigError } from '../../config/problem.js';
 import type { RelayerEntry } from '../../config/relayer-entries.js';
-import { readDefinitions } from '../../core/definition-writer.js';
+import { readDefinitions } from '../../core/definitions/definition-writer.js';
 import { networkIdOf } from '../../core/network/networks.js';
 import { newNotification } from '../../core/notification/notifications.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';

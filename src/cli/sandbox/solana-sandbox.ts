@@ -1,4 +1,4 @@
-import type { SolanaNetwork } from '../../core/relayer/network.js';
+import type { SolanaNetwork } from '../../core/records/network.js';
 import { CliError } from '../cli-error.js';
 import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
 import { startTestProgram } from './test-program.js';

@@ -1,4 +1,4 @@
-import type { StellarNetwork } from '../../core/relayer/network.js';
+import type { StellarNetwork } from '../../core/records/network.js';
 import { CliError } from '../cli-error.js';
 import { localNetwork, type SandboxChain } from './sandbox-chain.js';
 import { startTestProgram } from './test-program.js';

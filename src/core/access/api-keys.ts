@@ -1,15 +1,15 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll, readEach } from '../errors/read-all.js';
-import type { Ids } from '../ids.js';
 import { ConflictError, type Store } from '../ports/store.js';
+import { type ApiKey, keyDigest, newKeyText } from '../records/api-key.js';
+import type { Ids } from '../records/ids.js';
+import type { Principal, Scope } from '../records/principal.js';
 import { entryIdFromText } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
 import type { Clock } from '../work/clock.js';
-import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { SaveResponse } from './idempotency.js';
 import type { KeyRing } from './key-ring.js';
-import type { Principal, Scope } from './principal.js';
 
 /** The dependencies of creating and deleting keys. */
 export interface ApiKeyDeps {

@@ -1,7 +1,7 @@
+import { areSameDigests, keyDigest, keyIdOf } from '../records/api-key.js';
+import { everyScope, type Principal } from '../records/principal.js';
 import type { Clock } from '../work/clock.js';
-import { areSameDigests, keyDigest, keyIdOf } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
-import { everyScope, type Principal } from './principal.js';
 
 /** The operator's own key: every scope, every relayer. */
 const bootstrapPrincipal: Principal = {

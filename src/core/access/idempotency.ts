@@ -1,10 +1,10 @@
 import { DomainError } from '../errors/errors.js';
 import type { Change, Changes, Reads, Store } from '../ports/store.js';
+import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from '../records/stored-response.js';
 import type { AgeClock } from '../work/age-clock.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
-import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from './stored-response.js';
 
 /**
  * Returns the changes that store the response to a call, to commit together with the call's effect; empty if the call has no idempotency

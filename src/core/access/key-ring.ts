@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Reads } from '../ports/store.js';
+import { type ApiKey, principalFromApiKey } from '../records/api-key.js';
+import type { Principal } from '../records/principal.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
-import { type ApiKey, principalFromApiKey } from './api-key.js';
-import type { Principal } from './principal.js';
 
 /** The maximum delay before a key that the command line created or deleted takes effect. */
 const reloadIntervalMs = 2_000;

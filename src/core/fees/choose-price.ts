@@ -1,5 +1,5 @@
 import type { BumpReason, Refusal } from '../ports/chain.js';
-import type { EvmPrice } from '../transaction/evm.js';
+import type { EvmPrice } from '../records/evm.js';
 import { meetsMarket } from './escalation.js';
 import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
 

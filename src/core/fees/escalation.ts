@@ -1,5 +1,5 @@
 import type { Refusal } from '../ports/chain.js';
-import type { Speed } from '../transaction/evm.js';
+import type { Speed } from '../records/evm.js';
 
 /** How long an attempt waits before a fee bump, by speed: blocks without it, or time, whichever comes first. */
 const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: number }>> = {

@@ -1,6 +1,6 @@
 import type { Draft } from '../ports/chain.js';
-import type { EvmPrice } from '../transaction/evm.js';
-import type { AttemptFields } from '../transaction/transaction.js';
+import type { EvmPrice } from '../records/evm.js';
+import type { AttemptFields } from '../records/transaction.js';
 
 /** The two numbers that nodes compare when one attempt is to replace another, in wei per gas. */
 export interface Bid {

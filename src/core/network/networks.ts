@@ -1,5 +1,5 @@
 import { DomainError } from '../errors/errors.js';
-import type { Network } from '../relayer/network.js';
+import type { Network } from '../records/network.js';
 import { shownName } from '../text/safe-text.js';
 
 /** The configured networks. */

@@ -1,9 +1,9 @@
 import { DomainError } from '../errors/errors.js';
-import type { Ids } from '../ids.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import type { Ids } from '../records/ids.js';
+import type { DeliveryRecord, Notification, OutboxEvent } from '../records/notification.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
-import type { DeliveryRecord, Notification, OutboxEvent } from './notification.js';
 import { getNotification } from './notifications.js';
 import type { TestLimit } from './test-limit.js';
 

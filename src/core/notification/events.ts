@@ -1,10 +1,10 @@
-import type { Ids } from '../ids.js';
 import type { RelayerStateEvent } from '../ports/record-event.js';
 import type { Change, Changes } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
-import type { TransactionView } from '../transaction/transaction.js';
+import type { Ids } from '../records/ids.js';
+import type { OutboxEvent } from '../records/notification.js';
+import type { Relayer } from '../records/relayer.js';
+import type { TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
-import type { OutboxEvent } from './notification.js';
 
 /** The dependencies of building events. */
 export interface EventDeps {

@@ -1,7 +1,7 @@
 import type { SecretBox } from '../ports/secret-box.js';
 import { type Change, ConflictError, type Store } from '../ports/store.js';
+import type { Notification } from '../records/notification.js';
 import type { Clock } from '../work/clock.js';
-import type { Notification } from './notification.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 
 /** A notification of the configuration file, checked by the rules of creation. */

@@ -1,15 +1,15 @@
 import type { SaveResponse } from '../access/idempotency.js';
-import type { DefinitionWriter } from '../definition-writer.js';
+import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
-import type { Ids } from '../ids.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import type { Ids } from '../records/ids.js';
+import type { Notification } from '../records/notification.js';
 import { entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
 import type { Exclusively } from '../work/exclusively.js';
-import type { Notification } from './notification.js';
 import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
 

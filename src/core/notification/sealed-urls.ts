@@ -1,6 +1,6 @@
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
-import type { Notification } from './notification.js';
+import type { Notification } from '../records/notification.js';
 
 /** Returns the purpose that a notification's URL is sealed for. */
 export function urlPurpose(id: string): string {

@@ -1,7 +1,7 @@
 import { invalidField } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
+import type { Notification, RetiredKey } from '../records/notification.js';
 import type { Clock } from '../work/clock.js';
-import type { Notification, RetiredKey } from './notification.js';
 
 const secretPrefix = 'whsec_';
 const maxKeyBytes = 8_192;

@@ -1,4 +1,4 @@
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 
 /** The balance of an account, and how fast it is spent. Amounts are in the network's smallest unit. */

@@ -1,8 +1,8 @@
 import { networkIdOf } from '../network/networks.js';
 import type { Chain, EndpointView, Head } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
-import type { Network } from '../relayer/network.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Network } from '../records/network.js';
+import type { Relayer } from '../records/relayer.js';
 
 /** A network at a glance. */
 export interface NetworkGlance {

@@ -3,7 +3,7 @@ import type { Chain } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Instances, RunningInstance } from '../ports/instances.js';
 import { type OpenOfRelayer, type Reads, StoreAwayError } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import type { Timers } from '../work/timers.js';

@@ -1,6 +1,6 @@
 import type { Chain } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
 import type { AccountFunds } from './account-funds.js';
 
 /** Balances of one network that are read at the same time. */

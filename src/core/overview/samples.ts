@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reads } from '../ports/store.js';
-import type { TransactionStatus } from '../transaction/transaction.js';
+import type { TransactionStatus } from '../records/transaction.js';
 
 /** Figures of the whole service at a time. */
 export interface OverviewSample {

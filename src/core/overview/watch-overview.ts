@@ -1,7 +1,7 @@
-import type { Principal } from '../access/principal.js';
-import { mayUseRelayer } from '../access/principal.js';
 import { networkIdOf } from '../network/networks.js';
 import type { RunningInstance } from '../ports/instances.js';
+import type { Principal } from '../records/principal.js';
+import { mayUseRelayer } from '../records/principal.js';
 import type { DurationClock } from '../work/clock.js';
 import type { NetworkGlance } from './network-glances.js';
 import type { Overview, OverviewState, RelayerGlance } from './overview.js';

@@ -1,11 +1,11 @@
 import type { ErrorMetadata } from '../errors/errors.js';
 import type { IsRefused } from '../errors/read-all.js';
-import type { Network } from '../relayer/network.js';
-import type { Relayer } from '../relayer/relayer.js';
-import type { EvmDraft, EvmPrice, EvmRequest, Speed } from '../transaction/evm.js';
-import type { SolanaDraft, SolanaRequest } from '../transaction/solana.js';
-import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
-import type { Attempt, Content, FailureReason, MinedFacts } from '../transaction/transaction.js';
+import type { EvmDraft, EvmPrice, EvmRequest, Speed } from '../records/evm.js';
+import type { Network } from '../records/network.js';
+import type { Relayer } from '../records/relayer.js';
+import type { SolanaDraft, SolanaRequest } from '../records/solana.js';
+import type { StellarDraft, StellarRequest } from '../records/stellar.js';
+import type { Attempt, Content, FailureReason, MinedFacts } from '../records/transaction.js';
 import type { Signer } from './signer.js';
 
 /** A caller's request, in the shape of its network. */

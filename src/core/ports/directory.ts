@@ -1,4 +1,4 @@
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
 import type { Chain } from './chain.js';
 import type { Signer } from './signer.js';
 

@@ -1,5 +1,5 @@
-import type { Relayer } from '../relayer/relayer.js';
-import type { TransactionView } from '../transaction/transaction.js';
+import type { Relayer } from '../records/relayer.js';
+import type { TransactionView } from '../records/transaction.js';
 import type { Change } from './store.js';
 
 /** Builds the outbox rows for a transaction's change, to commit together with it; none if the relayer has no notification. */

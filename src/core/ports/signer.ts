@@ -1,4 +1,4 @@
-import type { EvmSignature } from '../transaction/evm.js';
+import type { EvmSignature } from '../records/evm.js';
 
 /** A signing key for EVM networks. The key never leaves its signer. */
 export interface Secp256k1Signer {

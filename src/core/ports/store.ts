@@ -1,7 +1,7 @@
-import type { ApiKey } from '../access/api-key.js';
-import type { StoredResponse, StoredResponseKey } from '../access/stored-response.js';
-import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
-import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
+import type { ApiKey } from '../records/api-key.js';
+import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../records/notification.js';
+import type { StoredResponse, StoredResponseKey } from '../records/stored-response.js';
+import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../records/transaction.js';
 
 /**
  * One statement of a commit, built by `Store.change`. Opaque outside the store.

@@ -1,4 +1,4 @@
-import type { Intent, TransactionStatus } from '../transaction/transaction.js';
+import type { Intent, TransactionStatus } from '../records/transaction.js';
 
 /** The result of a webhook delivery attempt: `failed` will be retried, `dead` will not. */
 export type WebhookOutcome = 'delivered' | 'failed' | 'dead';

@@ -1,10 +1,10 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import type { ForwardedAnswer } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
+import type { NetworkType } from '../records/network.js';
+import type { Relayer } from '../records/relayer.js';
 import { shownName } from '../text/safe-text.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
-import type { NetworkType } from './network.js';
-import type { Relayer } from './relayer.js';
 
 /**
  * The JSON-RPC methods that callers may use, by network type. All of them read, answer at once, and leave nothing on the node. Methods that

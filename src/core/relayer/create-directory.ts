@@ -1,7 +1,7 @@
 import type { Chain } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Signer } from '../ports/signer.js';
-import type { Relayer } from './relayer.js';
+import type { Relayer } from '../records/relayer.js';
 
 /** A relayer with its chain and signer. */
 export interface DirectoryEntry {

@@ -1,5 +1,5 @@
 import type { Store } from '../ports/store.js';
-import { laneOf, type Relayer } from './relayer.js';
+import { laneOf, type Relayer } from '../records/relayer.js';
 
 /** A relayer whose account differs from the account of its open transactions. */
 export interface MovedAccount {

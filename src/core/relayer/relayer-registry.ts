@@ -1,8 +1,8 @@
 import type { Chain } from '../ports/chain.js';
 import type { Signer } from '../ports/signer.js';
+import type { Network, RpcUrl } from '../records/network.js';
+import type { Relayer } from '../records/relayer.js';
 import type { ChangeableDirectory } from './create-directory.js';
-import type { Network, RpcUrl } from './network.js';
-import type { Relayer } from './relayer.js';
 
 /** Starts and stops relayers. Call its methods one at a time. */
 export interface RelayerRegistry {

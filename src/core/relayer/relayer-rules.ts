@@ -1,8 +1,8 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import { nodeUrlProblems } from '../network/node-urls.js';
+import type { Relayer, RelayerPolicies } from '../records/relayer.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
-import type { Relayer, RelayerPolicies } from './relayer.js';
 
 /** Maximum length of a list in policies. */
 const maxItems = 10_000;

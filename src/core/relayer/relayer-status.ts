@@ -1,7 +1,7 @@
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { Reads } from '../ports/store.js';
-import { laneOf, minBalanceOf, type Relayer } from './relayer.js';
+import { laneOf, minBalanceOf, type Relayer } from '../records/relayer.js';
 
 /** The dependencies of `relayerStatus`. */
 export interface RelayerStatusDeps {

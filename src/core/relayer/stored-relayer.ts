@@ -1,8 +1,8 @@
 import { sealedUrls, urlsOf } from '../network/node-urls.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
-import type { NetworkType, RpcUrl } from './network.js';
-import type { Relayer, RelayerPolicies } from './relayer.js';
+import type { NetworkType, RpcUrl } from '../records/network.js';
+import type { Relayer, RelayerPolicies } from '../records/relayer.js';
 
 /** The content of a relayer's definition; its RPC URLs are sealed beside it. */
 interface Content {

@@ -3,10 +3,10 @@ import type { Chain, MarketView } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { LaneTransaction, Reads } from '../ports/store.js';
-import { isFinal } from '../transaction/transaction.js';
+import { laneOf, type Relayer } from '../records/relayer.js';
+import { isFinal } from '../records/transaction.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
-import { laneOf, type Relayer } from './relayer.js';
 
 /** What uses a slot. `gap`: nothing, so later transactions wait for it. `other`: the chain has used it, and no transaction in the store has it. */
 export type SlotUse = 'open' | 'final' | 'gap' | 'other';

@@ -1,6 +1,6 @@
 import type { Secp256k1Signer } from '../ports/signer.js';
+import type { EvmSignature } from '../records/evm.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
-import type { EvmSignature } from '../transaction/evm.js';
 
 /** Returns the Keccak-256 hash of bytes: 32 bytes. */
 export type Keccak256 = (bytes: Uint8Array) => Uint8Array;

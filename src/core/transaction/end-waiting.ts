@@ -1,6 +1,6 @@
 import type { OpenTransaction, Store } from '../ports/store.js';
+import { isSigned, type Transaction } from '../records/transaction.js';
 import { failed, restored } from './lifecycle.js';
-import { isSigned, type Transaction } from './transaction.js';
 
 /** The open transactions of a restored database. */
 export interface Ended {

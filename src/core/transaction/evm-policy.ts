@@ -1,6 +1,6 @@
 import { DomainError, invalidField } from '../errors/errors.js';
-import type { EvmPolicies, Relayer } from '../relayer/relayer.js';
-import type { EvmContent, EvmPricing } from './evm.js';
+import type { EvmContent, EvmPricing } from '../records/evm.js';
+import type { EvmPolicies, Relayer } from '../records/relayer.js';
 
 /** The parts of content that policies apply to; a part that is absent is not checked. */
 type Parts = Partial<Pick<EvmContent, 'to' | 'gasLimit' | 'pricing'>>;

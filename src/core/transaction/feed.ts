@@ -1,5 +1,5 @@
 import type { ChangedTransaction } from '../ports/store.js';
-import type { TransactionView } from './transaction.js';
+import type { TransactionView } from '../records/transaction.js';
 
 /** The transactions that a reader follows: all of a relayer, or one. */
 export interface Topic {

@@ -1,8 +1,8 @@
 import { DomainError } from '../errors/errors.js';
 import type { OpenTransaction, Reads } from '../ports/store.js';
-import { laneOf, type Relayer } from '../relayer/relayer.js';
+import { laneOf, type Relayer } from '../records/relayer.js';
+import type { TransactionView } from '../records/transaction.js';
 import { shownName } from '../text/safe-text.js';
-import type { TransactionView } from './transaction.js';
 
 /** Finds the relayer's transaction with this id. Throws 404, also if it belongs to another relayer. */
 export async function findTransaction(read: Reads, relayerId: string, transactionId: string): Promise<TransactionView> {

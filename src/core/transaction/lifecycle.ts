@@ -8,7 +8,7 @@ import {
   type MinedAt,
   type Transaction,
   type TransactionStatus,
-} from './transaction.js';
+} from '../records/transaction.js';
 
 /**
  * The lifecycle: every change of a stored transaction, as pure functions from one revision to the next.

@@ -2,11 +2,11 @@ import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors/errors.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
 import type { OpenTransaction } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
+import { type Attempt, type Content, type FailureReason, type Intent, isSigned, type TransactionView } from '../records/transaction.js';
 import { signed } from './lifecycle.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';
-import { type Attempt, type Content, type FailureReason, type Intent, isSigned, type TransactionView } from './transaction.js';
 
 /** The new content of a transaction. */
 export interface Replacement {

@@ -3,12 +3,12 @@ import { DomainError } from '../errors/errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
-import { type Relayer, requireActive } from '../relayer/relayer.js';
+import { type Relayer, requireActive } from '../records/relayer.js';
+import { type Content, isSigned, type Transaction, type TransactionView } from '../records/transaction.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
-import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 import { readValidUntil } from './valid-until.js';
 

@@ -1,16 +1,16 @@
 import type { SaveResponse } from '../access/idempotency.js';
-import type { Ids } from '../ids.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import { ConflictError, type Store, StoreAwayError } from '../ports/store.js';
-import { chainKeyOf } from '../relayer/network.js';
-import { laneOf, type Relayer, relayerNotFound } from '../relayer/relayer.js';
+import type { Ids } from '../records/ids.js';
+import { chainKeyOf } from '../records/network.js';
+import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
+import type { Transaction, TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
-import type { Transaction, TransactionView } from './transaction.js';
 
 /** The dependencies of the transaction use cases. */
 export interface TransactionDeps {

@@ -1,10 +1,10 @@
 import type { Draft } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { OpenTransaction } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
+import type { Attempt, Intent } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Journal } from './journal.js';
-import type { Attempt, Intent } from './transaction.js';
 
 /**
  * Signs a draft as the transaction's next attempt; a null nonce is for an unsequenced transaction. The caller stores the attempt before

@@ -1,9 +1,9 @@
 import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, OpenTransaction, Store } from '../ports/store.js';
-import type { Relayer } from '../relayer/relayer.js';
+import type { Relayer } from '../records/relayer.js';
+import { type Attempt, changed, type Transaction, type TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
-import { type Attempt, changed, type Transaction, type TransactionView } from './transaction.js';
 
 /**
  * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status and each

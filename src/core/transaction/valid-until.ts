@@ -1,5 +1,5 @@
 import { invalidField } from '../errors/errors.js';
-import type { Attempt, Transaction } from './transaction.js';
+import type { Attempt, Transaction } from '../records/transaction.js';
 
 /** Returns a caller's `valid_until`, in milliseconds since the epoch; null if absent. Throws 400 if it is past. */
 export function readValidUntil(timeMs: number | undefined, nowMs: number): number | null {

@@ -1,9 +1,9 @@
 import type { ChangedTransaction, Reads } from '../ports/store.js';
-import { laneOf, type Relayer } from '../relayer/relayer.js';
+import { laneOf, type Relayer } from '../records/relayer.js';
+import { isFinal } from '../records/transaction.js';
 import type { Feed } from './feed.js';
 import { findTransaction } from './find-transaction.js';
 import { type Cursor, cursorOf, tokenExpired, tokenOf, type WatchScope } from './resume-token.js';
-import { isFinal } from './transaction.js';
 
 /** A message of a watch. `resumeToken` returns the text with which a later watch delivers everything that this one has not delivered. */
 export type WatchMessage = { readonly resumeToken: () => string } & (

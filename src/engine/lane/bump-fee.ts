@@ -2,11 +2,11 @@ import { isEscalationDue, notIncreasedReason } from '../../core/fees/escalation.
 import { maxCost } from '../../core/fees/price.js';
 import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Speed } from '../../core/transaction/evm.js';
+import type { Speed } from '../../core/records/evm.js';
+import type { Attempt, Content, Transaction } from '../../core/records/transaction.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
 import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';

@@ -1,8 +1,8 @@
 import { DomainError, type ErrorReason } from '../../core/errors/errors.js';
 import type { Head } from '../../core/ports/chain.js';
+import { isSigned, type Transaction } from '../../core/records/transaction.js';
 import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
-import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** A failed expiry is tried again after this time. */

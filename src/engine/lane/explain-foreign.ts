@@ -1,9 +1,9 @@
 import type { Head, NonceAnswer, SenderTransaction, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import { type Attempt, hashesOf, type Transaction } from '../../core/records/transaction.js';
 import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { type Attempt, hashesOf, type Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { finalAt, isDeep, isUsed } from './settle-slots.js';

@@ -1,6 +1,6 @@
-import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
+import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
+import { isSigned, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
-import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './room.js';
 import type { Tracked } from './tracked.js';

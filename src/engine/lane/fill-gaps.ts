@@ -1,8 +1,8 @@
 import { type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
+import { type Attempt, isFinal } from '../../core/records/transaction.js';
 import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import { dismiss, doubt } from './doubt-account.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';

@@ -1,5 +1,5 @@
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { isFinal, type Transaction } from '../../core/transaction/transaction.js';
+import { isFinal, type Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** The database may write a commit this long after its answer was lost. */

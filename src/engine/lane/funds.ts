@@ -1,5 +1,5 @@
-import { smallestUnits } from '../../core/relayer/network.js';
-import { minBalanceOf } from '../../core/relayer/relayer.js';
+import { smallestUnits } from '../../core/records/network.js';
+import { minBalanceOf } from '../../core/records/relayer.js';
 import type { Balance, LaneContext } from './lane-context.js';
 
 /** A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without one. */

@@ -1,5 +1,5 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
-import type { LaneId } from '../../core/transaction/transaction.js';
+import type { LaneId } from '../../core/records/transaction.js';
 
 /** The automatic limit of an endpoint that has shown nothing yet, and the highest one. */
 const automatic = { first: 16, highest: 2_048 };

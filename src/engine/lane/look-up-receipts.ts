@@ -1,7 +1,7 @@
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import { hashesOf } from '../../core/records/transaction.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { hashesOf } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** These lowest slots are looked up at each head: slots are used in order, so the others change only after them. */

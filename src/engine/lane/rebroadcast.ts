@@ -1,9 +1,9 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Attempt, Transaction } from '../../core/records/transaction.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 import type { AttemptState } from './tracked.js';

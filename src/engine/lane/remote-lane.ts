@@ -1,8 +1,8 @@
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import type { Relayer } from '../../core/records/relayer.js';
+import { isFinal, type LaneId, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
-import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { commitPlanned, createConflictLimit } from './commit-moves.js';
 import { whyRelayerSignsNone } from './explain-waiting.js';

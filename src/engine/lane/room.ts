@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import type { Relayer } from '../../core/records/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */

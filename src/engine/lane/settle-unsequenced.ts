@@ -10,10 +10,10 @@ import {
 } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { isActive } from '../../core/relayer/relayer.js';
+import { isActive } from '../../core/records/relayer.js';
+import type { Attempt, Transaction } from '../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { followsOthers, undecided } from './draft-in-time.js';

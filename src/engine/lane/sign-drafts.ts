@@ -1,10 +1,10 @@
 import type { DomainError } from '../../core/errors/errors.js';
 import type { Draft } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
-import { isActive } from '../../core/relayer/relayer.js';
+import { isActive } from '../../core/records/relayer.js';
+import type { Attempt } from '../../core/records/transaction.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
 import { validUntilWith } from '../../core/transaction/valid-until.js';
 import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce, takeNonces } from './commit-moves.js';
 import { isExpired } from './expire.js';

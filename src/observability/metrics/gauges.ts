@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type InstanceState, instanceStates } from '../../core/ports/instances.js';
 import { type LeaseKind, leaseKinds } from '../../core/ports/leases.js';
-import { openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
+import { openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import { headText, labelsText, lineOf } from './series.js';
 
 /** The figures of a relayer. */

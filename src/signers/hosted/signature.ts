@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
-import type { EvmSignature } from '../../core/transaction/evm.js';
+import type { EvmSignature } from '../../core/records/evm.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import type { KeyProvider, PublicKey } from './key-provider.js';
 

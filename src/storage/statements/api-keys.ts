@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { ApiKey } from '../../core/access/api-key.js';
+import type { ApiKey } from '../../core/records/api-key.js';
 import { json, recordMapping } from '../record-mapping.js';
 import type { ApiKeyTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';

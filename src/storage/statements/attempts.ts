@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { type Attempt, finalStatuses } from '../../core/transaction/transaction.js';
+import { type Attempt, finalStatuses } from '../../core/records/transaction.js';
 import { exactJson, recordMapping } from '../record-mapping.js';
 import type { AttemptTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';

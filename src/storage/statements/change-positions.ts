@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { openStatuses } from '../../core/transaction/transaction.js';
+import { openStatuses } from '../../core/records/transaction.js';
 import type { ChangePositionTable, Schema } from '../schema.js';
 import { statement } from '../statement.js';
 

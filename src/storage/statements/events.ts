@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notification.js';
+import type { DeliveryAttempt, OutboxEvent } from '../../core/records/notification.js';
 import { recordMapping } from '../record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
 import { perCount, pick, type Statement, statement } from '../statement.js';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
+import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import type { Dialect } from '../dialect.js';
 import type { TransactionTable } from '../schema.js';
 import { perCount, statement } from '../statement.js';

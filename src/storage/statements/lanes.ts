@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { LaneId } from '../../core/transaction/transaction.js';
+import type { LaneId } from '../../core/records/transaction.js';
 import type { Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Notification } from '../../core/notification/notification.js';
+import type { Notification } from '../../core/records/notification.js';
 import { json, recordMapping } from '../record-mapping.js';
 import type { NotificationTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';

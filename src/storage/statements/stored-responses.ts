@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { StoredResponse } from '../../core/access/stored-response.js';
+import type { StoredResponse } from '../../core/records/stored-response.js';
 import { recordMapping } from '../record-mapping.js';
 import type { Schema, StoredResponseTable } from '../schema.js';
 import { pick, statement } from '../statement.js';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { LaneId } from '../../core/transaction/transaction.js';
+import type { LaneId } from '../../core/records/transaction.js';
 import type { Schema, TransactionTable } from '../schema.js';
 import { statement } from '../statement.js';
 import { isOpen, type TransactionViewRow, transactionViews } from './transaction-rows.js';

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Attempt, MinedAt, Transaction } from '../../core/transaction/transaction.js';
+import type { Attempt, MinedAt, Transaction } from '../../core/records/transaction.js';
 import { decimalText, exactJson, flag, recordMapping, template } from '../record-mapping.js';
 import type { Schema, TransactionTable } from '../schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';

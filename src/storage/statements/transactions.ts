@@ -1,5 +1,5 @@
 import { type Expression, type Kysely, sql } from 'kysely';
-import { type LaneId, openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
+import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import type { Flag, Schema } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
 import {

@@ -10,9 +10,9 @@ import { relayerOf } from '../../../src/api/contract/call.js';
 import { createServeOnce, replayable } from '../../../src/api/contract/stored-response.js';
 
 import { createFingerprint, storedResponseSealKey } from '../../../src/core/access/database-secret.js';
-import type { StoredResponseKey } from '../../../src/core/access/stored-response.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store.js';
+import type { StoredResponseKey } from '../../../src/core/records/stored-response.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createStreamLimit } from '../../../src/api/guards/stream-limit.js';
-import type { Principal } from '../../../src/core/access/principal.js';
+import type { Principal } from '../../../src/core/records/principal.js';
 
 const keyOf = (keyId: string) => ({ keyId }) as Principal;
 const tooMany = (message: RegExp) => ({ kind: 'rate_limited', reason: 'TOO_MANY_STREAMS', message });

@@ -4,7 +4,7 @@ import { getAddress } from 'ethers';
 import fc from 'fast-check';
 import { contentFromRequest } from '../../../src/chains/evm/content.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { EvmContent, EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
+import type { EvmContent, EvmRequest, Speed } from '../../../src/core/records/evm.js';
 import { checksumAddress } from '../../../src/crypto/evm-address.js';
 import { evmNetwork, evmPolicies, evmRequest } from '../../support/evm.js';
 

@@ -8,9 +8,9 @@ import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain
 import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Refusal } from '../../../src/core/ports/chain.js';
 import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
-import type { EvmNetwork } from '../../../src/core/relayer/network.js';
-import type { EvmContent, EvmDraft } from '../../../src/core/transaction/evm.js';
-import type { Attempt } from '../../../src/core/transaction/transaction.js';
+import type { EvmContent, EvmDraft } from '../../../src/core/records/evm.js';
+import type { EvmNetwork } from '../../../src/core/records/network.js';
+import type { Attempt } from '../../../src/core/records/transaction.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { type Anvil, anvilKeys, startAnvil } from '../../support/anvil.js';
 import {

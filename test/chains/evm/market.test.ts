@@ -7,7 +7,7 @@ import { createBlockMemory } from '../../../src/chains/rpc/block-memory.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { bidOf } from '../../../src/core/fees/price.js';
 import type { Receipt } from '../../../src/core/ports/chain.js';
-import type { Speed } from '../../../src/core/transaction/evm.js';
+import type { Speed } from '../../../src/core/records/evm.js';
 import { gwei } from '../../support/chain-rig.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, startFakeNode } from '../../support/fake-node.js';

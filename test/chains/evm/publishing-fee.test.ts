@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { AbiCoder, Transaction } from 'ethers';
-import type { EvmDraft } from '../../../src/core/transaction/evm.js';
+import type { EvmDraft } from '../../../src/core/records/evm.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, gwei, openChain } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';

@@ -5,7 +5,7 @@ import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { createReceipts } from '../../../src/chains/evm/receipts.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
-import type { Attempt, MinedFacts } from '../../../src/core/transaction/transaction.js';
+import type { Attempt, MinedFacts } from '../../../src/core/records/transaction.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne, contractThat, evmNetwork, evmRelayer, rememberingLog } from '../../support/evm.js';

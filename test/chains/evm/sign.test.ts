@@ -4,7 +4,7 @@ import { encodeRlp as ethersEncodeRlp, Wallet } from 'ethers';
 import fc from 'fast-check';
 import { encodeRlp } from '../../../src/chains/evm/rlp.js';
 import { signDraft } from '../../../src/chains/evm/sign.js';
-import type { EvmPrice } from '../../../src/core/transaction/evm.js';
+import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { checksumAddress } from '../../../src/crypto/evm-address.js';
 import { keccak256 } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';

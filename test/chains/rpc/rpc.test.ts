@@ -7,7 +7,7 @@ import type { NodeDialect } from '../../../src/chains/rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../../../src/chains/rpc/node-error.js';
 import { createRpc, type Rpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { RpcUrl } from '../../../src/core/relayer/network.js';
+import type { RpcUrl } from '../../../src/core/records/network.js';
 import { type DurationClock, systemClock } from '../../../src/core/work/clock.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';

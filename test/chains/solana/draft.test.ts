@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { computeBudgetOf } from '../../../src/chains/solana/compute-budget.js';
 import { base64From, type Message, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
-import type { SolanaDraft } from '../../../src/core/transaction/solana.js';
+import type { SolanaDraft } from '../../../src/core/records/solana.js';
 import { newest } from '../../local-chains/solana/chain.js';
 import { transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { address, getAddressEncoder } from '@solana/kit';
 import { lookupTableProgram } from '../../../src/chains/solana/address.js';
 import { base64From, type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
-import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
+import type { SolanaPolicies } from '../../../src/core/records/relayer.js';
 import { newest } from '../../local-chains/solana/chain.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';

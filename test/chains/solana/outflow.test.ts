@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { outflowLamports } from '../../../src/chains/solana/outflow.js';
-import type { SolanaInstruction } from '../../../src/core/transaction/solana.js';
+import type { SolanaInstruction } from '../../../src/core/records/solana.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 
 const payer = solanaKey().address;

@@ -4,7 +4,7 @@ import { address } from '@solana/kit';
 import { hasSigned, signatureText } from '../../../src/chains/solana/sign.js';
 import { signForeignTransaction } from '../../../src/chains/solana/sign-foreign.js';
 import { transactionFromBytes } from '../../../src/chains/solana/wire.js';
-import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
+import type { SolanaPolicies } from '../../../src/core/records/relayer.js';
 import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
 import { transferOf } from '../../local-chains/solana/instructions.js';
 import { solanaKey, solanaRelayer } from '../../support/solana.js';

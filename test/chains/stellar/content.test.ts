@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Account, Asset, Claimant, Keypair, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { contentFromRequest } from '../../../src/chains/stellar/content.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { StellarRequest } from '../../../src/core/transaction/stellar.js';
+import type { StellarRequest } from '../../../src/core/records/stellar.js';
 import { stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 
 const own = Keypair.random();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { minBumpStroops, minReplacementStroops } from '../../../src/chains/stellar/fee-rules.js';
-import type { StellarBid } from '../../../src/core/transaction/stellar.js';
+import type { StellarBid } from '../../../src/core/records/stellar.js';
 
 const bid = (feeStroops: bigint, operationCount: number, resourceFeeStroops = 0n): StellarBid => ({
   feeStroops,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { type ApiKey, principalFromApiKey } from '../../../src/core/access/api-key.js';
 import { createApiKey, deleteApiKey, listApiKeys, type NewApiKey } from '../../../src/core/access/api-keys.js';
 import { createKeyRing } from '../../../src/core/access/key-ring.js';
-import type { Principal } from '../../../src/core/access/principal.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { systemIds } from '../../../src/core/ids.js';
+import { type ApiKey, principalFromApiKey } from '../../../src/core/records/api-key.js';
+import { systemIds } from '../../../src/core/records/ids.js';
+import type { Principal } from '../../../src/core/records/principal.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';

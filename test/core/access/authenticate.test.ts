@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/access/api-key.js';
 import { createAuthenticate } from '../../../src/core/access/authenticate.js';
+import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/records/api-key.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 
 const bootstrapKey = 'a bootstrap key of 32 characters';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiKey } from '../../../src/core/access/api-key.js';
 import { createKeyRing } from '../../../src/core/access/key-ring.js';
+import type { ApiKey } from '../../../src/core/records/api-key.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { silentLog } from '../../support/stored-samples.js';
 

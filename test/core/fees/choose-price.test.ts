@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
 import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
 import type { BumpReason } from '../../../src/core/ports/chain.js';
-import type { EvmPrice } from '../../../src/core/transaction/evm.js';
+import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { runs } from '../../support/runs.js';
 
 const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 200n, maxPriorityFeePerGasWei: 20n };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
-import type { EvmPrice } from '../../../src/core/transaction/evm.js';
+import type { EvmPrice } from '../../../src/core/records/evm.js';
 
 const wei = fc.bigInt(0n, 2n ** 128n - 1n);
 const legacy = wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei }));

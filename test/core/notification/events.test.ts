@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { eventFor } from '../../../src/core/notification/events.js';
-import type { OutboxEvent } from '../../../src/core/notification/notification.js';
-import type { TransactionView } from '../../../src/core/transaction/transaction.js';
+import type { OutboxEvent } from '../../../src/core/records/notification.js';
+import type { TransactionView } from '../../../src/core/records/transaction.js';
 
 const view: TransactionView = {
   transaction: {

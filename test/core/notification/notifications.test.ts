@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors/errors.js';
-import { systemIds } from '../../../src/core/ids.js';
 import {
   createNotification,
   deleteNotification,
@@ -11,6 +10,7 @@ import {
   listNotifications,
   updateNotification,
 } from '../../../src/core/notification/notifications.js';
+import { systemIds } from '../../../src/core/records/ids.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { everyScope, type Principal } from '../../../src/core/access/principal.js';
 import type { NetworkState } from '../../../src/core/overview/network-glances.js';
 import { createOverview } from '../../../src/core/overview/overview.js';
 import { type OverviewMessage, watchOverview } from '../../../src/core/overview/watch-overview.js';
 import type { Chain, Head } from '../../../src/core/ports/chain.js';
 import type { RunningInstance } from '../../../src/core/ports/instances.js';
 import { type ChangesByStatus, type OpenOfRelayer, StoreAwayError } from '../../../src/core/ports/store.js';
+import { everyScope, type Principal } from '../../../src/core/records/principal.js';
+import type { Relayer } from '../../../src/core/records/relayer.js';
 import { createDirectory } from '../../../src/core/relayer/create-directory.js';
-import type { Relayer } from '../../../src/core/relayer/relayer.js';
 import { evmNetwork } from '../../support/evm.js';
 import { modelRelayer } from '../../support/model-lane.js';
 import { silentLog } from '../../support/stored-samples.js';

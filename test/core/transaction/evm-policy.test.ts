@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import type { EvmPolicies } from '../../../src/core/relayer/relayer.js';
-import type { EvmContent } from '../../../src/core/transaction/evm.js';
+import type { EvmContent } from '../../../src/core/records/evm.js';
+import type { EvmPolicies } from '../../../src/core/records/relayer.js';
 import { requireEvmPolicy } from '../../../src/core/transaction/evm-policy.js';
 import { evmContent, evmPolicies } from '../../support/evm.js';
 

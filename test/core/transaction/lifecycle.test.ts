@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DomainError } from '../../../src/core/errors/errors.js';
+import { type Intent, isFinal, type MinedAt, type Transaction, type TransactionStatus } from '../../../src/core/records/transaction.js';
 import {
   displaced,
   endedUnsigned,
@@ -18,7 +19,6 @@ import {
   unresolvable,
   waiting,
 } from '../../../src/core/transaction/lifecycle.js';
-import { type Intent, isFinal, type MinedAt, type Transaction, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
 import { evmContent } from '../../support/evm.js';
 import { runs } from '../../support/runs.js';
 import { aTransaction } from '../../support/stored-samples.js';

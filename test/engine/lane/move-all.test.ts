@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { laneOf } from '../../../src/core/relayer/relayer.js';
+import { laneOf } from '../../../src/core/records/relayer.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { storedAtOnce } from '../../../src/engine/lane/commit-moves.js';
 import { deferred } from '../../support/deferred.js';

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { AttemptOutcome, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
-import type { Attempt, MinedAt, Transaction } from '../../../src/core/transaction/transaction.js';
+import type { Attempt, MinedAt, Transaction } from '../../../src/core/records/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';

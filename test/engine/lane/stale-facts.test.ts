@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { AttemptOutcome, NonceAnswer, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
-import type { Transaction } from '../../../src/core/transaction/transaction.js';
+import type { Transaction } from '../../../src/core/records/transaction.js';
 import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
 import { createGapFiller } from '../../../src/engine/lane/fill-gaps.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';

@@ -1,6 +1,6 @@
 import { type Address, address, getAddressEncoder } from '@solana/kit';
 import { lookupTableProgram } from '../../../src/chains/solana/address.js';
-import type { SolanaInstruction } from '../../../src/core/transaction/solana.js';
+import type { SolanaInstruction } from '../../../src/core/records/solana.js';
 import { systemProgram } from '../../local-chains/solana/instructions.js';
 import type { AccountState } from '../../local-chains/solana/runtime.js';
 

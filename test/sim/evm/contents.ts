@@ -1,4 +1,4 @@
-import type { EvmRequest } from '../../../src/core/transaction/evm.js';
+import type { EvmRequest } from '../../../src/core/records/evm.js';
 import { evmRequest } from '../../support/evm.js';
 import type { Random } from '../../support/seeded-random.js';
 import { validUntil } from '../callers.js';

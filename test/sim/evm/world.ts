@@ -1,5 +1,5 @@
 import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
-import type { Relayer } from '../../../src/core/relayer/relayer.js';
+import type { Relayer } from '../../../src/core/records/relayer.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { evmNetwork, evmRelayer } from '../../support/evm.js';
 import type { Random } from '../../support/seeded-random.js';

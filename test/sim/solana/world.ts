@@ -2,7 +2,7 @@ import { getBase58Decoder } from '@solana/kit';
 import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { createSolanaChain as openSolanaChain } from '../../../src/chains/solana/solana-chain.js';
 import { base64From, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
-import type { SolanaInstruction, SolanaRequest } from '../../../src/core/transaction/solana.js';
+import type { SolanaInstruction, SolanaRequest } from '../../../src/core/records/solana.js';
 import { createSolanaChain, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
 import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
 import type { Random } from '../../support/seeded-random.js';

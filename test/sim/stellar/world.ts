@@ -1,5 +1,5 @@
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
-import type { StellarOperation, StellarRequest } from '../../../src/core/transaction/stellar.js';
+import type { StellarOperation, StellarRequest } from '../../../src/core/records/stellar.js';
 import { createLedger, type StellarLedger } from '../../local-chains/stellar/ledger.js';
 import { walletOf } from '../../local-chains/stellar/wallet.js';
 import type { Random } from '../../support/seeded-random.js';

@@ -9,7 +9,6 @@ import {
   type CreateApiKeyRequest,
 } from '../../../../gen/relayer/v1/api_key_service_pb.js';
 import { timeMsOf } from '../../../codec/scalar-codecs.js';
-import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
 import {
   type ApiKeyCreated,
   type ApiKeyDeps,
@@ -19,8 +18,9 @@ import {
   type NewApiKey,
 } from '../../../core/access/api-keys.js';
 import { isBootstrap } from '../../../core/access/authenticate.js';
-import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors/errors.js';
+import type { ApiKey as DomainApiKey } from '../../../core/records/api-key.js';
+import type { Scope } from '../../../core/records/principal.js';
 import { shownName } from '../../../core/text/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';

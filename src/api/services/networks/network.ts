@@ -3,7 +3,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type Network, NetworkSchema } from '../../../../gen/relayer/v1/network_service_pb.js';
 import { protoOfNetworkType, protoOfRpcUrl } from '../../../codec/relayer-values.js';
 import { networkIdOf } from '../../../core/network/networks.js';
-import type { Network as DomainNetwork } from '../../../core/relayer/network.js';
+import type { Network as DomainNetwork } from '../../../core/records/network.js';
 
 /** The record of a network. */
 export function protoOfNetwork(network: DomainNetwork): Network {

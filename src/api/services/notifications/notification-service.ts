@@ -22,7 +22,6 @@ import {
   redeliverDelivery,
   testNotification,
 } from '../../../core/notification/deliveries.js';
-import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/notification/notification.js';
 import {
   createNotification,
   deleteNotification,
@@ -34,6 +33,7 @@ import {
   updateNotification,
 } from '../../../core/notification/notifications.js';
 import type { TestLimit } from '../../../core/notification/test-limit.js';
+import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/records/notification.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../list-page.js';

@@ -11,7 +11,7 @@ import {
 import { bidOf } from '../../../core/fees/price.js';
 import type { MarketView } from '../../../core/ports/chain.js';
 import type { LaneTransaction } from '../../../core/ports/store.js';
-import { gasPriceCapOf, type Relayer } from '../../../core/relayer/relayer.js';
+import { gasPriceCapOf, type Relayer } from '../../../core/records/relayer.js';
 import type { LanePart, LaneView, SlotUse } from '../../../core/relayer/view-lane.js';
 import type { Call } from '../../contract/call.js';
 import { present, presentAmount } from '../present.js';

@@ -8,8 +8,8 @@ import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import { nothingRefused } from '../../../core/errors/read-all.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
-import type { NetworkType } from '../../../core/relayer/network.js';
-import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
+import type { NetworkType } from '../../../core/records/network.js';
+import type { Relayer, RelayerPolicies } from '../../../core/records/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
 
 const schemas: Readonly<Record<NetworkType, DescMessage>> = {

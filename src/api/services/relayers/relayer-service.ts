@@ -9,10 +9,10 @@ import {
   RelayerService,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
-import { mayUseRelayer } from '../../../core/access/principal.js';
 import { orWithFurther } from '../../../core/errors/read-all.js';
+import { mayUseRelayer } from '../../../core/records/principal.js';
+import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
-import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
 import {
   checkNewRelayer,

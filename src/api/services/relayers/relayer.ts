@@ -10,7 +10,7 @@ import {
   RelayerStatusSchema,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { protoOfNetworkType, protoOfPolicies, protoOfRpcUrl } from '../../../codec/relayer-values.js';
-import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
+import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import type { RelayerStatus as DomainStatus } from '../../../core/relayer/relayer-status.js';
 import { present, presentAmount, presentTime } from '../present.js';
 

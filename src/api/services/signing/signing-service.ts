@@ -9,7 +9,7 @@ import {
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
-import type { Relayer } from '../../../core/relayer/relayer.js';
+import type { Relayer } from '../../../core/records/relayer.js';
 import { type Keccak256, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';

@@ -9,9 +9,9 @@ import {
   SignatureSchema,
   Speed,
 } from '../../../../gen/relayer/v1/evm_pb.js';
-import { onNetwork } from '../../../core/relayer/on-network.js';
-import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/transaction/evm.js';
-import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
+import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/records/evm.js';
+import { onNetwork } from '../../../core/records/on-network.js';
+import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
 import { present, validUntilOf } from '../present.js';
 
 /** The proto value of each speed. */

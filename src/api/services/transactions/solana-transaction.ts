@@ -7,9 +7,9 @@ import {
   SolanaTransactionSchema,
 } from '../../../../gen/relayer/v1/solana_pb.js';
 import { type SolanaAttempt, SolanaAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
-import { onNetwork } from '../../../core/relayer/on-network.js';
-import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/transaction/solana.js';
-import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
+import { onNetwork } from '../../../core/records/on-network.js';
+import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/records/solana.js';
+import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
 import { present, validUntilOf } from '../present.js';
 
 /** Returns the Solana transaction that a caller requests. */

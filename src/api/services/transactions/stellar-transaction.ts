@@ -16,7 +16,7 @@ import {
   type WasmSource,
 } from '../../../../gen/relayer/v1/stellar_pb.js';
 import { type StellarAttempt, StellarAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
-import { onNetwork } from '../../../core/relayer/on-network.js';
+import { onNetwork } from '../../../core/records/on-network.js';
 import {
   maxValueDepth,
   type StellarAsset,
@@ -28,8 +28,8 @@ import {
   type StellarValue,
   type StellarWasm,
   type StellarWideKind,
-} from '../../../core/transaction/stellar.js';
-import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
+} from '../../../core/records/stellar.js';
+import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
 import { present, presentAmount, validUntilOf } from '../present.js';
 
 /** Returns the Stellar transaction that a caller requests. */

@@ -19,7 +19,7 @@ import type {
   TransactionStatus as DomainStatus,
   Intent,
   TransactionView,
-} from '../../../core/transaction/transaction.js';
+} from '../../../core/records/transaction.js';
 import { present, presentAmount, presentTime } from '../present.js';
 import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';

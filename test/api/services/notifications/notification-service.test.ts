@@ -7,8 +7,8 @@ import { DeliveryStatus, EventType, NotificationService, NotificationType } from
 import { type Call, callKey, noStoredResponse } from '../../../../src/api/contract/call.js';
 import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
 import { DomainError } from '../../../../src/core/errors/errors.js';
-import { systemIds } from '../../../../src/core/ids.js';
 import { createTestLimit } from '../../../../src/core/notification/test-limit.js';
+import { systemIds } from '../../../../src/core/records/ids.js';
 import { systemClock } from '../../../../src/core/work/clock.js';
 import { openStore } from '../../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../../src/storage/secret-box.js';

@@ -11,7 +11,7 @@ import {
   type Relayer,
   type SolanaPolicies,
   type StellarPolicies,
-} from '../../../../src/core/relayer/relayer.js';
+} from '../../../../src/core/records/relayer.js';
 import { modelRelayer } from '../../../support/model-lane.js';
 
 const evm: EvmPolicies = {

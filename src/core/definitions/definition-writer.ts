@@ -1,7 +1,7 @@
-import { type Change, ConflictError, type Definition, type Store, StoreAwayError } from './ports/store.js';
-import { createExclusively, type Exclusively } from './work/exclusively.js';
-import type { Log } from './work/log.js';
-import { repeat } from './work/repeat.js';
+import { type Change, ConflictError, type Definition, type Store, StoreAwayError } from '../ports/store.js';
+import { createExclusively, type Exclusively } from '../work/exclusively.js';
+import type { Log } from '../work/log.js';
+import { repeat } from '../work/repeat.js';
 
 /** The longest time until a change of another instance takes effect if its notification was lost. */
 const followEveryMs = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chainKeyOf, type SolanaNetwork, type StellarNetwork } from '../../../src/core/relayer/network.js';
-import { maxInFlightOf, minBalanceOf, type SolanaPolicies, type StellarPolicies } from '../../../src/core/relayer/relayer.js';
+import { chainKeyOf, type SolanaNetwork, type StellarNetwork } from '../../../src/core/records/network.js';
+import { maxInFlightOf, minBalanceOf, type SolanaPolicies, type StellarPolicies } from '../../../src/core/records/relayer.js';
 import { evmNetwork, evmPolicies } from '../../support/evm.js';
 
 const { name, rpcUrls, requiredConfirmations, averageBlockTimeMs, symbol, isTestnet, tags, explorerUrls } = evmNetwork();

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createDefinitionWriter, type StoredDefinitions, startFollowing } from '../../src/core/definition-writer.js';
-import { type Definition, type Store, StoreAwayError } from '../../src/core/ports/store.js';
-import { openStore } from '../../src/storage/open-store.js';
-import { silentLog } from '../support/stored-samples.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
-import { waitFor } from '../support/wait-for.js';
+import { createDefinitionWriter, type StoredDefinitions, startFollowing } from '../../../src/core/definitions/definition-writer.js';
+import { type Definition, type Store, StoreAwayError } from '../../../src/core/ports/store.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const definition: Definition = { kind: 'network', id: 'evm:n', content: { a: 1 }, sealed: 'sealed' };
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from './work/clock.js';
+import { type Clock, systemClock } from '../work/clock.js';
 
 /** Generates ids, injected so that tests can predict them. */
 export interface Ids {

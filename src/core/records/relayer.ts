@@ -1,7 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import { shownName } from '../text/safe-text.js';
-import type { LaneId } from '../transaction/transaction.js';
 import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
+import type { LaneId } from './transaction.js';
 
 /** The policies of an EVM relayer; loading the configuration fills in defaults. */
 export interface EvmPolicies {

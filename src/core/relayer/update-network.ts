@@ -1,13 +1,13 @@
-import type { DefinitionWriter } from '../definition-writer.js';
+import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { invalidField } from '../errors/errors.js';
+import { getNetwork, type Networks, networkIdOf } from '../network/networks.js';
+import type { NodeUrlPolicy } from '../network/node-url-policy.js';
+import { checkNodeUrls, sealedUrls } from '../network/node-urls.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Network, RpcUrl } from '../relayer/network.js';
-import type { RelayerRegistry } from '../relayer/relayer-registry.js';
+import type { Network, RpcUrl } from '../records/network.js';
 import type { Exclusively } from '../work/exclusively.js';
-import { getNetwork, type Networks, networkIdOf } from './networks.js';
-import type { NodeUrlPolicy } from './node-url-policy.js';
-import { checkNodeUrls, sealedUrls } from './node-urls.js';
+import type { RelayerRegistry } from './relayer-registry.js';
 
 /** The dependencies of `updateNetwork`. */
 export interface UpdateNetworkDeps {

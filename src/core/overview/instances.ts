@@ -1,8 +1,8 @@
-import { DomainError } from './errors/errors.js';
-import type { Instances, RunningInstance } from './ports/instances.js';
-import type { Leases } from './ports/leases.js';
-import { shownName } from './text/safe-text.js';
-import type { Clock } from './work/clock.js';
+import { DomainError } from '../errors/errors.js';
+import type { Instances, RunningInstance } from '../ports/instances.js';
+import type { Leases } from '../ports/leases.js';
+import { shownName } from '../text/safe-text.js';
+import type { Clock } from '../work/clock.js';
 
 /** Lists the instances, newest first. */
 export function listInstances(sharing: Pick<Instances, 'instances'>): readonly RunningInstance[] {

@@ -1,5 +1,5 @@
-import type { Work } from '../ports/leases.js';
-import type { Repeating } from './repeat.js';
+import type { Work } from '../../core/ports/leases.js';
+import type { Repeating } from '../../core/work/repeat.js';
 
 /** Creates the work that deletes what is old, of which each of `starts` begins a part. */
 export function createCleaners(starts: readonly (() => Repeating)[]): Work {
