@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, sep } from 'node:path';
+import { dirname, join, normalize, relative, sep } from 'node:path';
 import { describe, it } from 'node:test';
 
 /** What each room may import besides itself: rooms by their path under `src`, and packages. Node's own modules are free to all. */
@@ -58,6 +58,26 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
     packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-web', '@preact/signals', 'preact'],
   },
   api: { rooms: ['core', 'api/contract', 'api/http', 'api/guards', 'api/rpc', 'api/rest'], packages: ['@connectrpc/connect'] },
+};
+
+/** The folders of rooms, bottom up: each file imports only from its own folder and from those below it. `.`: files in no folder of the room. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  core: [
+    'errors',
+    'text',
+    'work',
+    'records',
+    'ports',
+    'definitions',
+    'fees',
+    'network',
+    'notification',
+    'access',
+    'transaction',
+    'signer',
+    'relayer',
+    'overview',
+  ],
 };
 
 interface Import {
@@ -162,6 +182,30 @@ describe('dependencies point one way', () => {
       [],
     );
   });
+
+  for (const [room, folders] of Object.entries(floors)) {
+    it(`${room}: each folder imports only folders below it`, () => {
+      const floorOf = (file: string): number => folders.indexOf(relative(room, dirname(file)) || '.');
+      const own = files.filter((file) => topOf(file) === room);
+      assert.deepEqual(
+        own.filter((file) => floorOf(file) === -1),
+        [],
+        'every file is on a floor',
+      );
+      assert.deepEqual(
+        folders.filter((_, floor) => !own.some((file) => floorOf(file) === floor)),
+        [],
+        'no floor is empty',
+      );
+      assert.deepEqual(
+        imports.filter(
+          ({ file, targetFile }) =>
+            topOf(file) === room && targetFile !== null && topOf(targetFile) === room && floorOf(targetFile) > floorOf(file),
+        ),
+        [],
+      );
+    });
+  }
 
   it('files: none import one another in a circle', () => {
     assert.deepEqual(circlesOf(imports), []);

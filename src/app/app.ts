@@ -229,7 +229,11 @@ export async function startApp(
 
     // Deleting what is old.
     const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
-    const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
+    const storedTime = {
+      read: () => store.read.confirmedTimeMs(),
+      write: (timeMs: number) => store.commit([store.change.confirmTime(timeMs)]),
+    };
+    const ageClock = await openAgeClock({ stored: storedTime, clock: time.clock, headTimesMs, log });
     const cleaners = createCleaners([
       () => ageClock.startStoring(),
       () => startStoredResponseCleaner({ store, clock: ageClock, log }),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, open, unlink } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import type { Curve } from '../core/ports/signer.js';
+import type { Curve } from '../core/records/network.js';
 import { CliError } from './cli-error.js';
 import { writeLine, writeNote } from './output.js';
 import { createSecretReader } from './read-secret.js';

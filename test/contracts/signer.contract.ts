@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { computeAddress } from 'ethers';
-import type { Curve, Signer } from '../../src/core/ports/signer.js';
+import type { Signer } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { secp256k1 } from '../../src/crypto/secp256k1.js';
 
 /** The order of secp256k1. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { addAwsKey, awsVariablesOf, startFakeAwsKms, useAwsEnvironment } from './fake-aws-kms.js';
 import { addAzureKey, azureVariablesOf, startFakeAzure } from './fake-azure.js';
 import { addCdpAccount, startFakeCdp } from './fake-cdp.js';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { computeAddress } from 'ethers';
 import { addressFromPublicKey } from '../../src/chains/solana/address.js';
 import { signatureText } from '../../src/chains/solana/sign.js';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { type FakeKey, fakeKey, otherS } from './fake-provider.js';
 import { type ReceivedRequest, startHttpReceiver } from './http-receiver.js';
 

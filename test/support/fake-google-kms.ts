@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, verify } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { secp256k1 } from '../../src/crypto/secp256k1.js';
 import { spkiOf } from './fake-aws-kms.js';
 import { type FakeKey, fakeKey, otherS } from './fake-provider.js';

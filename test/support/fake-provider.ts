@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { secp256k1 } from '../../src/crypto/secp256k1.js';
 import type { KeyProvider, ProviderLimits, PublicKey } from '../../src/signers/hosted/key-provider.js';
 import { keyFromSeed } from '../../src/signers/local/ed25519-key.js';

@@ -1,6 +1,6 @@
 import { createECDH, createPublicKey, ECDH, randomUUID, verify } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { type FakeKey, fakeKey, otherS } from './fake-provider.js';
 import { type ReceivedRequest, startHttpReceiver } from './http-receiver.js';
 

@@ -1,5 +1,5 @@
 import type { ReadKeystore } from '../../src/config/signer-entries.js';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import type { Keystore } from '../../src/core/signer/signers.js';
 
 /** Returns a valid configuration file with this change. */

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readFile, rename, rm, writeFile 
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Curve } from '../../src/core/ports/signer.js';
+import type { Curve } from '../../src/core/records/network.js';
 import { type Cryptoki, ck, resultOf } from '../../src/signers/pkcs11/cryptoki.js';
 import { waitFor } from './wait-for.js';
 

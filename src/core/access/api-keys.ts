@@ -1,5 +1,6 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll, readEach } from '../errors/read-all.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import { ConflictError, type Store } from '../ports/store.js';
 import { type ApiKey, keyDigest, newKeyText } from '../records/api-key.js';
 import type { Ids } from '../records/ids.js';
@@ -8,7 +9,6 @@ import { entryIdFromText } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
 import type { Clock } from '../work/clock.js';
-import type { SaveResponse } from './idempotency.js';
 import type { KeyRing } from './key-ring.js';
 
 /** The dependencies of creating and deleting keys. */

@@ -6,12 +6,6 @@ import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
 
-/**
- * Returns the changes that store the response to a call, to commit together with the call's effect; empty if the call has no idempotency
- * key. `result` is what the use case is about to return.
- */
-export type SaveResponse<T> = (result: T) => readonly Change[];
-
 /** A call with an idempotency key, and its stored response. */
 export interface IdempotentCall {
   /** The response stored by an earlier call with the key: return it, and do nothing. Null: run the call. */

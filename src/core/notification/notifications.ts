@@ -1,7 +1,7 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
 import type { Ids } from '../records/ids.js';

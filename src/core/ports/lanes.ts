@@ -1,5 +1,5 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import type { Attempt, Content, LaneId, Transaction, TransactionView } from '../records/transaction.js';
+import type { SaveResponse } from './save-response.js';
 import type { OpenTransaction } from './store.js';
 
 /** A change of an open transaction, made in one commit. */

@@ -26,6 +26,3 @@ export interface Ed25519Signer {
 
 /** A signing key, by its curve. */
 export type Signer = Secp256k1Signer | Ed25519Signer;
-
-/** The name of a signer's curve. */
-export type Curve = Signer['curve'];

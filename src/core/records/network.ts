@@ -1,7 +1,8 @@
-import type { Curve } from '../ports/signer.js';
-
 /** The type of a network. */
 export type NetworkType = 'evm' | 'stellar' | 'solana';
+
+/** The name of the curve of a signing key. */
+export type Curve = 'secp256k1' | 'ed25519';
 
 /** The unit of amounts, by network type. */
 export const smallestUnits: Readonly<Record<NetworkType, string>> = { evm: 'wei', stellar: 'stroops', solana: 'lamports' };

@@ -1,10 +1,10 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
 import { type Networks, networkIdOf } from '../network/networks.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
 import { ConflictError, type Store } from '../ports/store.js';

@@ -1,8 +1,7 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
-import type { Curve } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
-import type { NetworkType } from '../records/network.js';
+import type { Curve, NetworkType } from '../records/network.js';
 
 /** The keys of HashiCorp Vault: where they are, and the AppRole that may use them. */
 interface VaultKey {

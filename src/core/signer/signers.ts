@@ -1,13 +1,13 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError, invalidField, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Curve, Signer } from '../ports/signer.js';
+import type { Signer } from '../ports/signer.js';
 import type { Definition } from '../ports/store.js';
 import type { Ids } from '../records/ids.js';
-import { curveOf, type NetworkType } from '../records/network.js';
+import { type Curve, curveOf, type NetworkType } from '../records/network.js';
 import { entryIdFromText, inUse, taken } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Exclusively } from '../work/exclusively.js';

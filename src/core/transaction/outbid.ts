@@ -1,6 +1,6 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors/errors.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../records/relayer.js';
 import { type Attempt, type Content, type FailureReason, type Intent, isSigned, type TransactionView } from '../records/transaction.js';

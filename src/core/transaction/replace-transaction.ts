@@ -1,7 +1,7 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors/errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import type { OpenTransaction } from '../ports/store.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from '../records/transaction.js';

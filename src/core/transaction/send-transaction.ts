@@ -1,8 +1,8 @@
-import type { SaveResponse } from '../access/idempotency.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
+import type { SaveResponse } from '../ports/save-response.js';
 import { ConflictError, type Store, StoreAwayError } from '../ports/store.js';
 import type { Ids } from '../records/ids.js';
 import { chainKeyOf } from '../records/network.js';

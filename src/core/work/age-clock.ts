@@ -1,4 +1,3 @@
-import type { Store } from '../ports/store.js';
 import type { Clock, DurationClock } from './clock.js';
 import type { Log } from './log.js';
 import { type Repeating, repeat } from './repeat.js';
@@ -19,7 +18,11 @@ export interface AgeClock extends Clock {
 
 /** The dependencies of the age clock. */
 export interface AgeClockDeps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  /** The confirmed time that is stored; null: none is. */
+  readonly stored: {
+    read(): Promise<number | null>;
+    write(timeMs: number): Promise<void>;
+  };
   readonly clock: DurationClock;
   /** The timestamps of the newest blocks. */
   readonly headTimesMs: () => readonly number[];
@@ -37,9 +40,9 @@ export interface StoredAgeClock extends AgeClock {
 }
 
 /** Opens the age clock. */
-export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockDeps): Promise<StoredAgeClock> {
+export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClockDeps): Promise<StoredAgeClock> {
   // A new database has no old records.
-  let confirmedMs = (await store.read.confirmedTimeMs()) ?? clock.nowMs();
+  let confirmedMs = (await stored.read()) ?? clock.nowMs();
   let confirmedAtMs = clock.elapsedMs();
   let isDoubtful = false;
 
@@ -69,7 +72,7 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
   async function confirm(): Promise<void> {
     warnOfDoubt(clock.nowMs() - evidenceMs());
     const timeMs = timeToConfirmMs();
-    await store.commit([store.change.confirmTime(timeMs)]);
+    await stored.write(timeMs);
     confirmedMs = timeMs;
     confirmedAtMs = clock.elapsedMs();
   }

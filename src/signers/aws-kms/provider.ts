@@ -1,6 +1,6 @@
 import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import type { Curve } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/records/network.js';
 import { outsideText } from '../../core/text/safe-text.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type ProviderProblem } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';

@@ -1,4 +1,4 @@
-import type { Curve } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createAccessToken } from '../hosted/access-token.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';

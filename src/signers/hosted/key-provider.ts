@@ -1,4 +1,4 @@
-import type { Curve } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/records/network.js';
 
 /** A public key, by its curve. */
 export interface PublicKey {

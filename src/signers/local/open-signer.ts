@@ -1,4 +1,4 @@
-import type { Curve } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/records/network.js';
 import type { HeldSigner, Keystore } from '../../core/signer/signers.js';
 import { decryptEd25519Keystore, readEd25519Keystore } from './ed25519-keystore.js';
 import { createEd25519Signer } from './ed25519-signer.js';

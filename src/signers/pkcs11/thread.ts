@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Curve } from '../../core/ports/signer.js';
+import type { Curve } from '../../core/records/network.js';
 import { type Cryptoki, ck, ckr, type Handle, loadCryptoki, resultOf } from './cryptoki.js';
 import type { KeyPlace, ThreadAnswer, ThreadProblem, ThreadRequest, TokenPlace } from './thread-messages.js';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Changes, Reads } from '../../../src/core/ports/store.js';
 import { openAgeClock } from '../../../src/core/work/age-clock.js';
 import { silentLog } from '../../support/stored-samples.js';
 
@@ -22,15 +21,9 @@ interface Start {
 async function openClock(test: TestContext, { confirmedTimeMs, clockMs, headTimesMs = [], elapsedMs = () => 0 }: Start) {
   const stored: number[] = [];
   const clock = await openAgeClock({
-    store: {
-      read: { confirmedTimeMs: async () => confirmedTimeMs } as Partial<Reads> as Reads,
-      change: {
-        confirmTime: (timeMs: number) => {
-          stored.push(timeMs);
-          return { name: 'confirmTime' };
-        },
-      } as Partial<Changes> as Changes,
-      commit: async () => {},
+    stored: {
+      read: async () => confirmedTimeMs,
+      write: async (timeMs) => void stored.push(timeMs),
     },
     clock: { nowMs: () => clockMs, elapsedMs },
     headTimesMs: () => headTimesMs,

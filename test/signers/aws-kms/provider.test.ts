@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Curve } from '../../../src/core/ports/signer.js';
+import type { Curve } from '../../../src/core/records/network.js';
 import { createAwsKmsProvider } from '../../../src/signers/aws-kms/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Curve } from '../../../src/core/ports/signer.js';
+import type { Curve } from '../../../src/core/records/network.js';
 import { type CdpAccount, createCdpProvider } from '../../../src/signers/cdp/provider.js';
 import { envelopeOf, signatureAt } from '../../../src/signers/cdp/solana-envelope.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';

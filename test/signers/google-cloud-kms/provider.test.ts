@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Curve } from '../../../src/core/ports/signer.js';
+import type { Curve } from '../../../src/core/records/network.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { createGoogleKmsProvider, type GoogleKey } from '../../../src/signers/google-cloud-kms/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createECDH, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Curve } from '../../../src/core/ports/signer.js';
+import type { Curve } from '../../../src/core/records/network.js';
 import { secp256k1 } from '../../../src/crypto/secp256k1.js';
 import { createTurnkeyProvider, type TurnkeyKey } from '../../../src/signers/turnkey/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';

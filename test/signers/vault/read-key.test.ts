@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Curve, Signer } from '../../../src/core/ports/signer.js';
+import type { Signer } from '../../../src/core/ports/signer.js';
+import type { Curve } from '../../../src/core/records/network.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { heldSignerFrom } from '../../../src/signers/local/open-signer.js';
 import { readKey } from '../../../src/signers/vault/read-key.js';
