@@ -93,8 +93,12 @@ export function hexCodec(field: DescField): ValueCodec {
 }
 
 function bytesFromHex(value: JsonValue, path: string, reading: Reading): Uint8Array | undefined {
-  if (Array.isArray(value))
-    return value.every(isByte) ? Uint8Array.from(value) : reading.refuse(path, 'must have integers from 0 to 255 only');
+  if (Array.isArray(value)) {
+    const bytes = value.map(byteIn);
+    return bytes.includes(undefined)
+      ? reading.refuse(path, 'must have integers from 0 to 255 only')
+      : Uint8Array.from(bytes as readonly number[]);
+  }
   const digits = typeof value === 'string' ? hexPattern.exec(value)?.[1] : undefined;
   if (digits === undefined)
     return reading.refuse(path, 'must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255');
@@ -119,7 +123,7 @@ export const numberStringCodec: ValueCodec = {
   write: (value) => integerText(value as string),
 };
 
-/** An amount, written as a string: read from a string, or exactly from an integer token. A token with a minus (`-0` too) is not an amount. */
+/** An amount, written as a string: read from a string, or exactly from an integer token. */
 export const amountCodec: ValueCodec = {
   read: readAmount,
   write: JSON.stringify,
@@ -196,13 +200,8 @@ export function integerCodec(field: DescField): ValueCodec {
 }
 
 function readAmount(value: JsonValue, path: string, reading: Reading): string | undefined {
-  const text = amountTextIn(value);
+  const text = typeof value === 'string' ? value : integerDigitsIn(value);
   return text !== undefined && isAmount(text) ? text : reading.refuse(path, amountDescription);
-}
-
-function amountTextIn(value: JsonValue): string | undefined {
-  if (typeof value === 'string') return value;
-  return value instanceof JsonNumber && value.text.startsWith('-') ? undefined : integerDigitsIn(value);
 }
 
 /** The digits of a number token that denotes an integer. */
@@ -221,8 +220,9 @@ function integerText(digits: string): string {
   return BigInt(digits).toString();
 }
 
-function isByte(value: JsonValue): value is number {
-  return typeof value === 'number' && value >= 0 && value <= 255;
+function byteIn(value: JsonValue): number | undefined {
+  const byte = typeof value === 'number' ? value : Number(integerDigitsIn(value));
+  return byte >= 0 && byte <= 255 ? byte : undefined;
 }
 
 function timestampFrom(text: string): Timestamp | undefined {

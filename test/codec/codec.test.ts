@@ -92,6 +92,12 @@ describe('memos', () => {
     );
     assertForm(
       MemoSpecSchema,
+      `{"type":"hash","value":[-0,1.0,20e-1,${hash.slice(3).join(',')}]}`,
+      { memo: { case: 'hash', value: hash } },
+      `{"type":"hash","value":"${hashHex}"}`,
+    );
+    assertForm(
+      MemoSpecSchema,
       `{"type":"return","value":"0x${hashHex.toUpperCase()}"}`,
       { memo: { case: 'returnHash', value: hash } },
       `{"type":"return","value":"${hashHex}"}`,
@@ -108,7 +114,8 @@ describe('memos', () => {
     assert.equal(read(MemoSpecSchema, '{"type":"text","value":"\\ud800"}'), 'x.value must be well-formed Unicode text');
     assert.equal(read(MemoSpecSchema, '{"type":"id","value":-1}'), 'x.value must be an integer from 0 to 18446744073709551615');
     assert.equal(read(MemoSpecSchema, '{"type":"id","value":1.5}'), 'x.value must be an integer from 0 to 18446744073709551615');
-    assert.equal(read(MemoSpecSchema, '{"type":"hash","value":[256]}'), 'x.value must have integers from 0 to 255 only');
+    for (const item of ['256', '256.0', '-1', '1.5', '"1"', 'null', '[]', '1e400', '0.1'])
+      assert.equal(read(MemoSpecSchema, `{"type":"hash","value":[${item}]}`), 'x.value must have integers from 0 to 255 only', item);
     assert.equal(
       read(MemoSpecSchema, '{"type":"hash","value":"abc"}'),
       'x.value must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255',
@@ -357,6 +364,8 @@ describe('requests', () => {
       '0': '0',
       '1000000000000000001': '1000000000000000001',
       '1.0': '1',
+      '-0': '0',
+      '-0.0e5': '0',
       '1e+21': '1000000000000000000000',
       '"007"': '007',
       '"0xFf"': '0xFf',
@@ -372,8 +381,6 @@ describe('requests', () => {
     const sentence = 'value must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
     const refused = [
       '-1',
-      '-0',
-      '-0.0',
       '1.5',
       '1e-1',
       '1e39',

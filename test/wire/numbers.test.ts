@@ -33,6 +33,9 @@ const accepted: readonly (readonly [token: string, digits: string])[] = [
   ['0.5e1', '5'],
   ['1.230e2', '123'],
   ['0e999999999', '0'],
+  ['-0', '0'],
+  ['-0.0', '0'],
+  ['-0e5', '0'],
   ['0.000', '0'],
   ['9007199254740993', '9007199254740993'],
   ['1000000000000000001', '1000000000000000001'],
@@ -49,7 +52,7 @@ const accepted: readonly (readonly [token: string, digits: string])[] = [
   [`"0x${'0'.repeat(32)}${'F'.repeat(32)}"`, String(max)],
 ];
 
-/** Texts that are not amounts, such as `-0`: a token with a minus counts as negative, as the string `"-0"` does. */
+/** Texts that are not amounts. A string has digits only: `"-0"` is not one, though the token `-0` is 0. */
 const refused: readonly string[] = [
   String(max + 1n),
   '3.40282366920938463463374607431768211456e38',
@@ -59,9 +62,6 @@ const refused: readonly string[] = [
   '1e-1',
   '1e-999999999',
   '-1',
-  '-0',
-  '-0.0',
-  '-0e5',
   '-1e+21',
   '1.5',
   '0.1',
@@ -301,11 +301,10 @@ function textAmountOf(text: string): bigint | undefined {
 }
 
 function numberAmountOf(token: string): bigint | undefined {
-  if (token.startsWith('-')) return undefined;
   const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const numerator = BigInt(whole + fraction);
-  if (numerator === 0n) return 0n;
+  if (numerator <= 0n) return numerator === 0n ? 0n : undefined;
   const power = BigInt(exponent) - BigInt(fraction.length);
   // Ten to the power of its own length is more than the numerator: no integer is left of it.
   if (power > 60n || power < BigInt(-mantissa.length)) return undefined;

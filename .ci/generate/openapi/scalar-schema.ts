@@ -4,7 +4,7 @@ import { allowedRangeOf, amountPattern } from '../../../src/codec/field-bounds.j
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf, textSyntaxOf } from '../../../src/codec/field-rules.js';
 import { digitsPattern, hexPattern, longPattern } from '../../../src/codec/scalar-codecs.js';
 import { maxIdLength } from '../../../src/core/relayer/call-rpc.js';
-import type { Schema } from './schema.js';
+import { type Schema, untypedChoice } from './schema.js';
 
 /** Whether the JSON is a request or a response: REST reads more forms than it writes. */
 export type Direction = 'request' | 'answer';
@@ -39,17 +39,14 @@ const digits = choice(
   [{ type: 'string', pattern: digitsPattern.source }, { type: 'integer' }],
 );
 
-/** Bytes in a request. The codec also reads an array of integers, but generators have no choice between a text and a list. */
+/** Bytes in a request. */
 function hexBytes({ length, maxLength }: FieldRules): Schema {
-  const [name, what] =
-    length > 0 ? [length, `${length} bytes`] : maxLength > 0 ? [`UpTo${maxLength}`, `At most ${maxLength} bytes`] : ['', 'Bytes'];
-  return {
-    title: `HexBytes${name}`,
-    type: 'string',
-    pattern: length === 0 ? hexPattern.source : `^(?:0x)?[0-9a-fA-F]{${2 * length}}$`,
-    ...(maxLength === 0 ? {} : { maxLength: 2 + 2 * maxLength }),
-    description: `${what} as hex digits, \`0x\` optional. The service also accepts an array of integers from 0 to 255.`,
-  };
+  const digits = length === 0 ? hexPattern : new RegExp(`^(?:0x)?[0-9a-fA-F]{${2 * length}}$`);
+  const array = { type: 'array', items: boundedInteger({ min: 0n, max: 255n }) };
+  return untypedChoice([
+    { type: 'string', pattern: digits.source, ...(maxLength > 0 && { maxLength: 2 + 2 * maxLength }) },
+    { ...array, ...(length > 0 && { minItems: length, maxItems: length }) },
+  ]);
 }
 
 /** Bytes as base64. */
@@ -86,7 +83,7 @@ export function scalarSchema(schemas: NamedSchemas, field: DescField, direction:
   const isRequest = direction === 'request';
   if (scalar === ScalarType.BOOL) return { type: 'boolean' };
   if (scalar === ScalarType.BYTES && !hex) return isRequest ? base64Bytes(rules) : { type: 'string', contentEncoding: 'base64' };
-  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes(rules)) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
+  if (scalar === ScalarType.BYTES) return isRequest ? hexBytes(rules) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
   if (scalar !== ScalarType.STRING) return integerSchema(schemas, field, direction);
   if (json) return jsonForms[`${field.parent.name}.${field.name}`] ?? {};
   if (isAmount && isRequest) return named(schemas, min === 1n ? amountFrom1 : amount);

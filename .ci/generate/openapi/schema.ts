@@ -8,8 +8,23 @@ export function orNull(schema: Schema): Schema {
     const withNull = { ...schema, type: [type, 'null'] };
     return Array.isArray(values) ? { ...withNull, enum: [...values, null] } : withNull;
   }
-  // A schema without a type accepts null already. Only beside a reference is null a schema of its own.
+  const choice = casesOf(schema);
+  if (choice !== null) return { ...schema, ...untypedChoice([...choice, { type: 'null' }]) };
+  // Another schema without a type accepts null already. Only beside a reference is null a schema of its own.
   return '$ref' in schema ? { anyOf: [schema, { type: 'null' }] } : schema;
+}
+
+/**
+ * A choice of types of which one is a list. Client generators have no such choice: openapi-generator for Java cannot send the list. They ignore
+ * `not`, so their clients take any value here, and validators still know the cases.
+ */
+export function untypedChoice(anyOf: readonly Schema[]): Schema {
+  return { not: { not: { anyOf } } };
+}
+
+/** Returns the cases of such a choice; null for another schema. */
+function casesOf({ not }: Schema): readonly Schema[] | null {
+  return ((not as Schema | undefined)?.not as { readonly anyOf: readonly Schema[] } | undefined)?.anyOf ?? null;
 }
 
 /** Adds a description, unless it is empty. */

@@ -752,7 +752,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
    */
   secret: {
     /**
-     * The private key, 32 bytes: a secp256k1 key on EVM networks, an ed25519 seed on others. In REST 64 hex digits, `0x` optional.
+     * The private key, 32 bytes: a secp256k1 key on EVM networks, an ed25519 seed on others. In REST 64 hex digits, `0x` optional, or an array of 32 integers.
      *
      * @generated from field: bytes key = 1;
      */

@@ -311,14 +311,14 @@ export type CreateContractOperation = Message<"relayer.v1.CreateContractOperatio
   source?: ContractSource | undefined;
 
   /**
-   * Hash of the uploaded code, 32 bytes. In REST 64 hex digits. Required.
+   * Hash of the uploaded code, 32 bytes. In REST 64 hex digits or an array of 32 integers. Required.
    *
    * @generated from field: bytes wasm_hash = 2;
    */
   wasmHash: Uint8Array;
 
   /**
-   * Distinguishes contracts from one source, 32 bytes. In REST 64 hex digits. Absent: zeros.
+   * Distinguishes contracts from one source, 32 bytes. In REST 64 hex digits or an array of 32 integers. Absent: zeros.
    *
    * @generated from field: optional bytes salt = 3;
    */
@@ -503,7 +503,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
    */
   source: {
     /**
-     * In REST hexadecimal. At most 131072 bytes.
+     * In REST hexadecimal, or an array of integers from 0 to 255. At most 131072 bytes.
      *
      * @generated from field: bytes hex = 1;
      */
@@ -841,7 +841,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
     case: "i256";
   } | {
     /**
-     * Bytes. In REST hexadecimal.
+     * Bytes. In REST hexadecimal, or an array of integers from 0 to 255.
      *
      * @generated from field: bytes bytes_value = 13;
      */

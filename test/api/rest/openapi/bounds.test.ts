@@ -323,7 +323,7 @@ function limitsOf(json: Json): Map<string, number> {
     if (name === undefined || seen.has(name)) return;
     seen.add(name);
     const schema = schemas[name] ?? {};
-    if (!/^(?:HexBytes|AmountFrom)/.test(name)) note(name, name, schema);
+    if (!/^AmountFrom/.test(name)) note(name, name, schema);
     for (const [key, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) note(name, key, property);
     look(schema);
   };
@@ -331,14 +331,19 @@ function limitsOf(json: Json): Map<string, number> {
     // Only a reference can be beside null.
     const [first = property] = (property.anyOf ?? []) as Json[];
     const schema = schemas[nameOf(first) ?? ''] ?? property;
+    const sized = textCaseOf(property) ?? property;
     for (const keyword of ['maxLength', 'minItems', 'maxItems'])
-      if (schema[keyword] !== undefined && (schema === property || /^HexBytes/.test(String(schema.title))))
-        found.set(`${name}.${key} ${keyword}`, Number(schema[keyword]));
+      if (sized[keyword] !== undefined && schema === property) found.set(`${name}.${key} ${keyword}`, Number(sized[keyword]));
     if (/^AmountFrom/.test(String(schema.title))) found.set(`${name}.${key} minimum`, minimumOf(schema));
   };
   for (const verbs of Object.values(json.paths as Record<string, Record<string, Json>>))
     for (const { requestBody } of Object.values(verbs)) look(requestBody);
   return found;
+}
+
+/** The first case of a choice that client generators do not see: a text. */
+function textCaseOf({ not }: Json): Json | undefined {
+  return ((not as Json | undefined)?.not as { readonly anyOf: readonly Json[] } | undefined)?.anyOf[0];
 }
 
 function minimumOf({ anyOf }: Json): number {
