@@ -2,6 +2,7 @@
  * Delivery of webhooks to a receiver in another process, over a real database file: how many per second, and whether receivers that hang delay the
  * others. Run: npm run build && node dist/bench/webhooks.js
  */
+
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +11,8 @@ import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createNotification } from '../src/core/notification/notifications.js';
-import type { Change, Store } from '../src/core/ports/store.js';
+import type { Change } from '../src/core/ports/store/change.js';
+import type { Store } from '../src/core/ports/store/store.js';
 import { systemIds } from '../src/core/records/ids.js';
 import { systemClock } from '../src/core/work/clock.js';
 import { openStore, wakeOnEvents } from '../src/storage/open-store.js';

@@ -67,6 +67,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'text',
     'work',
     'records',
+    'ports/store',
     'ports',
     'definitions',
     'fees',

@@ -8,7 +8,8 @@ import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-ur
 import { urlsOf } from '../core/network/node-urls.js';
 import { followFile } from '../core/notification/follow-file.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
-import type { Definition, Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
+import type { Definition } from '../core/records/definition.js';
 import { storedRelayerFrom } from '../core/relayer/stored-relayer.js';
 import { type HostedKey, hostedKeyFromStored, type PinnedKey, pinFrom } from '../core/signer/hosted-key.js';
 import { signerPurpose } from '../core/signer/signers.js';

@@ -5,7 +5,7 @@ import type { StoredDefinitions } from '../core/definitions/definition-writer.js
 import { DomainError } from '../core/errors/errors.js';
 import { type Networks, networkIdOf } from '../core/network/networks.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
-import type { Definition } from '../core/ports/store.js';
+import type { Definition } from '../core/records/definition.js';
 import type { Relayer } from '../core/records/relayer.js';
 import type { ChangeableDirectory } from '../core/relayer/create-directory.js';
 import type { RelayerRegistry } from '../core/relayer/relayer-registry.js';

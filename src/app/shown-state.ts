@@ -2,7 +2,7 @@ import type { Readiness } from '../api/contract/readiness.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Instances } from '../core/ports/instances.js';
 import type { Leases } from '../core/ports/leases.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import { isActive } from '../core/records/relayer.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';

@@ -3,7 +3,7 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Leases } from '../core/ports/leases.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import type { Ids } from '../core/records/ids.js';
 import { laneOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';

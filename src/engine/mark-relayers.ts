@@ -1,6 +1,6 @@
 import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import type { Log } from '../core/work/log.js';
 
 /** The parts that show the state of relayers. */

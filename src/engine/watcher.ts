@@ -4,7 +4,7 @@ import { DomainError } from '../core/errors/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import { chainKeyOf } from '../core/records/network.js';
 import type { Log } from '../core/work/log.js';
 import type { Timers } from '../core/work/timers.js';

@@ -1,4 +1,4 @@
-import type { Change } from '../core/ports/store.js';
+import type { Change } from '../core/ports/store/change.js';
 import type { SqlValue, Statement } from './statement.js';
 import type { TakePositions } from './statements/change-positions.js';
 

@@ -1,4 +1,5 @@
-import type { Changes, TransactionUpdate } from '../core/ports/store.js';
+import type { Changes } from '../core/ports/store/store.js';
+import type { TransactionUpdate } from '../core/ports/store/transactions.js';
 import { isFinal, type Transaction } from '../core/records/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
 import type { Statements } from './statements/all-statements.js';

@@ -1,4 +1,5 @@
-import { type Change, ConflictError, type Store, StoreAwayError } from '../core/ports/store.js';
+import { type Change, ConflictError, StoreAwayError } from '../core/ports/store/change.js';
+import type { Store } from '../core/ports/store/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import { type Clock, monotonicMs } from '../core/work/clock.js';
 import { BoundChange, step } from './bound-change.js';

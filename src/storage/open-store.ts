@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { InstanceState, Instances } from '../core/ports/instances.js';
 import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
 import type { News } from '../core/ports/news.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';

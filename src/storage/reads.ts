@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ChangedTransaction, LaneTransaction, OpenOfRelayer, OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
+import type { ChangedTransaction } from '../core/ports/store/feed.js';
+import type { LaneTransaction, OpenOfRelayer } from '../core/ports/store/lane-views.js';
+import type { PageOf, PageQuery } from '../core/ports/store/page.js';
+import type { Reads } from '../core/ports/store/store.js';
 import type { DeliveryRecord } from '../core/records/notification.js';
-import type { Attempt, TransactionStatus, TransactionView } from '../core/records/transaction.js';
+import type { Attempt, OpenTransaction, TransactionStatus, TransactionView } from '../core/records/transaction.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';

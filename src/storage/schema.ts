@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { InstanceState } from '../core/ports/instances.js';
 import type { LeaseKind } from '../core/ports/leases.js';
-import type { Definition, FileEntry } from '../core/ports/store.js';
+import type { Definition, FileEntry } from '../core/records/definition.js';
 import type { DeliveryStatus, Notification, OutboxEvent } from '../core/records/notification.js';
 import type { FailureReason, Intent, TransactionStatus } from '../core/records/transaction.js';
 

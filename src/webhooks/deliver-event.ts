@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import { cosigningKeys, signingKeyPurpose } from '../core/notification/signing-key.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import type { SpanFacts, Tracer } from '../core/ports/telemetry.js';
 import type { DeliveryAttempt, Notification, OutboxEvent } from '../core/records/notification.js';
 import type { Clock } from '../core/work/clock.js';

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Work } from '../core/ports/leases.js';
-import { ConflictError } from '../core/ports/store.js';
+import { ConflictError } from '../core/ports/store/change.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { OutboxEvent } from '../core/records/notification.js';
 import { createForwardClock, monotonicMs } from '../core/work/clock.js';

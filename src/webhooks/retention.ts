@@ -1,4 +1,4 @@
-import type { Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store/store.js';
 import type { Clock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { pause, type Repeating, repeat } from '../core/work/repeat.js';

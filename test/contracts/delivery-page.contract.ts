@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { after, before, describe, test } from 'node:test';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { migrateDatabase, openStore } from '../../src/storage/open-store.js';
 import { silentLog } from '../support/stored-samples.js';
 

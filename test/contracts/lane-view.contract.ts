@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { LaneId } from '../../src/core/records/transaction.js';
 import type { Dialect } from '../../src/storage/dialect.js';
 import { migrateDatabase, openStore } from '../../src/storage/open-store.js';

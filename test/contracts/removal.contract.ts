@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ConflictError, type Store } from '../../src/core/ports/store.js';
+import { ConflictError } from '../../src/core/ports/store/change.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { openStatuses, type Transaction } from '../../src/core/records/transaction.js';
 import { removeOldest } from '../../src/core/transaction/transaction-cleaner.js';
 import { openStore } from '../../src/storage/open-store.js';

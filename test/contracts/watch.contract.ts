@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { isFinal, type Transaction } from '../../src/core/records/transaction.js';
 import { createFeed } from '../../src/core/transaction/feed.js';

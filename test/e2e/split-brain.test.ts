@@ -4,7 +4,7 @@ import { parseEther } from 'ethers';
 import { type App, startApp } from '../../src/app/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createSoleLeases } from '../../src/core/ports/leases.js';
-import { type Change, ConflictError } from '../../src/core/ports/store.js';
+import { type Change, ConflictError } from '../../src/core/ports/store/change.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { audit } from '../faults/audit.js';
 import { otherReceiver, paymentOf } from '../faults/payment.js';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { ContentRequest } from '../../src/core/ports/chain.js';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';

@@ -1,4 +1,4 @@
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { LaneFigures } from '../../src/engine/lane/open-transactions.js';
 import { createRandom } from '../support/seeded-random.js';
 import { type RunContext, recurring } from './context.js';

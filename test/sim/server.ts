@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../../src/storage/commit-queue.js';
 import type { Database } from '../../src/storage/database.js';
 import type { MemberRow } from '../../src/storage/postgres/postgres-instances.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Sqlite from 'better-sqlite3';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import type { Work } from '../../src/core/ports/leases.js';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { RunningInstance } from '../../src/core/ports/instances.js';
 import type { LeaseKind, Work } from '../../src/core/ports/leases.js';
 import { allNews, type News } from '../../src/core/ports/news.js';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Log } from '../../src/core/work/log.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { postgres } from '../../src/storage/dialect.js';

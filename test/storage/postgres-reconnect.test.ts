@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
+import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Log } from '../../src/core/work/log.js';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
+import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import { BoundChange, step } from '../../src/storage/bound-change.js';
 import { createChanges } from '../../src/storage/changes.js';
 import { postgres } from '../../src/storage/dialect.js';

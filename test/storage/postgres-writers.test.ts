@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { type Change, ConflictError, type Store, StoreAwayError } from '../../src/core/ports/store.js';
+import { type Change, ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { Transaction } from '../../src/core/records/transaction.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { createStore } from '../../src/storage/create-store.js';

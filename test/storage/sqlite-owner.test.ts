@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Sqlite from 'better-sqlite3';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';

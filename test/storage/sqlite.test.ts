@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';

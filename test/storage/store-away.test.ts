@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { asStoreAway } from '../../src/storage/store-away.js';
 
 const withCode = (code: string) => Object.assign(new Error('it failed'), { code });

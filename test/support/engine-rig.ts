@@ -8,7 +8,7 @@ import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { Leases } from '../../src/core/ports/leases.js';
 import type { Ed25519Signer, Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import { systemIds } from '../../src/core/records/ids.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';

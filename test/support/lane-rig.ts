@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Change, type Store, StoreAwayError } from '../../src/core/ports/store.js';
+import { type Change, StoreAwayError } from '../../src/core/ports/store/change.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';
 import type { EvmPolicies } from '../../src/core/records/relayer.js';

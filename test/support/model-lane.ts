@@ -1,5 +1,5 @@
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { createIds } from '../../src/core/records/ids.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';
 import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/records/relayer.js';

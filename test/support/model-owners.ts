@@ -1,5 +1,6 @@
 import { DomainError } from '../../src/core/errors/errors.js';
-import { ConflictError, type Store } from '../../src/core/ports/store.js';
+import { ConflictError } from '../../src/core/ports/store/change.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { Relayer } from '../../src/core/records/relayer.js';
 import type { Clock } from '../../src/core/work/clock.js';
 import type { ModelChain } from './model-chain.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
 import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/records/transaction.js';

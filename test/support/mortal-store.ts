@@ -1,4 +1,4 @@
-import type { Reads, Store } from '../../src/core/ports/store.js';
+import type { Reads, Store } from '../../src/core/ports/store/store.js';
 
 /** A store whose process can be killed. */
 export interface MortalStore {

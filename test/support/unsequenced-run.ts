@@ -1,4 +1,4 @@
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
 import { laneOf } from '../../src/core/records/relayer.js';

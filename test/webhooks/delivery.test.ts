@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { deleteNotification, updateNotification } from '../../src/core/notification/notifications.js';
-import { StoreAwayError } from '../../src/core/ports/store.js';
+import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { definitionWriterOf } from '../support/definition-writer-of.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createNotification } from '../../src/core/notification/notifications.js';
 import type { SecretBox } from '../../src/core/ports/secret-box.js';
-import type { Store } from '../../src/core/ports/store.js';
+import type { Store } from '../../src/core/ports/store/store.js';
 import { noMeter, noTelemetry, type WebhookOutcome } from '../../src/core/ports/telemetry.js';
 import { type Ids, systemIds } from '../../src/core/records/ids.js';
 import { systemClock } from '../../src/core/work/clock.js';

@@ -1,7 +1,7 @@
 import type { Message } from '@bufbuild/protobuf';
 import { type ContextKey, type ContextValues, createContextKey } from '@connectrpc/connect';
 import { DomainError, type Warning } from '../../core/errors/errors.js';
-import type { Change } from '../../core/ports/store.js';
+import type { Change } from '../../core/ports/store/change.js';
 import type { Principal } from '../../core/records/principal.js';
 import type { Relayer } from '../../core/records/relayer.js';
 

@@ -10,7 +10,7 @@ import {
 } from '../../../gen/google/rpc/error_details_pb.js';
 import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors/errors.js';
-import { StoreAwayError } from '../../core/ports/store.js';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import { outsideText } from '../../core/text/safe-text.js';
 import type { Log } from '../../core/work/log.js';
 import { type Call, callKey } from './call.js';

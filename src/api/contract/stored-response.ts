@@ -12,7 +12,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { Idempotency } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors/errors.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
-import type { Change } from '../../core/ports/store.js';
+import type { Change } from '../../core/ports/store/change.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { addWarnings } from './warnings.js';

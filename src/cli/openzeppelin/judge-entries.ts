@@ -8,7 +8,8 @@ import { type References, type RelayerEntry, relayerEntries } from '../../config
 import { DomainError } from '../../core/errors/errors.js';
 import type { NodeUrlPolicy } from '../../core/network/node-url-policy.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
-import type { Definition, Store } from '../../core/ports/store.js';
+import type { Store } from '../../core/ports/store/store.js';
+import type { Definition } from '../../core/records/definition.js';
 import { checkRelayerParts } from '../../core/relayer/relayer-rules.js';
 import { definitionFromKey } from '../../core/signer/signers.js';
 import type { JsonObject } from '../../json/json-value.js';

@@ -1,7 +1,8 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll, readEach } from '../errors/read-all.js';
-import type { SaveResponse } from '../ports/save-response.js';
-import { ConflictError, type Store } from '../ports/store.js';
+import { ConflictError } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
+import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type ApiKey, keyDigest, newKeyText } from '../records/api-key.js';
 import type { Ids } from '../records/ids.js';
 import type { Principal, Scope } from '../records/principal.js';

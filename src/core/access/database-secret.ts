@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { SecretBox } from '../ports/secret-box.js';
-import { ConflictError, type Store } from '../ports/store.js';
+import { ConflictError } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
 
 /** The purpose that the database's secret is sealed for. */
 export const databaseSecretPurpose = 'database';

@@ -1,5 +1,6 @@
 import { DomainError } from '../errors/errors.js';
-import type { Change, Changes, Reads, Store } from '../ports/store.js';
+import type { Change } from '../ports/store/change.js';
+import type { Changes, Reads, Store } from '../ports/store/store.js';
 import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from '../records/stored-response.js';
 import type { AgeClock } from '../work/age-clock.js';
 import type { Clock } from '../work/clock.js';

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Reads } from '../ports/store.js';
+import type { Reads } from '../ports/store/store.js';
 import { type ApiKey, principalFromApiKey } from '../records/api-key.js';
 import type { Principal } from '../records/principal.js';
 import type { Clock } from '../work/clock.js';

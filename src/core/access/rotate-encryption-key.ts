@@ -1,7 +1,9 @@
 import { urlPurpose } from '../notification/sealed-urls.js';
 import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Change, Definition, Store } from '../ports/store.js';
+import type { Change } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
+import type { Definition } from '../records/definition.js';
 import { databaseSecretPurpose } from './database-secret.js';
 
 /** The dependencies of the rotation. Nothing else may use the store during the rotation. */

@@ -1,4 +1,6 @@
-import { type Change, ConflictError, type Definition, type Store, StoreAwayError } from '../ports/store.js';
+import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
+import type { Definition } from '../records/definition.js';
 import { createExclusively, type Exclusively } from '../work/exclusively.js';
 import type { Log } from '../work/log.js';
 import { repeat } from '../work/repeat.js';

@@ -1,6 +1,6 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Definition } from '../ports/store.js';
+import type { Definition } from '../records/definition.js';
 import type { RpcUrl } from '../records/network.js';
 import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';

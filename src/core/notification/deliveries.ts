@@ -1,5 +1,7 @@
 import { DomainError } from '../errors/errors.js';
-import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import { ConflictError } from '../ports/store/change.js';
+import type { PageOf, PageQuery } from '../ports/store/page.js';
+import type { Store } from '../ports/store/store.js';
 import type { Ids } from '../records/ids.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../records/notification.js';
 import { shownName } from '../text/safe-text.js';

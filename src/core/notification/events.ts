@@ -1,5 +1,6 @@
 import type { RelayerStateEvent } from '../ports/record-event.js';
-import type { Change, Changes } from '../ports/store.js';
+import type { Change } from '../ports/store/change.js';
+import type { Changes } from '../ports/store/store.js';
 import type { Ids } from '../records/ids.js';
 import type { OutboxEvent } from '../records/notification.js';
 import type { Relayer } from '../records/relayer.js';

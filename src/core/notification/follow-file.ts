@@ -1,5 +1,6 @@
 import type { SecretBox } from '../ports/secret-box.js';
-import { type Change, ConflictError, type Store } from '../ports/store.js';
+import { type Change, ConflictError } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
 import type { Notification } from '../records/notification.js';
 import type { Clock } from '../work/clock.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';

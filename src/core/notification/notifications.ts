@@ -1,9 +1,11 @@
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
-import type { SaveResponse } from '../ports/save-response.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import { ConflictError } from '../ports/store/change.js';
+import type { PageOf, PageQuery } from '../ports/store/page.js';
+import type { Store } from '../ports/store/store.js';
+import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
 import type { Notification } from '../records/notification.js';
 import { entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';

@@ -1,5 +1,5 @@
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Store } from '../ports/store.js';
+import type { Store } from '../ports/store/store.js';
 import type { Notification } from '../records/notification.js';
 
 /** Returns the purpose that a notification's URL is sealed for. */

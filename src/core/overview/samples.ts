@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Reads } from '../ports/store.js';
+import type { Reads } from '../ports/store/store.js';
 import type { TransactionStatus } from '../records/transaction.js';
 
 /** Figures of the whole service at a time. */

@@ -1,6 +1,5 @@
-import type { Attempt, Content, LaneId, Transaction, TransactionView } from '../records/transaction.js';
-import type { SaveResponse } from './save-response.js';
-import type { OpenTransaction } from './store.js';
+import type { Attempt, Content, LaneId, OpenTransaction, Transaction, TransactionView } from '../records/transaction.js';
+import type { SaveResponse } from './store/stored-responses.js';
 
 /** A change of an open transaction, made in one commit. */
 export interface Move {

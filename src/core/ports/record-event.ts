@@ -1,6 +1,6 @@
 import type { Relayer } from '../records/relayer.js';
 import type { TransactionView } from '../records/transaction.js';
-import type { Change } from './store.js';
+import type { Change } from './store/change.js';
 
 /** Builds the outbox rows for a transaction's change, to commit together with it; none if the relayer has no notification. */
 export type RecordEvent = (relayer: Relayer, view: TransactionView) => readonly Change[];

@@ -127,6 +127,12 @@ export function hashesOf({ hash, fields }: Pick<Attempt, 'hash' | 'fields'>): re
   return fields.network === 'stellar' && fields.innerHash !== null ? [hash, fields.innerHash] : [hash];
 }
 
+/** A transaction that may still change, with all its attempts, oldest first. */
+export interface OpenTransaction {
+  readonly transaction: Transaction;
+  readonly attempts: readonly Attempt[];
+}
+
 /** A transaction as readers see it, with the attempt that its record shows: the mined one, else the live one. */
 export interface TransactionView {
   readonly transaction: Transaction;

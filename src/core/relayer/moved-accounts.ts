@@ -1,4 +1,4 @@
-import type { Store } from '../ports/store.js';
+import type { Store } from '../ports/store/store.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 
 /** A relayer whose account differs from the account of its open transactions. */

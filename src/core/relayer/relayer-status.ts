@@ -1,6 +1,6 @@
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
-import type { Reads } from '../ports/store.js';
+import type { Reads } from '../ports/store/store.js';
 import { laneOf, minBalanceOf, type Relayer } from '../records/relayer.js';
 
 /** The dependencies of `relayerStatus`. */

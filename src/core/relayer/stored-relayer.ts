@@ -1,6 +1,6 @@
 import { sealedUrls, urlsOf } from '../network/node-urls.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Definition } from '../ports/store.js';
+import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcUrl } from '../records/network.js';
 import type { Relayer, RelayerPolicies } from '../records/relayer.js';
 

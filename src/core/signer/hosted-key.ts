@@ -1,6 +1,6 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
-import type { Definition } from '../ports/store.js';
+import type { Definition } from '../records/definition.js';
 import type { Curve, NetworkType } from '../records/network.js';
 
 /** The keys of HashiCorp Vault: where they are, and the AppRole that may use them. */

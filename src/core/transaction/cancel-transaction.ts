@@ -1,9 +1,8 @@
 import { DomainError } from '../errors/errors.js';
 import type { Chain } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
-import type { OpenTransaction } from '../ports/store.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
-import { isSigned, type Transaction, type TransactionView } from '../records/transaction.js';
+import { isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { findWithAttempts } from './find-transaction.js';
 import { endedUnsigned, givenUp, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid } from './outbid.js';

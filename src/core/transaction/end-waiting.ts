@@ -1,5 +1,5 @@
-import type { OpenTransaction, Store } from '../ports/store.js';
-import { isSigned, type Transaction } from '../records/transaction.js';
+import type { Store } from '../ports/store/store.js';
+import { isSigned, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import { failed, restored } from './lifecycle.js';
 
 /** The open transactions of a restored database. */

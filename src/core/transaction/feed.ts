@@ -1,4 +1,4 @@
-import type { ChangedTransaction } from '../ports/store.js';
+import type { ChangedTransaction } from '../ports/store/feed.js';
 import type { TransactionView } from '../records/transaction.js';
 
 /** The transactions that a reader follows: all of a relayer, or one. */

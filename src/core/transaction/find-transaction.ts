@@ -1,7 +1,7 @@
 import { DomainError } from '../errors/errors.js';
-import type { OpenTransaction, Reads } from '../ports/store.js';
+import type { Reads } from '../ports/store/store.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
-import type { TransactionView } from '../records/transaction.js';
+import type { OpenTransaction, TransactionView } from '../records/transaction.js';
 import { shownName } from '../text/safe-text.js';
 
 /** Finds the relayer's transaction with this id. Throws 404, also if it belongs to another relayer. */

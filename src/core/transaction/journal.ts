@@ -1,7 +1,6 @@
 import type { Move } from '../ports/lanes.js';
-import type { OpenTransaction } from '../ports/store.js';
 import { noTelemetry, type Span, type SpanKind, type Telemetry, traceIdOf } from '../ports/telemetry.js';
-import { isFinal, type Transaction } from '../records/transaction.js';
+import { isFinal, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { shownAttempt } from './transaction-changes.js';

@@ -1,9 +1,16 @@
 import { DomainError } from '../errors/errors.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
-import type { SaveResponse } from '../ports/save-response.js';
-import type { OpenTransaction } from '../ports/store.js';
+import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Relayer } from '../records/relayer.js';
-import { type Attempt, type Content, type FailureReason, type Intent, isSigned, type TransactionView } from '../records/transaction.js';
+import {
+  type Attempt,
+  type Content,
+  type FailureReason,
+  type Intent,
+  isSigned,
+  type OpenTransaction,
+  type TransactionView,
+} from '../records/transaction.js';
 import { signed } from './lifecycle.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';

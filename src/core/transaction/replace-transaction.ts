@@ -1,10 +1,9 @@
 import { DomainError } from '../errors/errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
-import type { SaveResponse } from '../ports/save-response.js';
-import type { OpenTransaction } from '../ports/store.js';
+import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
-import { type Content, isSigned, type Transaction, type TransactionView } from '../records/transaction.js';
+import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { findWithAttempts } from './find-transaction.js';
 import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';

@@ -1,8 +1,7 @@
 import type { Draft } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
-import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../records/relayer.js';
-import type { Attempt, Intent } from '../records/transaction.js';
+import type { Attempt, Intent, OpenTransaction } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Journal } from './journal.js';
 

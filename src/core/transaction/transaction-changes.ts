@@ -1,8 +1,9 @@
 import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import type { Change, OpenTransaction, Store } from '../ports/store.js';
+import type { Change } from '../ports/store/change.js';
+import type { Store } from '../ports/store/store.js';
 import type { Relayer } from '../records/relayer.js';
-import { type Attempt, changed, type Transaction, type TransactionView } from '../records/transaction.js';
+import { type Attempt, changed, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 
 /**

@@ -1,4 +1,6 @@
-import type { Change, Changes, OldTransaction, Store } from '../ports/store.js';
+import type { Change } from '../ports/store/change.js';
+import type { Changes, Store } from '../ports/store/store.js';
+import type { OldTransaction } from '../ports/store/transactions.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { pause, type Repeating, repeat } from '../work/repeat.js';

@@ -1,4 +1,5 @@
-import type { ChangedTransaction, Reads } from '../ports/store.js';
+import type { ChangedTransaction } from '../ports/store/feed.js';
+import type { Reads } from '../ports/store/store.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import type { Feed } from './feed.js';

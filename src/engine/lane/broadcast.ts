@@ -1,8 +1,7 @@
 import { isNotIncreasedReason } from '../../core/fees/escalation.js';
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
-import type { Attempt } from '../../core/records/transaction.js';
+import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot, earlierAlike } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';

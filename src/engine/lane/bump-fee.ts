@@ -1,9 +1,8 @@
 import { isEscalationDue, notIncreasedReason } from '../../core/fees/escalation.js';
 import { maxCost } from '../../core/fees/price.js';
 import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/records/evm.js';
-import type { Attempt, Content, Transaction } from '../../core/records/transaction.js';
+import type { Attempt, Content, OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';

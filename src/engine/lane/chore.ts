@@ -1,4 +1,4 @@
-import { ConflictError } from '../../core/ports/store.js';
+import { ConflictError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
 import { isUnavailable, signerAwayError } from './lane-context.js';
 

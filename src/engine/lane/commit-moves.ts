@@ -1,8 +1,8 @@
 import type { Move } from '../../core/ports/lanes.js';
-import { type Change, ConflictError, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
+import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { Span } from '../../core/ports/telemetry.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { type Attempt, isSigned, type Transaction } from '../../core/records/transaction.js';
+import { type Attempt, isSigned, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { noOrigin } from '../../core/transaction/journal.js';
 import { waiting } from '../../core/transaction/lifecycle.js';
 import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';

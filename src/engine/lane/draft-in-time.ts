@@ -1,6 +1,5 @@
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Transaction } from '../../core/records/transaction.js';
+import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { waitingReason } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 

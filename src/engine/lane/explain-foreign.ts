@@ -1,7 +1,6 @@
 import type { Head, NonceAnswer, SenderTransaction, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import { type Attempt, hashesOf, type Transaction } from '../../core/records/transaction.js';
+import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { waitsFor } from './commit-moves.js';

@@ -1,5 +1,4 @@
-import type { OpenTransaction } from '../../core/ports/store.js';
-import { isFinal, type Transaction } from '../../core/records/transaction.js';
+import { isFinal, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** The database may write a commit this long after its answer was lost. */

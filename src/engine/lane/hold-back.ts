@@ -1,5 +1,5 @@
 import { failureOf, type Refusal } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
+import type { OpenTransaction } from '../../core/records/transaction.js';
 import { failed } from '../../core/transaction/lifecycle.js';
 import { waitingReason, waitsFor } from './commit-moves.js';
 import { followsOthers } from './draft-in-time.js';

@@ -1,8 +1,7 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
-import { type Content, isFinal, isSigned, type LaneId, type Transaction } from '../../core/records/transaction.js';
+import { type Content, isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import type { Log } from '../../core/work/log.js';
 import { createBeside } from './beside.js';

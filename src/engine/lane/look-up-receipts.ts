@@ -1,6 +1,5 @@
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import { hashesOf } from '../../core/records/transaction.js';
+import { hashesOf, type OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import type { LaneContext } from './lane-context.js';
 

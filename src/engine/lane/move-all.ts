@@ -1,5 +1,6 @@
 import type { Move } from '../../core/ports/lanes.js';
-import { type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
+import { StoreAwayError } from '../../core/ports/store/change.js';
+import type { OpenTransaction } from '../../core/records/transaction.js';
 import { commitMoves, type PlannedMove, storedAtOnce } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 

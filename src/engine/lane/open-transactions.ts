@@ -1,6 +1,12 @@
 import { maxCost } from '../../core/fees/price.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import { type Attempt, type Content, isFinal, isSigned, type TransactionStatus } from '../../core/records/transaction.js';
+import {
+  type Attempt,
+  type Content,
+  isFinal,
+  isSigned,
+  type OpenTransaction,
+  type TransactionStatus,
+} from '../../core/records/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { createSlotIndex } from './slot-index.js';
 import { type AttemptState, forgetRefusals, type Tracked, type Waiting } from './tracked.js';

@@ -1,9 +1,8 @@
 import { maxCost } from '../../core/fees/price.js';
 import { type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/records/network.js';
 import { isActive } from '../../core/records/relayer.js';
-import { isSigned } from '../../core/records/transaction.js';
+import { isSigned, type OpenTransaction } from '../../core/records/transaction.js';
 import { storedAtOnce, waitsFor } from './commit-moves.js';
 import { draftInTime } from './draft-in-time.js';
 import { isExpired } from './expire.js';

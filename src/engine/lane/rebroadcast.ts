@@ -1,7 +1,6 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Attempt, Transaction } from '../../core/records/transaction.js';
+import type { Attempt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { waitsFor } from './commit-moves.js';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import { maxCost } from '../../core/fees/price.js';
 import type { Head, Obstacle } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
+import type { OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';

@@ -1,7 +1,6 @@
 import type { Decide } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { isFinal, type LaneId, type Transaction } from '../../core/records/transaction.js';
+import { isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { commitPlanned, createConflictLimit } from './commit-moves.js';

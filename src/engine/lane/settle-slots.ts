@@ -1,8 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/records/transaction.js';
+import { type Attempt, hashesOf, type MinedAt, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { dismiss, doubt } from './doubt-account.js';

@@ -9,9 +9,8 @@ import {
   type Unsequenced,
 } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import { isActive } from '../../core/records/relayer.js';
-import type { Attempt, Transaction } from '../../core/records/transaction.js';
+import type { Attempt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { heldBackBy } from './broadcast.js';

@@ -1,8 +1,8 @@
 import type { DomainError } from '../../core/errors/errors.js';
 import type { Draft } from '../../core/ports/chain.js';
-import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { ConflictError } from '../../core/ports/store/change.js';
 import { isActive } from '../../core/records/relayer.js';
-import type { Attempt } from '../../core/records/transaction.js';
+import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { validUntilWith } from '../../core/transaction/valid-until.js';

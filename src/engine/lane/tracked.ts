@@ -1,6 +1,5 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Transaction } from '../../core/records/transaction.js';
+import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 
 /** The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
 export interface AttemptState {

@@ -1,5 +1,5 @@
 import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
-import type { Change } from '../../core/ports/store.js';
+import type { Change } from '../../core/ports/store/change.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { BoundChange, type Step, step } from '../bound-change.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ConflictError } from '../../core/ports/store.js';
+import { ConflictError } from '../../core/ports/store/change.js';
 import { type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
 import { postgres } from '../dialect.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import pg from 'pg';
-import { StoreAwayError } from '../../core/ports/store.js';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import { type Clock, monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { pause } from '../../core/work/repeat.js';

@@ -1,7 +1,8 @@
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
-import { type Change, ConflictError, type Store, StoreAwayError } from '../../core/ports/store.js';
+import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
+import type { Store } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';

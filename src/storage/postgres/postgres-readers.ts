@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { StoreAwayError } from '../../core/ports/store.js';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3';
-import { ConflictError } from '../../core/ports/store.js';
+import { ConflictError } from '../../core/ports/store/change.js';
 import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
 import { sqlite } from '../dialect.js';

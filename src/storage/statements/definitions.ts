@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Definition, FileEntry } from '../../core/ports/store.js';
+import type { Definition, FileEntry } from '../../core/records/definition.js';
 import { exactJson, recordMapping } from '../record-mapping.js';
 import type { DefinitionTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';

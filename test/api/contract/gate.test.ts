@@ -8,10 +8,9 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { SendTransactionResponseSchema, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { relayerOf } from '../../../src/api/contract/call.js';
 import { createServeOnce, replayable } from '../../../src/api/contract/stored-response.js';
-
 import { createFingerprint, storedResponseSealKey } from '../../../src/core/access/database-secret.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { ConflictError } from '../../../src/core/ports/store.js';
+import { ConflictError } from '../../../src/core/ports/store/change.js';
 import type { StoredResponseKey } from '../../../src/core/records/stored-response.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createDefinitionWriter, type StoredDefinitions, startFollowing } from '../../../src/core/definitions/definition-writer.js';
-import { type Definition, type Store, StoreAwayError } from '../../../src/core/ports/store.js';
+import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import type { Store } from '../../../src/core/ports/store/store.js';
+import type { Definition } from '../../../src/core/records/definition.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { followFile } from '../../../src/core/notification/follow-file.js';
-import type { Store } from '../../../src/core/ports/store.js';
+import type { Store } from '../../../src/core/ports/store/store.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ChangedTransaction } from '../../../src/core/ports/store.js';
+import type { ChangedTransaction } from '../../../src/core/ports/store/feed.js';
 import type { TransactionView } from '../../../src/core/records/transaction.js';
 import { createFeed } from '../../../src/core/transaction/feed.js';
 import { deferred } from '../../support/deferred.js';

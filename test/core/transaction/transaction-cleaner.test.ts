@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { Store } from '../../../src/core/ports/store.js';
+import type { Store } from '../../../src/core/ports/store/store.js';
 import { startTransactionCleaner } from '../../../src/core/transaction/transaction-cleaner.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { aTransaction, silentLog } from '../../support/stored-samples.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { ConflictError } from '../../../src/core/ports/store.js';
+import { ConflictError } from '../../../src/core/ports/store/change.js';
 import type { Log } from '../../../src/core/work/log.js';
 import { createChore, logFailure } from '../../../src/engine/lane/chore.js';
 

@@ -5,7 +5,7 @@ import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import type { Head, Sequence } from '../../../src/core/ports/chain.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
-import type { OpenTransaction } from '../../../src/core/ports/store.js';
+import type { OpenTransaction } from '../../../src/core/records/transaction.js';
 import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StoreAwayError } from '../../../src/core/ports/store.js';
+import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { wanted } from '../../support/evm.js';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { OpenTransaction } from '../../../src/core/ports/store.js';
-import { isFinal, type TransactionStatus } from '../../../src/core/records/transaction.js';
+import { isFinal, type OpenTransaction, type TransactionStatus } from '../../../src/core/records/transaction.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { evmContent, evmFieldsOf } from '../../support/evm.js';
 import { runs } from '../../support/runs.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import type { Store } from '../../../src/core/ports/store.js';
+import type { Store } from '../../../src/core/ports/store/store.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { wanted } from '../../support/evm.js';

@@ -6,7 +6,7 @@ import {
   type WatchTransactionsResponse,
   WatchTransactionsResponseSchema,
 } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import type { ChangedTransaction } from '../../../core/ports/store.js';
+import type { ChangedTransaction } from '../../../core/ports/store/feed.js';
 import { type WatchDeps, type WatchMessage, watchTransactions } from '../../../core/transaction/watch-transactions.js';
 import { relayerOf } from '../../contract/call.js';
 import { untilEnded } from '../until-ended.js';

@@ -1,0 +1,16 @@
+import type { ApiKey } from '../../records/api-key.js';
+import type { Change } from './change.js';
+
+/** Builders of changes of API keys. */
+export interface ApiKeyChanges {
+  /** Fails if the id is taken. */
+  insertApiKey(key: ApiKey): Change;
+  /** Fails if it is gone. */
+  deleteApiKey(id: string): Change;
+}
+
+/** Queries of API keys. */
+export interface ApiKeyReads {
+  /** All API keys, newest first. */
+  apiKeys(): Promise<readonly ApiKey[]>;
+}

@@ -1,0 +1,46 @@
+import type { ApiKeyChanges, ApiKeyReads } from './api-keys.js';
+import type { Change } from './change.js';
+import type { DatabaseChanges, DatabaseReads } from './database.js';
+import type { DefinitionChanges, DefinitionReads } from './definitions.js';
+import type { FeedReads } from './feed.js';
+import type { LaneViewReads } from './lane-views.js';
+import type { LaneChanges, LaneReads } from './lanes.js';
+import type { NotificationChanges, NotificationReads } from './notifications.js';
+import type { OutboxChanges, OutboxReads } from './outbox.js';
+import type { StoredResponseChanges, StoredResponseReads } from './stored-responses.js';
+import type { TransactionChanges, TransactionReads } from './transactions.js';
+
+/** Builders of all changes. They are pure; nothing happens before `commit`. */
+export interface Changes
+  extends TransactionChanges,
+    LaneChanges,
+    OutboxChanges,
+    NotificationChanges,
+    StoredResponseChanges,
+    ApiKeyChanges,
+    DefinitionChanges,
+    DatabaseChanges {}
+
+/** All queries. They see committed rows only. */
+export interface Reads
+  extends TransactionReads,
+    FeedReads,
+    LaneViewReads,
+    LaneReads,
+    OutboxReads,
+    NotificationReads,
+    StoredResponseReads,
+    ApiKeyReads,
+    DefinitionReads,
+    DatabaseReads {}
+
+/** The database. */
+export interface Store {
+  readonly change: Changes;
+  readonly read: Reads;
+  /** All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken. */
+  commit(changes: readonly Change[]): Promise<void>;
+  /** Resolves if the store can be read and written, throws if not, or if the last commits failed. */
+  checkWorking(): Promise<void>;
+  close(): Promise<void>;
+}

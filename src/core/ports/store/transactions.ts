@@ -1,0 +1,72 @@
+import type { Attempt, LaneId, OpenTransaction, Transaction, TransactionStatus, TransactionView } from '../../records/transaction.js';
+import type { Change } from './change.js';
+import type { PageOf, PageQuery } from './page.js';
+
+/** The facts that decide whether a transaction can be removed. */
+export interface OldTransaction {
+  readonly id: string;
+  /** The transaction's ordinal among its relayer's, in order of acceptance and without gaps. */
+  readonly place: number;
+  /** When it became final; null: it is open. */
+  readonly endedAtMs: number | null;
+  /** An open transaction has an attempt in one of its slots, and must outbid this one's attempts there. */
+  readonly sharesSlot: boolean;
+}
+
+/** How a transaction's row is written. */
+export interface TransactionUpdate {
+  /** The revision that must be stored now. Absent: one less than the new one. */
+  readonly revisionBefore?: number;
+  /** When the transaction became final, if the new status is final; the first time counts. Absent: its `updatedAtMs`. */
+  readonly endedAtMs?: number;
+}
+
+/** Builders of changes of transactions and their attempts. */
+export interface TransactionChanges {
+  /** Fails if the id is taken, or if the relayer is closed. */
+  insertTransaction(transaction: Transaction): Change;
+  /** Writes `next`; fails unless the stored revision is the one before it, see `TransactionUpdate`. A final status never changes. */
+  updateTransaction(next: Transaction, update?: TransactionUpdate): Change;
+  /**
+   * Removes a final transaction with its attempts and its finished deliveries; fails if it is open or gone. The same commit must close the
+   * gap in the places, see `moveTransaction`.
+   */
+  removeTransaction(id: string): Change;
+  /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
+  moveTransaction(id: string, from: number, to: number): Change;
+  /** Fails if the slot or the transaction has an attempt with this version; for an unsequenced one, also if its hash is taken. */
+  insertAttempt(attempt: Attempt): Change;
+  /** Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its transactions is open. */
+  closeRelayer(id: string): Change;
+  /** Allows transactions of a relayer with the id of a deleted one; never fails. */
+  reopenRelayer(id: string): Change;
+}
+
+/** Queries of transactions and their attempts. */
+export interface TransactionReads {
+  transaction(id: string): Promise<TransactionView | undefined>;
+  /** Newest first by acceptance; no statuses: all. */
+  transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
+  /** All attempts of a transaction, oldest first. */
+  attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
+  /** Every attempt ever signed for a slot, oldest first; `mined`: the one by which a transaction of ours became final there. */
+  slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
+  /** The transaction that has this nonce now; undefined if none has. */
+  transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
+  /** The unsequenced transaction that has an attempt with this hash; undefined if none has. */
+  transactionIdOf(chain: string, hash: string): Promise<string | undefined>;
+  /** Ids of the relayers that have final transactions. */
+  relayersWithFinished(): Promise<readonly string[]>;
+  /** A relayer's oldest transactions, oldest first by acceptance. */
+  oldestTransactions(relayerId: string, limit: number): Promise<readonly OldTransaction[]>;
+  /** A lane's open transactions, oldest first by acceptance: `limit` of them after the one with this id. No page: all. */
+  openTransactions(lane: LaneId, page?: Omit<PageQuery, 'offset'>): Promise<readonly OpenTransaction[]>;
+  /** Transactions with all their attempts, in no order; an id that is not stored is left out. */
+  transactionsById(ids: readonly string[]): Promise<readonly OpenTransaction[]>;
+  /** The number of a lane's `pending` transactions, counted up to `limit`. */
+  waitingCount(lane: LaneId, limit: number): Promise<number>;
+  /** All open transactions of a lane without their content, oldest first by acceptance. */
+  openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
+  /** Lanes that have open transactions. */
+  openLanes(): Promise<readonly LaneId[]>;
+}
