@@ -1,10 +1,9 @@
 # syntax=docker/dockerfile:1
 
-# Node.js 22: 20 gets no security fixes any more, and better-sqlite3 12 aborts on 24.19 and later (nodejs/node#65446). To pin an image, append its digest:
-# docker buildx imagetools inspect node:22-bookworm-slim
+# To pin an image, append its digest: docker buildx imagetools inspect node:24-bookworm-slim
 
 # Production packages. This image has compilers, for platforms without prebuilt native binaries.
-FROM node:22-bookworm AS packages
+FROM node:24-bookworm AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
@@ -17,7 +16,7 @@ COPY src src
 COPY .ci/build-console.ts .ci/build-program.ts .ci/
 RUN npm run build
 
-FROM node:22-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     APP_PORT=8080 \

@@ -10,7 +10,7 @@ const folder = 'dist/program';
 /** Node.js finds these where npm installed them. */
 const notBundled = [
   // They load native code from their own folders, or are optional.
-  ...['better-sqlite3', 'secp256k1', 'pkcs11js', 'litesvm', 'bufferutil', 'utf-8-validate'],
+  ...['secp256k1', 'pkcs11js', 'litesvm', 'bufferutil', 'utf-8-validate'],
   // Logs show the names of its errors, which a bundle can change.
   'pg',
   // It calls `Buffer()`, of which Node.js warns outside of node_modules.

@@ -5,9 +5,9 @@
 import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { request } from 'undici';
+import { sqliteDriver } from '../src/storage/sqlite/driver.js';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
@@ -192,7 +192,7 @@ function sqliteOf({ dir, env }: LanesHome): Database {
   return {
     url: env.DATABASE_URL ?? '',
     async read(statement) {
-      const database = new Sqlite(join(dir, 'relayer.db'), { readonly: true });
+      const database = new (sqliteDriver())(join(dir, 'relayer.db'), { readonly: true });
       try {
         return database.prepare(statement).all();
       } finally {

@@ -7,6 +7,8 @@ interface LockedPackage {
   readonly integrity?: string;
   readonly optional?: boolean;
   readonly os?: readonly string[];
+  readonly engines?: { readonly node?: string };
+  readonly gypfile?: boolean;
 }
 
 /**
@@ -59,4 +61,10 @@ it('package-lock.json: pkcs11js, which is built by a compiler, is optional, so t
   const { dependencies, devDependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   assert.ok('pkcs11js' in optionalDependencies);
   assert.ok(!('pkcs11js' in { ...dependencies, ...devDependencies }));
+});
+
+it('package-lock.json: only Node.js 20 installs better-sqlite3 12, and nothing builds 13, so that other releases need no compiler', () => {
+  const { engines, optional } = packages['node_modules/better-sqlite3-node20'] ?? {};
+  assert.deepEqual([engines?.node, optional], ['20.x', true]);
+  assert.deepEqual([packages['node_modules/better-sqlite3']?.gypfile, packages['node_modules/better-sqlite3']?.optional], [false, true]);
 });

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version.js';
 import { ConfigError } from '../config/problem.js';
 import { DatabaseLockedError } from '../storage/database-locked-error.js';
+import { SqliteDriverError } from '../storage/sqlite/driver.js';
 import { registerApiKey } from './api-key.js';
 import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
@@ -36,7 +37,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerImportOpenzeppelin,
 ];
 
-/** Runs the command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage or configuration. Never throws. */
+/** Runs the command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage, configuration or runtime. Never throws. */
 export async function runCli(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
@@ -76,6 +77,7 @@ function reportError(error: unknown): 0 | 1 | 2 {
     return 2;
   }
   writeNote(`error: ${messageOf(error)}`);
+  if (error instanceof SqliteDriverError) return 2;
   return error instanceof CliError ? error.exitCode : 1;
 }
 

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import Sqlite from 'better-sqlite3';
 import { openStore } from '../../src/storage/open-store.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { publishDurably } from '../../src/storage/sqlite/sqlite-backup.js';
 import { takeSqliteLock } from '../../src/storage/sqlite/sqlite-lock.js';
 import { rest } from '../support/callers.js';
@@ -155,7 +155,7 @@ describe('backup and restore of a database in use', () => {
     const backup = readFileSync(join(home.dir, 'backup.db'));
     const index = join(home.dir, 'index-damaged.db');
     writeFileSync(index, backup);
-    const db = new Sqlite(index);
+    const db = new (sqliteDriver())(index);
     // An index without its entries: SQLite opens the file, and only a check of the whole shows it.
     const { rootpage } = db
       .prepare("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'transactions' limit 1")

@@ -4,8 +4,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import Sqlite from 'better-sqlite3';
 import { recoverAddress, Wallet } from 'ethers';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import {
   apiKeyRecord,
@@ -50,7 +50,7 @@ async function dumpOf(records: readonly Stored[]): Promise<string> {
 
 /** The number of rows that an import can write. */
 function storedRows(home: ServiceHome): Readonly<Record<string, number>> {
-  const database = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
+  const database = new (sqliteDriver())(join(home.dir, 'relayer.db'), { readonly: true });
   try {
     const count = (table: string) => (database.prepare(`select count(*) as rows from ${table}`).get() as { rows: number }).rows;
     return Object.fromEntries(['definitions', 'notifications', 'api_keys'].map((table) => [table, count(table)]));

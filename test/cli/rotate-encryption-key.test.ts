@@ -3,8 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import Sqlite from 'better-sqlite3';
 import { type SendTransactionResponse, TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { rpcAskers } from '../support/rpc-askers.js';
 import { runCli } from '../support/run-cli.js';
@@ -100,7 +100,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
       /^error: the database is in use by process \d+ on host .*; only one instance at a time can use it; stop it first\n$/,
     );
     assert.equal(inUse.exitCode, 2);
-    const live = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
+    const live = new (sqliteDriver())(join(home.dir, 'relayer.db'), { readonly: true });
     live.prepare('vacuum into ?').run(copy);
     live.close();
   } finally {

@@ -7,7 +7,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import Sqlite from 'better-sqlite3';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { timeOfStop } from '../support/exit-clock.js';
@@ -111,7 +111,7 @@ async function hangEverything({ home, nodes, collector, receiver, turnkey }: Out
   const headers = { ':method': 'GET', ':path': '/api/v1/relayers/r1/balance', authorization: `Bearer ${apiKey}` };
   session.request(headers).on('error', () => undefined);
 
-  const other = new Sqlite(join(home.dir, 'relayer.db'));
+  const other = new (sqliteDriver())(join(home.dir, 'relayer.db'));
   other.exec('begin immediate');
   void rest(baseUrl, 'POST', '/relayers/r1/transactions', transfer).catch(() => undefined);
   service.stall();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import Sqlite from 'better-sqlite3';
 import { Webhook } from 'standardwebhooks';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { type FaultyReceiver, startFaultyReceiver } from '../support/faulty-receiver.js';
@@ -116,7 +116,7 @@ async function send(baseUrl: string): Promise<string | undefined> {
 }
 
 function isSettled(file: string): boolean {
-  const db = new Sqlite(file, { readonly: true });
+  const db = new (sqliteDriver())(file, { readonly: true });
   try {
     const open = db.prepare("select count(*) from transactions where status <> 'confirmed'").pluck().get();
     const pending = db.prepare("select count(*) from events where status = 'pending'").pluck().get();
@@ -128,7 +128,7 @@ function isSettled(file: string): boolean {
 
 /** All, in the order of their commits. */
 function eventsOf(file: string): readonly EventRow[] {
-  const db = new Sqlite(file, { readonly: true });
+  const db = new (sqliteDriver())(file, { readonly: true });
   try {
     const silent = db.prepare('select id from transactions where id not in (select order_key from events)').pluck().all();
     assert.deepEqual(silent, [], 'every transaction has events');

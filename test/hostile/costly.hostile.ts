@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Account, Contract, Keypair, StrKey, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import Sqlite from 'better-sqlite3';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { createEd25519Home, startService } from '../support/service.js';
 import { inLanes } from './attack.js';
 import { createTarget, type Target } from './target.js';
@@ -120,7 +120,7 @@ export async function attackByCost({
 
 /** Stored transactions and deliveries, written by SQL: requests would take an hour. */
 function fill(file: string): void {
-  const db = new Sqlite(file);
+  const db = new (sqliteDriver())(file);
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})`;
   db.exec(`begin;
     insert into transactions (ordinal, id, relayer_id, chain, account, status, intent, content, created_at_ms, updated_at_ms, ended_at_ms, revision, position)

@@ -1,8 +1,9 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
 import type { Database } from '../../src/storage/database.js';
 import { sqlite } from '../../src/storage/dialect.js';
 import { migrate } from '../../src/storage/migrate.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
 import { createSqliteOwnership } from '../../src/storage/sqlite/sqlite-ownership.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
@@ -56,7 +57,7 @@ const noFacts = {
 let template: Promise<Buffer> | null = null;
 
 async function migrated(): Promise<Buffer> {
-  const db = new Sqlite(':memory:');
+  const db = new (sqliteDriver())(':memory:');
   await migrate(new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) }), sqlite);
   return db.serialize();
 }
@@ -64,7 +65,7 @@ async function migrated(): Promise<Buffer> {
 /** Opens an empty database with the current schema, with the statements and the batches of the service. */
 export async function openSimDatabase(): Promise<SimDatabase> {
   template ??= migrated();
-  const db = new Sqlite(await template);
+  const db = new (sqliteDriver())(await template);
   db.pragma('foreign_keys = ON');
   const prepared = preparedStatements(db);
   const { record } = instanceStatements(sqlite.builder);

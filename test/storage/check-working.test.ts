@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import Sqlite from 'better-sqlite3';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -12,7 +12,7 @@ async function opened(test: TestContext): Promise<{ store: Store; damage: (sql: 
   const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
   test.after(() => store.close());
   const damage = (sql: string) => {
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec(sql);
     other.close();
   };

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import Sqlite from 'better-sqlite3';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { backUpSqlite } from '../../src/storage/sqlite/sqlite-backup.js';
 import { anEvent, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -84,7 +84,7 @@ it('a backup under constant commits ends, holds one state with every earlier com
   const before = rig.written();
   await underCommits(rig, backUpSqlite(rig.file, rig.target));
   assert.ok(rig.written() > before, 'commits continued');
-  const copy = new Sqlite(rig.target, { readonly: true });
+  const copy = new (sqliteDriver())(rig.target, { readonly: true });
   const ids = copy.prepare('select id from events').pluck().all() as string[];
   copy.close();
   const commits = ids.length / 2;

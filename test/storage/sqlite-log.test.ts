@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { anEvent, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -21,7 +22,7 @@ async function openLogRig(test: TestContext): Promise<LogRig> {
   const { store, logBytes } = await openStore(`sqlite:${file}`, { log: silentLog });
   test.after(() => store.close());
   let events = 0;
-  const reader = new Sqlite(file, { readonly: true });
+  const reader = new (sqliteDriver())(file, { readonly: true });
   test.after(() => reader.close());
   reader.exec('begin; select * from events');
   return {

@@ -14,11 +14,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Sqlite from 'better-sqlite3';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -85,7 +85,7 @@ describe('a SQLite database has one owner', () => {
     const file = await newFile();
     const { store, lost } = await opened(file);
     await insert(store, '1');
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec("update instances set token = 'of another process'");
     other.close();
     await assert.rejects(insert(store, '2'), /another process took over the database/);
@@ -177,7 +177,7 @@ describe('a SQLite database has one owner', () => {
     const { size } = statSync(file);
     for (let count = 0; statSync(file).size <= size + 1_000_000; count += 1) await insertMany(store, count);
     const largest = statSync(file).size;
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec('delete from transactions; vacuum');
     other.pragma('wal_checkpoint(truncate)');
     other.close();

@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
@@ -41,7 +42,7 @@ deliveryPageContract('sqlite', async () => {
   return {
     databaseUrl: `sqlite:${file}`,
     run: async (sql) => {
-      const db = new Sqlite(file);
+      const db = new (sqliteDriver())(file);
       db.exec(sql);
       db.close();
     },
@@ -50,7 +51,7 @@ deliveryPageContract('sqlite', async () => {
 laneViewContract(sqlite, async () => {
   const file = newFile();
   const using = <T>(task: (db: Sqlite.Database) => T): T => {
-    const db = new Sqlite(file);
+    const db = new (sqliteDriver())(file);
     try {
       return task(db);
     } finally {
@@ -70,7 +71,7 @@ migrationContract(sqlite, async () => {
   const file = newFile();
   mkdirSync(dirname(file), { recursive: true });
   const using = <T>(task: (db: Sqlite.Database) => T): T => {
-    const db = new Sqlite(file);
+    const db = new (sqliteDriver())(file);
     try {
       return task(db);
     } finally {
@@ -133,7 +134,7 @@ describe('sqlite only', () => {
   test('a commit waits for another program that locks the file, and the event loop runs on meanwhile', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec('begin immediate');
     const committed = store.commit([store.change.insertTransaction(aTransaction({ id: 'waited' }))]);
     // If the commit held the loop, this program could not end its transaction before the commit gives up.
@@ -150,7 +151,7 @@ describe('sqlite only', () => {
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
     await insert('before');
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec('begin immediate');
     await assert.rejects(insert('locked out'), StoreAwayError);
     assert.notEqual(await store.read.transaction('before'), undefined);
@@ -164,7 +165,7 @@ describe('sqlite only', () => {
   test('a failed migration changes nothing, and the next start runs it', async () => {
     const file = newFile();
     mkdirSync(dirname(file), { recursive: true });
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec('create table events (something text)');
     await assert.rejects(
       openStore(`sqlite:${file}`, { log: silentLog }),
@@ -182,7 +183,7 @@ describe('sqlite only', () => {
     const file = newFile();
     const child = fork(fileURLToPath(new URL('../support/die-in-migration.js', import.meta.url)), [`sqlite:${file}`]);
     assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
-    const left = new Sqlite(file);
+    const left = new (sqliteDriver())(file);
     assert.deepEqual(left.prepare("select name from sqlite_master where name not like 'kysely%' and name not like 'sqlite%'").all(), []);
     left.close();
     const { store, migrations } = await openStore(`sqlite:${file}`, { log: silentLog });
@@ -193,7 +194,7 @@ describe('sqlite only', () => {
   test('a database of another version and a file that is not a database are refused', async () => {
     const file = newFile();
     await (await openStore(`sqlite:${file}`, { log: silentLog })).store.close();
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec("insert into kysely_migration (name, timestamp) values ('9999-later', '')");
     other.close();
     await assert.rejects(
@@ -210,7 +211,7 @@ describe('sqlite only', () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     // A deferred constraint fails in the commit itself.
-    const other = new Sqlite(file);
+    const other = new (sqliteDriver())(file);
     other.exec('create table late (id text references transactions (id) deferrable initially deferred)');
     other.exec(
       "create trigger late_check after insert on transactions when new.id = 'late' begin insert into late values ('unknown'); end",
@@ -242,7 +243,7 @@ describe('sqlite only', () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();
-    const db = new Sqlite(file);
+    const db = new (sqliteDriver())(file);
     const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses } =
       compileStatements(sqlite);
     const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>

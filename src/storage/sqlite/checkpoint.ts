@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3';
+import { sqliteDriver } from './driver.js';
 
 /*
  * A program, started by `startCheckpointer`: copies the log of a database into its file and empties the log. Commits wait only for the end of it.
@@ -12,7 +12,7 @@ const maxLockedPages = 4_000;
 const patienceMs = 50;
 
 const [, , file = ''] = process.argv;
-const db = new Sqlite(file, { fileMustExist: true, timeout: patienceMs });
+const db = new (sqliteDriver())(file, { fileMustExist: true, timeout: patienceMs });
 db.pragma('synchronous = FULL');
 let copied = 0;
 for (;;) {

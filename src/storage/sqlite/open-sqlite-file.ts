@@ -1,4 +1,5 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
+import { sqliteDriver } from './driver.js';
 import { isLocked } from './when-unlocked.js';
 
 /** Thrown if a database file cannot be opened. Its message names the file; SQLite's own error, the cause, does not. */
@@ -15,9 +16,10 @@ export class SqliteFileError extends Error {
 
 /** Opens a database file and runs `setUp`, since SQLite reads nothing of the file before the first statement. Throws `SqliteFileError`. */
 export function openSqliteFile(file: string, options: Sqlite.Options, setUp: (db: Sqlite.Database) => void): Sqlite.Database {
+  const Database = sqliteDriver();
   let db: Sqlite.Database | undefined;
   try {
-    db = new Sqlite(file, options);
+    db = new Database(file, options);
     setUp(db);
     return db;
   } catch (cause) {

@@ -1,9 +1,10 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../bound-change.js';
 import type { ChangeList, Outcome } from '../commit-queue.js';
 import { sqlite } from '../dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
+import { sqliteDriver } from './driver.js';
 
 const { take } = changePositionStatements(sqlite.builder);
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
@@ -22,7 +23,7 @@ export function preparedStatements(db: Sqlite.Database): (statement: Step['state
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && (uniqueViolations.has(error.code) || error.message === noPosition);
+  return error instanceof sqliteDriver().SqliteError && (uniqueViolations.has(error.code) || error.message === noPosition);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { sqlite } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
+import { sqliteDriver } from './driver.js';
 import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 
 /** The held lock. */
@@ -58,7 +59,7 @@ function createLockFile(lockFile: string): void {
 /** Undefined if the row cannot be read, for example while the holder runs its first migration. */
 function holderOf(file: string): Instance | undefined {
   try {
-    const db = new Sqlite(file, { readonly: true, fileMustExist: true });
+    const db = new (sqliteDriver())(file, { readonly: true, fileMustExist: true });
     try {
       const { sql, bind } = instanceStatements(sqlite.builder).holder;
       return db.prepare<unknown[], Instance>(sql).get(bind({ number: 1 }));
@@ -75,6 +76,8 @@ function holderOf(file: string): Instance | undefined {
  * the operating system releases it when the process ends in any way. Throws `DatabaseLockedError` if another process holds the lock.
  */
 export function takeSqliteLock(file: string): SqliteLock {
+  // Without it, nothing is created.
+  sqliteDriver();
   const real = realFile(file);
   const lockFile = `${real}.lock`;
   createLockFile(lockFile);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import Sqlite from 'better-sqlite3';
 import { monotonicMs } from '../../core/work/clock.js';
+import { sqliteDriver } from './driver.js';
 
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 export const lockPatienceMs = 5_000;
@@ -24,5 +24,5 @@ export async function whenUnlocked<T>(task: () => T): Promise<T> {
 
 /** True if another connection locks the file. */
 export function isLocked(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
+  return error instanceof sqliteDriver().SqliteError && error.code.startsWith('SQLITE_BUSY');
 }

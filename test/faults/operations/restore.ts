@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import Sqlite from 'better-sqlite3';
+import { sqliteDriver } from '../../../src/storage/sqlite/driver.js';
 import { programFile } from '../../support/program-file.js';
 import { createRelayerClient } from '../../support/relayer-client.js';
 import { createServiceHome, type LaunchedService, launchService, type RunningService, type ServiceHome } from '../../support/service.js';
@@ -137,7 +137,7 @@ async function checkNextStart(run: FaultRun, home: ServiceHome, { isRestored, ac
   if (isRestored && failed.length !== inBackup)
     run.violation('a restore succeeded, but the database is another one', { round, failed: failed.length });
   await launched.kill();
-  const db = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
+  const db = new (sqliteDriver())(join(home.dir, 'relayer.db'), { readonly: true });
   const integrity = db.pragma('integrity_check', { simple: true });
   db.close();
   if (integrity !== 'ok') run.violation('the database is damaged', { round, integrity });
