@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version.js';
 import { ConfigError } from '../config/problem.js';
-import { DatabaseLockedError } from '../storage/database-locked-error.js';
+import { DatabaseLockedError } from '../storage/database/database-locked-error.js';
 import { SqliteDriverError } from '../storage/sqlite/driver.js';
 import { registerApiKey } from './api-key.js';
 import { registerBackup } from './backup.js';

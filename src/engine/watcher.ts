@@ -6,9 +6,9 @@ import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store/store.js';
 import { chainKeyOf } from '../core/records/network.js';
+import { markRelayers } from '../core/relayer/mark-relayers.js';
 import type { Log } from '../core/work/log.js';
 import type { Timers } from '../core/work/timers.js';
-import { markRelayers } from './mark-relayers.js';
 
 /** The state of a network, for readiness. */
 export interface NetworkHealth {

@@ -1,7 +1,7 @@
 import type { Changes } from '../core/ports/store/store.js';
 import type { TransactionUpdate } from '../core/ports/store/transactions.js';
 import { isFinal, type Transaction } from '../core/records/transaction.js';
-import { BoundChange, guarded, step } from './bound-change.js';
+import { BoundChange, guarded, step } from './sql/bound-change.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';
 import { rowFromAttempt } from './statements/attempts.js';

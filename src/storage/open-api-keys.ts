@@ -3,11 +3,11 @@ import type { ApiKey } from '../core/records/api-key.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';
-import { DatabaseLockedError } from './database-locked-error.js';
+import { DatabaseLockedError } from './database/database-locked-error.js';
 import { addressFromUrl } from './database-url.js';
-import { postgres, sqlite } from './dialect.js';
 import { openStore } from './open-store.js';
 import { openPostgresBeside } from './postgres/open-postgres.js';
+import { postgres, sqlite } from './sql/dialect.js';
 import { openSqliteBeside } from './sqlite/open-sqlite.js';
 import { compileStatements } from './statements/all-statements.js';
 

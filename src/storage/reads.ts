@@ -5,7 +5,7 @@ import type { PageOf, PageQuery } from '../core/ports/store/page.js';
 import type { Reads } from '../core/ports/store/store.js';
 import type { DeliveryRecord } from '../core/records/notification.js';
 import type { Attempt, OpenTransaction, TransactionStatus, TransactionView } from '../core/records/transaction.js';
-import type { Statement } from './statement.js';
+import type { Statement } from './sql/statement.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';
 import { attemptFromRow } from './statements/attempts.js';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { LaneId } from '../../src/core/records/transaction.js';
-import type { Dialect } from '../../src/storage/dialect.js';
 import { migrateDatabase, openStore } from '../../src/storage/open-store.js';
-import type { Statement } from '../../src/storage/statement.js';
+import type { Dialect } from '../../src/storage/sql/dialect.js';
+import type { Statement } from '../../src/storage/sql/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { anAttempt, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Dialect } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
+import type { Dialect } from '../../src/storage/sql/dialect.js';
 import { migrationNames, releasedDump } from '../support/released-migrations.js';
 import { aNotification, anApiKey, anEvent, aStoredResponse, silentLog } from '../support/stored-samples.js';
 

@@ -11,7 +11,7 @@ import type { Store } from '../../src/core/ports/store/store.js';
 import type { Definition } from '../../src/core/records/definition.js';
 import type { OutboxEvent } from '../../src/core/records/notification.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/records/transaction.js';
-import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { migrationNames } from '../support/released-migrations.js';

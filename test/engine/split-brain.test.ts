@@ -9,9 +9,9 @@ import { cancelTransaction } from '../../src/core/transaction/cancel-transaction
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { createStore } from '../../src/storage/create-store.js';
-import { postgres } from '../../src/storage/dialect.js';
 import { migrateDatabase } from '../../src/storage/open-store.js';
 import { openPostgresBeside } from '../../src/storage/postgres/open-postgres.js';
+import { postgres } from '../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { readLedger } from '../support/chain-ledger.js';

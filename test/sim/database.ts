@@ -1,8 +1,8 @@
 import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
-import type { Database } from '../../src/storage/database.js';
-import { sqlite } from '../../src/storage/dialect.js';
-import { migrate } from '../../src/storage/migrate.js';
+import type { Database } from '../../src/storage/database/database.js';
+import { migrate } from '../../src/storage/database/migrate.js';
+import { sqlite } from '../../src/storage/sql/dialect.js';
 import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
 import { createSqliteOwnership } from '../../src/storage/sqlite/sqlite-ownership.js';

@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
-import type { ChangeList, Outcome } from '../../src/storage/commit-queue.js';
-import type { Database } from '../../src/storage/database.js';
+import type { ChangeList, Outcome } from '../../src/storage/database/commit-queue.js';
+import type { Database } from '../../src/storage/database/database.js';
 import type { MemberRow } from '../../src/storage/postgres/postgres-instances.js';
 import type { Backend } from '../../src/storage/postgres/postgres-lock.js';
 import type { Observer, OpenObserver } from '../../src/storage/postgres/postgres-observer.js';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { sqlite } from '../../src/storage/dialect.js';
-import { statement } from '../../src/storage/statement.js';
+import { sqlite } from '../../src/storage/sql/dialect.js';
+import { statement } from '../../src/storage/sql/statement.js';
 import { compileStatements, type Statements } from '../../src/storage/statements/all-statements.js';
 import type { Units } from '../../src/storage/statements/leases.js';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import pg from 'pg';
-import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
-import type { Statement } from '../../src/storage/statement.js';
+import { postgres } from '../../src/storage/sql/dialect.js';
+import type { Statement } from '../../src/storage/sql/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LeaseKind } from '../../src/core/ports/leases.js';
-import { postgres } from '../../src/storage/dialect.js';
 import { createLeaseShares, type LeaseSharesDeps } from '../../src/storage/postgres/lease-shares.js';
+import { postgres } from '../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deferred } from '../support/deferred.js';
 import { silentLog } from '../support/stored-samples.js';

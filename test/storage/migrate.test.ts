@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { postgres, sqlite } from '../../src/storage/dialect.js';
+import { postgres, sqlite } from '../../src/storage/sql/dialect.js';
 import { migrationNames, releasedSql, sqlOf } from '../support/released-migrations.js';
 
 describe('migrations', () => {

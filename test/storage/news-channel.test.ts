@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allNews } from '../../src/core/ports/news.js';
-import { BoundChange } from '../../src/storage/bound-change.js';
 import { createNewsBag, type Message, readMessage } from '../../src/storage/postgres/news-channel.js';
+import { BoundChange } from '../../src/storage/sql/bound-change.js';
 
 const change = (name: string) => new BoundChange(name, []);
 const changeOf = (relayerId: string) => new BoundChange('updateTransaction', { countedFor: relayerId, stepsAt: () => [] });

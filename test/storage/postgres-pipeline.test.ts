@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { createPipelines, type SentStep } from '../../src/storage/postgres/postgres-pipeline.js';
 import { connectPostgresWriter, endConnection } from '../../src/storage/postgres/postgres-writer.js';
-import type { SqlValue } from '../../src/storage/statement.js';
+import type { SqlValue } from '../../src/storage/sql/statement.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { waitFor } from '../support/wait-for.js';
 

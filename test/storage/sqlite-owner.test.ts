@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/core/ports/store/store.js';
-import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';
 import { sqliteDriver } from '../../src/storage/sqlite/driver.js';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { type Dialect, sqlite } from '../../src/storage/dialect.js';
-import { migrationsFor } from '../../src/storage/migrate.js';
+import { migrationsFor } from '../../src/storage/database/migrate.js';
+import { type Dialect, sqlite } from '../../src/storage/sql/dialect.js';
 
 const folder = 'test/storage/released/';
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../service/failure.js';
+import type { Failure } from './failure.js';
 
 /** The problems of a form's fields, and the rest of the failure. */
 export interface FieldProblems {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type BulkProgress, noProgress, runBulk } from '../model/bulk.js';
-import { failureOf } from '../service/failure.js';
+import { failureOf } from '../model/failure.js';
 import { sessionSignal } from '../service/session.js';
 import { delay } from '../service/streams.js';
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Failure } from '../service/failure.js';
+import type { Failure } from '../model/failure.js';
 import { CopyButton } from './copy.js';
 import { Icon } from './icon.js';
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import type { Failure } from '../service/failure.js';
+import type { Failure } from '../model/failure.js';
 import { Dialog } from './dialog.js';
 import { FailureNote } from './failure-note.js';
 import { Form } from './form.js';

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Failure, failureOf, isAborted } from '../service/failure.js';
+import { type Failure, failureOf, isAborted } from '../model/failure.js';
 import { sessionSignal } from '../service/session.js';
 
 /** The state of a call whose result a view shows. */

@@ -9,7 +9,7 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { isKeyRejected } from './failure.js';
+import { isKeyRejected } from '../model/failure.js';
 import { endRejectedSession, sessionToken } from './session.js';
 
 /** How long a call that is no stream may take. Longer than the service waits for a slow RPC node or signer. */

@@ -1,9 +1,9 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Lane } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { type Failure, failureOf, isAborted } from '../model/failure.js';
 import { type LaneSpan, maxPage, spanOf } from '../model/lane.js';
 import { mergeSlots, type Slots } from '../model/slots.js';
 import { relayers, transactions } from './clients.js';
-import { type Failure, failureOf, isAborted } from './failure.js';
 import { sessionSignal } from './session.js';
 import { delay, follow } from './streams.js';
 

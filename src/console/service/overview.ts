@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { NetworkOverview, RelayerOverview } from '../../../gen/relayer/v1/overview_service_pb.js';
+import { type Failure, failureOf } from '../model/failure.js';
 import { msOf } from '../model/ms-of.js';
 import { emptyOverview, mergeOverview, type OverviewState } from '../model/overview-state.js';
 import { overviews } from './clients.js';
 import { learnServiceTime } from './clock.js';
-import { type Failure, failureOf } from './failure.js';
 import { follow } from './streams.js';
 
 /** While the first state arrives in many messages, the page shows what it has this often: drawing each message would delay the last one. */

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { failureOf, isKeyRejected } from './failure.js';
+import { failureOf, isKeyRejected } from '../model/failure.js';
 import { endRejectedSession, sessionSignal } from './session.js';
 
 /** Delays between attempts to open a stream again: the first one is short, because most interruptions are. */

@@ -1,8 +1,8 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
+import { type Failure, failureOf } from '../model/failure.js';
 import { isFinal } from '../model/timeline.js';
 import { transactions } from './clients.js';
-import { type Failure, failureOf } from './failure.js';
 import { follow } from './streams.js';
 
 /** A transaction that is kept up to date. */

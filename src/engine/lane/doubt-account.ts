@@ -1,5 +1,5 @@
 import type { Head } from '../../core/ports/chain.js';
-import { markRelayers } from '../mark-relayers.js';
+import { markRelayers } from '../../core/relayer/mark-relayers.js';
 import type { AccountDoubt, LaneContext } from './lane-context.js';
 
 /** A doubt disables the relayer after this number of blocks and this long: a node that was just started, or lags, recovers sooner. */

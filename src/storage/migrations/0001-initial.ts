@@ -1,5 +1,5 @@
 import { type Kysely, type Migration, type SqlBool, sql } from 'kysely';
-import type { Dialect } from '../dialect.js';
+import type { Dialect } from '../sql/dialect.js';
 
 // The conditions of the partial indexes. A migration never changes, so it shares no constants with the code, which does.
 const openTransaction = sql<SqlBool>`ended_at_ms is null`;
@@ -8,7 +8,7 @@ const pendingEvent = sql<SqlBool>`status = 'pending'`;
 const nextEvent = sql<SqlBool>`status = 'pending' and waits_behind = 0`;
 const finishedEvent = sql<SqlBool>`status <> 'pending'`;
 
-/** All tables of release 0.1.0. `schema.ts` says what they hold. */
+/** All tables of release 0.1.0. `../sql/schema.ts` says what they hold. */
 export function initial(dialect: Dialect): Migration {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

@@ -2,8 +2,8 @@ import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.j
 import type { Change } from '../../core/ports/store/change.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import { BoundChange, type Step, step } from '../bound-change.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
+import { BoundChange, type Step, step } from '../sql/bound-change.js';
 import type { Statements } from '../statements/all-statements.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';

@@ -1,7 +1,7 @@
 import type { News } from '../../core/ports/news.js';
 import { allNews } from '../../core/ports/news.js';
 import type { Change } from '../../core/ports/store/change.js';
-import { BoundChange } from '../bound-change.js';
+import { BoundChange } from '../sql/bound-change.js';
 
 /** The server refuses longer payloads from 8,000 bytes on. */
 const maxPayloadBytes = 7_500;

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { ConflictError } from '../../core/ports/store/change.js';
-import { type ReadyChange, readyBatch, type Step } from '../bound-change.js';
-import type { ChangeList, Outcome } from '../commit-queue.js';
-import { postgres } from '../dialect.js';
+import type { ChangeList, Outcome } from '../database/commit-queue.js';
+import { type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
+import { postgres } from '../sql/dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
 import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeline.js';
 

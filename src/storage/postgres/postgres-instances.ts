@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
-import type { InstanceTable } from '../schema.js';
+import type { InstanceTable } from '../sql/schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 

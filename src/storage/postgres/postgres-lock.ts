@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { DatabaseLockedError } from '../database-locked-error.js';
-import { postgres } from '../dialect.js';
+import { DatabaseLockedError } from '../database/database-locked-error.js';
+import { postgres } from '../sql/dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 

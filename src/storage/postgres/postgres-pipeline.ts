@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
-import type { Step } from '../bound-change.js';
-import type { SqlValue } from '../statement.js';
+import type { Step } from '../sql/bound-change.js';
+import type { SqlValue } from '../sql/statement.js';
 
 /** A statement with its values, as a pipeline sends it. */
 export type SentStep = Pick<Step, 'statement' | 'values'>;

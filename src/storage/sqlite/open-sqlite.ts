@@ -1,12 +1,12 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
-import type { RunBatch } from '../commit-queue.js';
-import type { Database, LockedDatabase } from '../database.js';
-import { sqlite } from '../dialect.js';
-import { migrate } from '../migrate.js';
+import type { RunBatch } from '../database/commit-queue.js';
+import type { Database, LockedDatabase } from '../database/database.js';
+import { migrate } from '../database/migrate.js';
 import type { Query } from '../reads.js';
-import type { Statement } from '../statement.js';
+import { sqlite } from '../sql/dialect.js';
+import type { Statement } from '../sql/statement.js';
 import { startCheckpointer } from './checkpointer.js';
 import { openSqliteFile } from './open-sqlite-file.js';
 import { emptyLog, markDamaged, requireNoBackup } from './sqlite-backup.js';

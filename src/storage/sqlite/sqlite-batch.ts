@@ -1,8 +1,8 @@
 import type Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store/change.js';
-import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../bound-change.js';
-import type { ChangeList, Outcome } from '../commit-queue.js';
-import { sqlite } from '../dialect.js';
+import type { ChangeList, Outcome } from '../database/commit-queue.js';
+import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
+import { sqlite } from '../sql/dialect.js';
 import { changePositionStatements } from '../statements/change-positions.js';
 import { sqliteDriver } from './driver.js';
 

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type Sqlite from 'better-sqlite3';
-import { DatabaseLockedError } from '../database-locked-error.js';
-import { sqlite } from '../dialect.js';
+import { DatabaseLockedError } from '../database/database-locked-error.js';
+import { sqlite } from '../sql/dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { sqliteDriver } from './driver.js';
 import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';

@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialect.js';
+import type { Dialect } from '../sql/dialect.js';
 import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
 import { changePositionStatements } from './change-positions.js';

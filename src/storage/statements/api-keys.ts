@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ApiKey } from '../../core/records/api-key.js';
-import { json, recordMapping } from '../record-mapping.js';
-import type { ApiKeyTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { json, recordMapping } from '../sql/record-mapping.js';
+import type { ApiKeyTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 type ApiKeyRow = Omit<Selectable<ApiKeyTable>, 'seq'>;
 

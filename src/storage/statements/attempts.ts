@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { type Attempt, finalStatuses } from '../../core/records/transaction.js';
-import { exactJson, recordMapping } from '../record-mapping.js';
-import type { AttemptTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { exactJson, recordMapping } from '../sql/record-mapping.js';
+import type { AttemptTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 /** An attempt's columns without `seq`, which the store assigns. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { openStatuses } from '../../core/records/transaction.js';
-import type { ChangePositionTable, Schema } from '../schema.js';
-import { statement } from '../statement.js';
+import type { ChangePositionTable, Schema } from '../sql/schema.js';
+import { statement } from '../sql/statement.js';
 
 /** How many positions a batch takes for a relayer. */
 export interface TakePositions {

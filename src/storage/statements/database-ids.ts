@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { DatabaseIdTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import type { DatabaseIdTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 type DatabaseId = Pick<DatabaseIdTable, 'number' | 'id'>;
 type Version = Pick<DatabaseIdTable, 'number' | 'definitions_version'>;

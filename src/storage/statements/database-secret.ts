@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import type { Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 interface SecretRow {
   readonly number: number;

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Definition, FileEntry } from '../../core/records/definition.js';
-import { exactJson, recordMapping } from '../record-mapping.js';
-import type { DefinitionTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { exactJson, recordMapping } from '../sql/record-mapping.js';
+import type { DefinitionTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 type DefinitionRow = Omit<Selectable<DefinitionTable>, 'seq'>;
 

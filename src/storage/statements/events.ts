@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { DeliveryAttempt, OutboxEvent } from '../../core/records/notification.js';
-import { recordMapping } from '../record-mapping.js';
-import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
-import { perCount, pick, type Statement, statement } from '../statement.js';
+import { recordMapping } from '../sql/record-mapping.js';
+import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../sql/schema.js';
+import { perCount, pick, type Statement, statement } from '../sql/statement.js';
 import type { Walked } from './transactions.js';
 
 /** An event's columns, without those that the store gives it. */

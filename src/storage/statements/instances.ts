@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { InstanceState } from '../../core/ports/instances.js';
-import type { InstanceTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import type { InstanceTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 /** A process that uses the database alone. */
 export interface Instance {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
-import type { Dialect } from '../dialect.js';
-import type { TransactionTable } from '../schema.js';
-import { perCount, statement } from '../statement.js';
+import type { Dialect } from '../sql/dialect.js';
+import type { TransactionTable } from '../sql/schema.js';
+import { perCount, statement } from '../sql/statement.js';
 import { type AttemptRow, attemptColumns } from './attempts.js';
 import { isOpen } from './transaction-rows.js';
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { LaneId } from '../../core/records/transaction.js';
-import type { Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import type { Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 /** Statements on lanes and chains. */
 export function laneStatements(db: Kysely<Schema>) {

@@ -1,7 +1,7 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { LeaseKind } from '../../core/ports/leases.js';
-import type { LeaseTable, Schema } from '../schema.js';
-import { statement } from '../statement.js';
+import type { LeaseTable, Schema } from '../sql/schema.js';
+import { statement } from '../sql/statement.js';
 
 /** Units of one kind; `keys` is a JSON list. */
 export interface Units {

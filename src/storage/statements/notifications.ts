@@ -1,8 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Notification } from '../../core/records/notification.js';
-import { json, recordMapping } from '../record-mapping.js';
-import type { NotificationTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { json, recordMapping } from '../sql/record-mapping.js';
+import type { NotificationTable, Schema } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 import type { Walked } from './transactions.js';
 
 type NotificationRow = Omit<Selectable<NotificationTable>, 'seq'>;

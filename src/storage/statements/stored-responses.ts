@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { StoredResponse } from '../../core/records/stored-response.js';
-import { recordMapping } from '../record-mapping.js';
-import type { Schema, StoredResponseTable } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { recordMapping } from '../sql/record-mapping.js';
+import type { Schema, StoredResponseTable } from '../sql/schema.js';
+import { pick, statement } from '../sql/statement.js';
 
 type StoredResponseRow = Omit<Selectable<StoredResponseTable>, 'seq'>;
 type StoredResponseQuery = Pick<StoredResponseRow, 'key_id' | 'method' | 'idempotency_key'> & { readonly now_ms: number };

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { LaneId } from '../../core/records/transaction.js';
-import type { Schema, TransactionTable } from '../schema.js';
-import { statement } from '../statement.js';
+import type { Schema, TransactionTable } from '../sql/schema.js';
+import { statement } from '../sql/statement.js';
 import { isOpen, type TransactionViewRow, transactionViews } from './transaction-rows.js';
 
 /** A transaction with its attempt, its place in the order of acceptance and the position of its last change. */

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Attempt, MinedAt, Transaction } from '../../core/records/transaction.js';
-import { decimalText, exactJson, flag, recordMapping, template } from '../record-mapping.js';
-import type { Schema, TransactionTable } from '../schema.js';
+import { decimalText, exactJson, flag, recordMapping, template } from '../sql/record-mapping.js';
+import type { Schema, TransactionTable } from '../sql/schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 
 /** A row of the table, without the columns that are not part of a transaction. */

@@ -1,7 +1,7 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
-import type { Flag, Schema } from '../schema.js';
-import { perCount, pick, statement } from '../statement.js';
+import type { Flag, Schema } from '../sql/schema.js';
+import { perCount, pick, statement } from '../sql/statement.js';
 import {
   attemptSelection,
   isOpen,

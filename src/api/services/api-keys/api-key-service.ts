@@ -24,8 +24,8 @@ import type { Scope } from '../../../core/records/principal.js';
 import { shownName } from '../../../core/text/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
-import { presentTime } from '../present.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
+import { presentTime } from '../shared/present.js';
 
 export type ApiKeyServiceDeps = ApiKeyDeps & {
   /** The version of the service. */

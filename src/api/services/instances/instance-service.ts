@@ -5,8 +5,8 @@ import { type Instance, InstanceSchema, type InstanceService, InstanceState } fr
 import { drainInstance, listInstances } from '../../../core/overview/instances.js';
 import type { InstanceState as DomainState, Instances, RunningInstance } from '../../../core/ports/instances.js';
 import { callOf } from '../../contract/call.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
-import { presentTime } from '../present.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
+import { presentTime } from '../shared/present.js';
 
 export interface InstanceServiceDeps {
   readonly sharing: Instances;

@@ -12,7 +12,7 @@ import { maskedUrl } from '../../../core/network/node-urls.js';
 import type { Network as DomainNetwork } from '../../../core/records/network.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/relayer/update-network.js';
 import { callOf } from '../../contract/call.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
 import { protoOfNetwork } from './network.js';
 
 function shownUrls(network: DomainNetwork | undefined): string {

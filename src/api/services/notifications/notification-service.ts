@@ -36,8 +36,8 @@ import type { TestLimit } from '../../../core/notification/test-limit.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/records/notification.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../list-page.js';
-import { present } from '../present.js';
+import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../shared/list-page.js';
+import { present } from '../shared/present.js';
 
 /** The dependencies of the service. */
 export interface NotificationServiceDeps extends NotificationDeps {

@@ -3,7 +3,7 @@ import type { OverviewService } from '../../../../gen/relayer/v1/overview_servic
 import { type WatchOverviewDeps, watchOverview } from '../../../core/overview/watch-overview.js';
 import type { Instances } from '../../../core/ports/instances.js';
 import { principalOf } from '../../contract/call.js';
-import { untilEnded } from '../until-ended.js';
+import { untilEnded } from '../shared/until-ended.js';
 import { protoOfOverviewMessage } from './overview.js';
 
 /** The dependencies of the service. */

@@ -19,7 +19,7 @@ import { decimalsOf } from '../../../core/records/network.js';
 import { gasPriceCapOf, minBalanceOf } from '../../../core/records/relayer.js';
 import { isObstacle } from '../../../core/transaction/lifecycle.js';
 import { protoOfInstance } from '../instances/instance-service.js';
-import { present, presentAmount, presentTime } from '../present.js';
+import { present, presentAmount, presentTime } from '../shared/present.js';
 
 /** The message of a watch. `ownInstanceId`: the instance that answers. */
 export function protoOfOverviewMessage(message: OverviewMessage, ownInstanceId: string): WatchOverviewResponse {

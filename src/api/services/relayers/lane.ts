@@ -14,7 +14,7 @@ import type { LaneTransaction } from '../../../core/ports/store/lane-views.js';
 import { gasPriceCapOf, type Relayer } from '../../../core/records/relayer.js';
 import type { LanePart, LaneView, SlotUse } from '../../../core/relayer/view-lane.js';
 import type { Call } from '../../contract/call.js';
-import { present, presentAmount } from '../present.js';
+import { present, presentAmount } from '../shared/present.js';
 import { protoOfSpeed } from '../transactions/evm-transaction.js';
 import { protoOfAttempt, protoOfStatus } from '../transactions/transaction.js';
 

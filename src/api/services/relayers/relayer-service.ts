@@ -25,8 +25,8 @@ import {
 import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
-import { present } from '../present.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
+import { present } from '../shared/present.js';
 import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { auditedChange, relayerChangeFromProto } from './relayer-change.js';

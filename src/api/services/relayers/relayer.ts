@@ -12,7 +12,7 @@ import {
 import { protoOfNetworkType, protoOfPolicies, protoOfRpcUrl } from '../../../codec/relayer-values.js';
 import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import type { RelayerStatus as DomainStatus } from '../../../core/relayer/relayer-status.js';
-import { present, presentAmount, presentTime } from '../present.js';
+import { present, presentAmount, presentTime } from '../shared/present.js';
 
 /** The record of a relayer. */
 export function protoOfRelayer(relayer: DomainRelayer): Relayer {

@@ -16,8 +16,8 @@ import {
 import { monotonicMs } from '../../../core/work/clock.js';
 import { callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
-import { present } from '../present.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
+import { present } from '../shared/present.js';
 
 export interface SignerServiceDeps extends SignerDeps {
   readonly keccak256: Keccak256;

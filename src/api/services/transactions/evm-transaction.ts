@@ -12,7 +12,7 @@ import {
 import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/records/evm.js';
 import { onNetwork } from '../../../core/records/on-network.js';
 import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
-import { present, validUntilOf } from '../present.js';
+import { present, validUntilOf } from '../shared/present.js';
 
 /** The proto value of each speed. */
 export const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {

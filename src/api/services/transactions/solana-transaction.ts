@@ -10,7 +10,7 @@ import { type SolanaAttempt, SolanaAttemptSchema } from '../../../../gen/relayer
 import { onNetwork } from '../../../core/records/on-network.js';
 import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/records/solana.js';
 import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
-import { present, validUntilOf } from '../present.js';
+import { present, validUntilOf } from '../shared/present.js';
 
 /** Returns the Solana transaction that a caller requests. */
 export function solanaRequestOf(request: SolanaTransactionRequest): SolanaRequest {

@@ -30,7 +30,7 @@ import {
   type StellarWideKind,
 } from '../../../core/records/stellar.js';
 import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
-import { present, presentAmount, validUntilOf } from '../present.js';
+import { present, presentAmount, validUntilOf } from '../shared/present.js';
 
 /** Returns the Stellar transaction that a caller requests. */
 export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {

@@ -10,7 +10,7 @@ import { replaceTransaction } from '../../../core/transaction/replace-transactio
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
 import { createWatch } from './watch.js';
 

@@ -20,7 +20,7 @@ import type {
   Intent,
   TransactionView,
 } from '../../../core/records/transaction.js';
-import { present, presentAmount, presentTime } from '../present.js';
+import { present, presentAmount, presentTime } from '../shared/present.js';
 import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';
 import { protoOfStellarAttempt, protoOfStellarTransaction, stellarRequestOf } from './stellar-transaction.js';

@@ -9,7 +9,7 @@ import {
 import type { ChangedTransaction } from '../../../core/ports/store/feed.js';
 import { type WatchDeps, type WatchMessage, watchTransactions } from '../../../core/transaction/watch-transactions.js';
 import { relayerOf } from '../../contract/call.js';
-import { untilEnded } from '../until-ended.js';
+import { untilEnded } from '../shared/until-ended.js';
 import { protoOfTransaction } from './transaction.js';
 
 /** Implements `WatchTransactions`. */

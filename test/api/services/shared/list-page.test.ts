@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
-import { type Signer, SignerSchema } from '../../../gen/relayer/v1/signer_service_pb.js';
-import { type Listing, listAnswer, pageOf, sliceOf } from '../../../src/api/services/list-page.js';
-import { DomainError, type Warning } from '../../../src/core/errors/errors.js';
+import { type Signer, SignerSchema } from '../../../../gen/relayer/v1/signer_service_pb.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../../../../src/api/services/shared/list-page.js';
+import { DomainError, type Warning } from '../../../../src/core/errors/errors.js';
 
 const newCall = (fieldNames: 'rest' | 'proto' = 'rest'): { warnings: Warning[]; fieldNames: 'rest' | 'proto' } => ({
   warnings: [],

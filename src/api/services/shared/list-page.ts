@@ -1,9 +1,9 @@
 import { create, type DescMessage, type Message, toBinary } from '@bufbuild/protobuf';
-import { type Pagination, PaginationSchema } from '../../../gen/relayer/v1/common_pb.js';
-import { invalidField } from '../../core/errors/errors.js';
-import { readAll } from '../../core/errors/read-all.js';
-import type { PageOf, PageQuery } from '../../core/ports/store/page.js';
-import type { Call } from '../contract/call.js';
+import { type Pagination, PaginationSchema } from '../../../../gen/relayer/v1/common_pb.js';
+import { invalidField } from '../../../core/errors/errors.js';
+import { readAll } from '../../../core/errors/read-all.js';
+import type { PageOf, PageQuery } from '../../../core/ports/store/page.js';
+import type { Call } from '../../contract/call.js';
 
 /** The maximum number of items on a page. */
 const maxPerPage = 100;

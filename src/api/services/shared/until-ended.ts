@@ -1,7 +1,7 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
-import { DomainError } from '../../core/errors/errors.js';
-import { principalOf } from '../contract/call.js';
-import { keyEnded } from '../contract/shared-errors.js';
+import { DomainError } from '../../../core/errors/errors.js';
+import { principalOf } from '../../contract/call.js';
+import { keyEnded } from '../../contract/shared-errors.js';
 
 /**
  * Serves a watch until its caller leaves, the caller's key ends, the deadline passes or the service stops. Returns only if the watch is over by itself: otherwise it

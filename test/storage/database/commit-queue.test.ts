@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BoundChange } from '../../src/storage/bound-change.js';
-import { type ChangeList, createCommitQueue } from '../../src/storage/commit-queue.js';
+import { type ChangeList, createCommitQueue } from '../../../src/storage/database/commit-queue.js';
+import { BoundChange } from '../../../src/storage/sql/bound-change.js';
 
 function listNamed(name: string): ChangeList {
   return [new BoundChange(name, [])];

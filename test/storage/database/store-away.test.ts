@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StoreAwayError } from '../../src/core/ports/store/change.js';
-import { asStoreAway } from '../../src/storage/store-away.js';
+import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { asStoreAway } from '../../../src/storage/database/store-away.js';
 
 const withCode = (code: string) => Object.assign(new Error('it failed'), { code });
 

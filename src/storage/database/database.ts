@@ -1,7 +1,7 @@
-import type { BoundChange } from './bound-change.js';
+import type { Query } from '../reads.js';
+import type { BoundChange } from '../sql/bound-change.js';
+import type { OwnConnection, OwnRow } from '../statements/instances.js';
 import type { RunBatch } from './commit-queue.js';
-import type { Query } from './reads.js';
-import type { OwnConnection, OwnRow } from './statements/instances.js';
 
 /** The record of a process, and the change that stores it. */
 export interface OwnRecord {

@@ -1,4 +1,4 @@
-import { StoreAwayError } from '../core/ports/store/change.js';
+import { StoreAwayError } from '../../core/ports/store/change.js';
 import type { Database } from './database.js';
 
 /** Error codes of SQLite, PostgreSQL and Node which mean that the database is unavailable, not that it refuses a value or a statement. */

@@ -1,7 +1,7 @@
-import type { Directory } from '../core/ports/directory.js';
-import type { RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store/store.js';
-import type { Log } from '../core/work/log.js';
+import type { Directory } from '../ports/directory.js';
+import type { RecordRelayerState } from '../ports/record-event.js';
+import type { Store } from '../ports/store/store.js';
+import type { Log } from '../work/log.js';
 
 /** The parts that show the state of relayers. */
 export interface RelayerMarks {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import { type Meter, noMeter } from '../core/ports/telemetry.js';
-import type { BoundChange } from './bound-change.js';
+import { type Meter, noMeter } from '../../core/ports/telemetry.js';
+import type { BoundChange } from '../sql/bound-change.js';
 
 /** The changes of one `commit`. */
 export type ChangeList = readonly BoundChange[];

@@ -1,5 +1,5 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { timeMsOf } from '../../codec/scalar-codecs.js';
+import { timeMsOf } from '../../../codec/scalar-codecs.js';
 
 /**
  * An optional field of a message: absent if the value is null. Spread optional fields after all others: V8 adds a field slowly to an object whose hidden class

@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely';
-import type { InstanceState } from '../core/ports/instances.js';
-import type { LeaseKind } from '../core/ports/leases.js';
-import type { Definition, FileEntry } from '../core/records/definition.js';
-import type { DeliveryStatus, Notification, OutboxEvent } from '../core/records/notification.js';
-import type { FailureReason, Intent, TransactionStatus } from '../core/records/transaction.js';
+import type { InstanceState } from '../../core/ports/instances.js';
+import type { LeaseKind } from '../../core/ports/leases.js';
+import type { Definition, FileEntry } from '../../core/records/definition.js';
+import type { DeliveryStatus, Notification, OutboxEvent } from '../../core/records/notification.js';
+import type { FailureReason, Intent, TransactionStatus } from '../../core/records/transaction.js';
 
 /*
  * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are decimal text;

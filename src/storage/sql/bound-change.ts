@@ -1,6 +1,6 @@
-import type { Change } from '../core/ports/store/change.js';
+import type { Change } from '../../core/ports/store/change.js';
+import type { TakePositions } from '../statements/change-positions.js';
 import type { SqlValue, Statement } from './statement.js';
-import type { TakePositions } from './statements/change-positions.js';
 
 /** One statement with its values. */
 export interface Step {

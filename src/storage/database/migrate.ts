@@ -1,12 +1,12 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
-import type { Dialect } from './dialect.js';
-import { initial } from './migrations/0001-initial.js';
+import { initial } from '../migrations/0001-initial.js';
+import type { Dialect } from '../sql/dialect.js';
 
 /**
  * Every migration, in the order of their names.
  *
- * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add `migrations/0002-<what>.ts`,
- * list it here and change `schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files to commit in `test/storage/released/`, which
+ * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add `../migrations/0002-<what>.ts`,
+ * list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files to commit in `test/storage/released/`, which
  * are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of a released migration changes. The migration
  * contract loads each release's SQL and rows, migrates, and compares the schema with that of a new database.
  */

@@ -1,4 +1,4 @@
-import type { Instance } from './statements/instances.js';
+import type { Instance } from '../statements/instances.js';
 
 /** Thrown if another process works on the database: two would use the same nonces. */
 export class DatabaseLockedError extends Error {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { sqlite } from '../../src/storage/dialect.js';
-import { statement } from '../../src/storage/statement.js';
+import { sqlite } from '../../../src/storage/sql/dialect.js';
+import { statement } from '../../../src/storage/sql/statement.js';
 
 it('SQLite: a limit is no placeholder alone, with which a statement would be prepared at each run', () => {
   const limited = statement<{ limit: number }, { id: string }>('limited', ({ limit }) =>
