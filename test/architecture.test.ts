@@ -60,7 +60,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   api: { rooms: ['core', 'api/contract', 'api/http', 'api/guards', 'api/rpc', 'api/rest'], packages: ['@connectrpc/connect'] },
 };
 
-/** The folders of rooms, bottom up: each file imports only from its own folder and from those below it. `.`: files in no folder of the room. */
+/** Folders of rooms, bottom up: each file imports only from its own folder and from those below it. `.`: files in no folder of the room. */
 const floors: Readonly<Record<string, readonly string[]>> = {
   core: [
     'errors',
@@ -79,6 +79,29 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'relayer',
     'overview',
   ],
+  storage: ['sql', 'statements', 'migrations', 'database', 'sqlite', 'postgres', '.'],
+  api: [
+    'contract',
+    'http',
+    'guards',
+    'unary',
+    'rpc',
+    'rest',
+    'services/shared',
+    'services/transactions',
+    'services/relayers',
+    'services/instances',
+    'services/overview',
+    'services/networks',
+    'services/notifications',
+    'services/signers',
+    'services/signing',
+    'services/api-keys',
+    'services',
+    '.',
+  ],
+  engine: ['lane', 'leases', '.'],
+  console: ['text', 'model', 'service', 'parts', 'views', '.'],
 };
 
 interface Import {
@@ -186,7 +209,12 @@ describe('dependencies point one way', () => {
 
   for (const [room, folders] of Object.entries(floors)) {
     it(`${room}: each folder imports only folders below it`, () => {
-      const floorOf = (file: string): number => folders.indexOf(relative(room, dirname(file)) || '.');
+      /** A folder that is not listed is a part of the listed one that has it. */
+      const floorOf = (file: string): number => {
+        for (let folder = relative(room, dirname(file)); folder !== ''; folder = relative('.', dirname(folder)))
+          if (folders.includes(folder)) return folders.indexOf(folder);
+        return dirname(file) === room ? folders.indexOf('.') : -1;
+      };
       const own = files.filter((file) => topOf(file) === room);
       assert.deepEqual(
         own.filter((file) => floorOf(file) === -1),

@@ -5,7 +5,7 @@ import type { PageOf, PageQuery } from '../core/ports/store/page.js';
 import type { Reads } from '../core/ports/store/store.js';
 import type { DeliveryRecord } from '../core/records/notification.js';
 import type { Attempt, OpenTransaction, TransactionStatus, TransactionView } from '../core/records/transaction.js';
-import type { Statement } from './sql/statement.js';
+import type { Query, Statement } from './sql/statement.js';
 import type { Statements } from './statements/all-statements.js';
 import { apiKeyMapping } from './statements/api-keys.js';
 import { attemptFromRow } from './statements/attempts.js';
@@ -17,9 +17,6 @@ import { storedResponseMapping } from './statements/stored-responses.js';
 import type { ChangedTransactionRow } from './statements/transaction-changes.js';
 import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transaction-rows.js';
 import type { Walked } from './statements/transactions.js';
-
-/** Runs a read on committed rows. */
-export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
 
 function viewFromRow(row: TransactionViewRow): TransactionView {
   return { transaction: transactionFromRow(row), shown: attemptFromJoinedRow(row) };

@@ -1,5 +1,5 @@
-import type { Query } from '../reads.js';
 import type { BoundChange } from '../sql/bound-change.js';
+import type { Query } from '../sql/statement.js';
 import type { OwnConnection, OwnRow } from '../statements/instances.js';
 import type { RunBatch } from './commit-queue.js';
 

@@ -1,8 +1,7 @@
 import pg from 'pg';
 import { StoreAwayError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
-import type { Query } from '../reads.js';
-import type { Statement } from '../sql/statement.js';
+import type { Query, Statement } from '../sql/statement.js';
 import { connectionOptions, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;

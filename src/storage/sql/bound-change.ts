@@ -1,5 +1,4 @@
 import type { Change } from '../../core/ports/store/change.js';
-import type { TakePositions } from '../statements/change-positions.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** One statement with its values. */
@@ -8,6 +7,12 @@ export interface Step {
   readonly values: readonly SqlValue[];
   /** If true, it must affect exactly one row; else its change is a conflict. */
   readonly guarded: boolean;
+}
+
+/** How many positions a batch takes for a relayer. */
+export interface TakePositions {
+  readonly relayer_id: string;
+  readonly count: number;
 }
 
 /** Makes the steps of a counted change. `positionsBack`: how many of the positions that its batch has taken for the relayer come after its own. */

@@ -53,3 +53,6 @@ export function perCount<S>(make: (count: number) => S): (count: number) => S {
 export function pick<P extends object, K extends keyof P>(values: P, columns: readonly K[]): Pick<P, K> {
   return Object.fromEntries(columns.map((column) => [column, values[column]])) as Pick<P, K>;
 }
+
+/** Runs a read on committed rows. */
+export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;

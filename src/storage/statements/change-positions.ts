@@ -1,13 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { openStatuses } from '../../core/records/transaction.js';
+import type { TakePositions } from '../sql/bound-change.js';
 import type { ChangePositionTable, Schema } from '../sql/schema.js';
 import { statement } from '../sql/statement.js';
-
-/** How many positions a batch takes for a relayer. */
-export interface TakePositions {
-  readonly relayer_id: string;
-  readonly count: number;
-}
 
 /**
  * Statements on the positions of changes: the order in which watches read them.
