@@ -123,7 +123,8 @@ describe('signing', () => {
         hash_struct_message: bad,
       });
       assert.equal(refused.status, 400, bad);
-      assert.equal(refused.body.error, 'hash_struct_message must be 32 bytes: 64 hex digits, with or without 0x');
+      const problem = bad === '' ? 'is required' : 'must be 32 bytes: 64 hex digits, with or without 0x';
+      assert.equal(refused.body.error, `hash_struct_message ${problem}`);
       assert.equal(refused.body.message, 'Bad Request');
     }
   });

@@ -26,6 +26,8 @@ interface Row {
   /** By their paths in RPC; absent: the same. */
   readonly protoFields?: readonly string[];
   readonly reason?: string;
+  /** What is said of each field; absent: anything. */
+  readonly descriptions?: readonly string[];
 }
 
 const wrongSum = '0x70997970C51812dc3A010C7d01b50e0d17dc79c8';
@@ -102,6 +104,38 @@ const evmRows: readonly Row[] = [
       message: { relayer_id: 'r1', domain_separator: '0x1', hash_struct_message: 'x' },
     },
     fields: ['domain_separator', 'hash_struct_message'],
+  },
+  {
+    what: 'no hashes to sign',
+    rest: post('/api/v1/relayers/r1/sign-typed-data', {}),
+    rpc: { method: SigningService.method.signTypedData, message: { relayer_id: 'r1' } },
+    fields: ['domain_separator', 'hash_struct_message'],
+    descriptions: ['is required', 'is required'],
+  },
+  {
+    what: 'hashes to sign, of which one is missing',
+    rest: post('/api/v1/relayers/r1/sign-typed-data', { domain_separator: 'x', hash_struct_message: null }),
+    rpc: { method: SigningService.method.signTypedData, message: { relayer_id: 'r1', domain_separator: 'x' } },
+    fields: ['domain_separator', 'hash_struct_message'],
+  },
+  {
+    what: 'hashes to sign: an unknown field, a wrong type, and one that is missing',
+    rest: post('/api/v1/relayers/r1/sign-typed-data', { domain_separater: 'x', domain_separator: 5 }),
+    fields: ['domain_separater', 'domain_separator', 'hash_struct_message'],
+    reason: 'FIELD_UNKNOWN',
+  },
+  {
+    what: 'no message to sign',
+    rest: post('/api/v1/relayers/r1/sign', {}),
+    rpc: { method: SigningService.method.signData, message: { relayer_id: 'r1' } },
+    fields: ['message'],
+    descriptions: ['is required'],
+  },
+  {
+    what: 'a message to sign under a wrong name',
+    rest: post('/api/v1/relayers/r1/sign', { massage: 'm' }),
+    fields: ['massage', 'message'],
+    reason: 'FIELD_UNKNOWN',
   },
   {
     what: 'a notification: its id, and what only its checks can tell',
@@ -358,6 +392,48 @@ const stellarRows: readonly Row[] = [
   },
 ];
 
+const signTransactionPath = '/api/v1/relayers/r1/sign-transaction';
+
+const stellarSigningRows: readonly Row[] = [
+  {
+    what: 'no Stellar transaction to sign',
+    rest: post(signTransactionPath, {}),
+    rpc: { method: SigningService.method.signTransaction, message: { relayer_id: 'r1', stellar: {} } },
+    fields: ['unsigned_xdr'],
+    protoFields: ['stellar.unsigned_xdr'],
+    descriptions: ['is required'],
+  },
+  {
+    what: 'a Stellar transaction to sign under a wrong name',
+    rest: post(signTransactionPath, { unsigned_xdrs: 'AAAA' }),
+    fields: ['unsigned_xdrs', 'unsigned_xdr'],
+    reason: 'FIELD_UNKNOWN',
+  },
+  {
+    what: 'a Stellar transaction to sign that is none, beside an unknown field',
+    rest: post(signTransactionPath, { unsigned_xdr: 'AAAA', more: 1 }),
+    fields: ['more', 'unsigned_xdr'],
+    reason: 'FIELD_UNKNOWN',
+  },
+];
+
+const solanaSigningRows: readonly Row[] = [
+  {
+    what: 'no Solana transaction to sign',
+    rest: post(signTransactionPath, {}),
+    rpc: { method: SigningService.method.signTransaction, message: { relayer_id: 'r1', solana: {} } },
+    fields: ['transaction'],
+    protoFields: ['solana.transaction'],
+    descriptions: ['is required'],
+  },
+  {
+    what: 'a Solana transaction to sign that is none, beside an unknown field',
+    rest: post(signTransactionPath, { transaction: 'AAAA', more: 1 }),
+    fields: ['more', 'transaction'],
+    reason: 'FIELD_UNKNOWN',
+  },
+];
+
 const program = '11111111111111111111111111111111';
 const instruction = { program_id: program, accounts: [], data: '' };
 
@@ -414,11 +490,12 @@ interface Served {
 }
 
 async function check({ ask }: Served, askers: readonly RpcAsker[], row: Row): Promise<void> {
-  const { rest, rpc, fields, protoFields = fields, reason = 'FIELD_INVALID' } = row;
+  const { rest, rpc, fields, protoFields = fields, reason = 'FIELD_INVALID', descriptions } = row;
   if (rest !== undefined) {
     const { status, headers, text } = await ask(rest.verb, rest.path, rest.body && { body: JSON.stringify(rest.body) });
     assert.equal(`${status} ${headers['x-error-reason']}`, `400 ${reason}`, text);
     assertNames(JSON.parse(text).error, fields);
+    if (descriptions) assert.equal(JSON.parse(text).error, fields.map((field, index) => `${field} ${descriptions[index]}`).join('; '));
   }
   for (const asker of rpc === undefined ? [] : askers) {
     const answer = await asker.ask(rpc?.method as DescMethodUnary, rpc?.message as JsonValue);
@@ -427,6 +504,11 @@ async function check({ ask }: Served, askers: readonly RpcAsker[], row: Row): Pr
     const fieldsSaid = answer.fields.map(({ field }) => field);
     assert.deepEqual(fieldsSaid.sort(), [...protoFields].sort(), asker.protocol);
     assertNames(answer.sentence, protoFields);
+    if (descriptions)
+      assert.deepEqual(
+        answer.fields.map(({ description }) => description),
+        descriptions,
+      );
   }
 }
 
@@ -460,8 +542,8 @@ describe('every violation of a body is reported at once, over REST and every RPC
 });
 
 for (const [network, rows] of [
-  ['stellar', stellarRows],
-  ['solana', solanaRows],
+  ['stellar', [...stellarRows, ...stellarSigningRows]],
+  ['solana', [...solanaRows, ...solanaSigningRows]],
 ] as const) {
   describe(`every violation of a ${network} body is reported at once, over REST and every RPC protocol`, () => {
     let app: Ed25519App;

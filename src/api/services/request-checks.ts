@@ -5,6 +5,7 @@ import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
+import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { type SendTransactionRequest, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { rpcUrlFromProto } from '../../codec/relayer-values.js';
 import { checkNewApiKey } from '../../core/access/api-keys.js';
@@ -13,6 +14,7 @@ import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
+import { readTypedData } from '../../core/signer/sign-data.js';
 import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { newApiKeyFromProto } from './api-keys/api-key-service.js';
@@ -21,6 +23,7 @@ import { relayerChangeFromProto } from './relayers/relayer-change.js';
 import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-service.js';
 import { checkPage } from './shared/list-page.js';
 import { keyFrom } from './signers/signer-service.js';
+import { checkTransactionToSign, messageToSign } from './signing/signing-service.js';
 import { contentRequestOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
@@ -47,6 +50,12 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
   return new Map([
     checkOf(TransactionService.method.sendTransaction, checkContent),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
+    checkOf(SigningService.method.signTypedData, readTypedData),
+    checkOf(SigningService.method.signData, messageToSign),
+    checkOf(
+      SigningService.method.signTransaction,
+      (request, { relayer }) => relayer && checkTransactionToSign(request, relayer, deps.directory),
+    ),
     checkOf(NotificationService.method.createNotification, (request) => checkNotificationParts(request, deps)),
     checkOf(NotificationService.method.updateNotification, (request) => checkNotificationParts(request, deps)),
     checkOf(RelayerService.method.createRelayer, async (request) => checkNewRelayer(deps, await readNewRelayer(deps, request))),

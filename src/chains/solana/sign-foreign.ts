@@ -6,17 +6,37 @@ import type { Relayer } from '../../core/records/relayer.js';
 import { requireAllowed, restrictsAccounts } from './policy.js';
 import { readTransaction } from './read-transaction.js';
 import { signatureText } from './sign.js';
-import { base64From, transactionBytes } from './wire.js';
+import { base64From, transactionBytes, type WireTransaction } from './wire.js';
+
+/** A caller's transaction that the relayer may sign. */
+export interface TransactionToSign extends WireTransaction {
+  /** The index of the relayer among the signers. */
+  readonly index: number;
+}
 
 /**
- * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after.
+ * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after. Throws `DomainError` (400) as
+ * `readTransactionToSign` does.
+ */
+export async function signForeignTransaction(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
+  const { messageBytes, signatures, index } = readTransactionToSign(text, relayer);
+  const own = await signer.sign(messageBytes);
+  const signed = signatures.map((signature, at) => (at === index ? own : signature));
+  const [first = own] = signed;
+  return { transaction: base64From(transactionBytes(signed, messageBytes)), signature: signatureText(own), hash: signatureText(first) };
+}
+
+/**
+ * Reads a caller's transaction that needs the relayer's signature.
  *
  * Anyone can send a signed transaction, so the relayer's policies apply as for sending: programs, accounts, signatures, size and fee. Lookup
  * tables are rejected if policies restrict accounts, because only a node knows their contents. The balance is not checked. Throws
  * `DomainError` (400) naming `transaction`.
  */
-export async function signForeignTransaction(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
-  const { message, messageBytes, signatures } = readTransaction(text);
+export function readTransactionToSign(text: string, relayer: Relayer): TransactionToSign {
+  if (text === '') throw invalidField('transaction', 'is required');
+  const wire = readTransaction(text);
+  const { message } = wire;
   const signers: readonly string[] = message.accounts.slice(0, message.signers);
   const index = signers.indexOf(relayer.address);
   if (index === -1)
@@ -26,8 +46,5 @@ export async function signForeignTransaction(text: string, relayer: Relayer, sig
     throw invalidField('transaction', problem);
   }
   requireAllowed('transaction', message, relayer);
-  const own = await signer.sign(messageBytes);
-  const signed = signatures.map((signature, at) => (at === index ? own : signature));
-  const [first = own] = signed;
-  return { transaction: base64From(transactionBytes(signed, messageBytes)), signature: signatureText(own), hash: signatureText(first) };
+  return { ...wire, index };
 }

@@ -13,7 +13,7 @@ import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
-import { signForeignTransaction } from './sign-foreign.js';
+import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
 import { whyFailed } from './statuses.js';
 
 /** The options of a Solana cluster. */
@@ -75,6 +75,9 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       soleUseOf: () => null,
       excludes: () => false,
     },
-    signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(transaction, relayer, ed25519SignerOf(signer)) },
+    signForeign: {
+      check: readTransactionToSign,
+      sign: (transaction, relayer, signer) => signForeignTransaction(transaction, relayer, ed25519SignerOf(signer)),
+    },
   };
 }

@@ -12,19 +12,21 @@ import { readXdrField } from './xdr-text.js';
 const field = 'unsigned_xdr';
 const maxSignatures = 20;
 
-/**
- * Adds the relayer's signature to a caller's envelope. The envelope must use the relayer's account, for the transaction, an operation or the fee of a fee-bump
- * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the sequence number.
- * Throws `DomainError` (400).
- */
+/** A caller's envelope that the relayer may sign. */
+export interface EnvelopeToSign {
+  readonly envelope: xdr.TransactionEnvelope;
+  readonly hash: Buffer;
+  readonly signatures: xdr.DecoratedSignature[];
+}
+
+/** Adds the relayer's signature to a caller's envelope. Throws `DomainError` (400) as `readEnvelopeToSign` does. */
 export async function signForeignTransaction(
   networkId: Buffer,
   text: string,
   relayer: Relayer,
   signer: Ed25519Signer,
 ): Promise<SignedForCaller> {
-  const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
-  const { hash, signatures } = partsOf(envelope, networkId, relayer);
+  const { envelope, hash, signatures } = readEnvelopeToSign(networkId, text, relayer);
   const signature = await signatureOf(hash, signer);
   const isSigned = signatures.some((one) => one.hint().equals(signature.hint()) && one.signature().equals(signature.signature()));
   if (!isSigned && signatures.length >= maxSignatures) throw invalidField(field, `already has ${maxSignatures} signatures, the maximum`);
@@ -33,12 +35,18 @@ export async function signForeignTransaction(
   return { transaction: envelope.toXDR('base64'), signature: signature.signature().toString('base64'), hash: hash.toString('hex') };
 }
 
-interface EnvelopeParts {
-  readonly hash: Buffer;
-  readonly signatures: xdr.DecoratedSignature[];
+/**
+ * Reads a caller's envelope. It must use the relayer's account, for the transaction, an operation or the fee of a fee-bump
+ * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the sequence number.
+ * Throws `DomainError` (400).
+ */
+export function readEnvelopeToSign(networkId: Buffer, text: string, relayer: Relayer): EnvelopeToSign {
+  if (text === '') throw invalidField(field, 'is required');
+  const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
+  return { envelope, ...partsOf(envelope, networkId, relayer) };
 }
 
-function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: Relayer): EnvelopeParts {
+function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: Relayer): Omit<EnvelopeToSign, 'envelope'> {
   switch (envelope.switch().name) {
     case 'envelopeTypeTx': {
       const transaction = envelope.v1().tx();

@@ -21,7 +21,7 @@ import { fillerOf } from './own-content.js';
 import { getTransactionCall, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 import { signDraft } from './sign.js';
-import { signForeignTransaction } from './sign-foreign.js';
+import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
 import { networkIdOf } from './transaction.js';
 
 /** A Stellar network. */
@@ -128,7 +128,10 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         return `transaction_xdr has no time bounds, so it can land at any time; only its source account ${sourceAccount} can prevent that, by using its sequence number`;
       },
     },
-    signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)) },
+    signForeign: {
+      check: (transaction, relayer) => readEnvelopeToSign(networkId, transaction, relayer),
+      sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)),
+    },
   };
 }
 

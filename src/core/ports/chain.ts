@@ -280,6 +280,8 @@ export interface Unsequenced {
 
 /** Signs transactions that the service does not send. */
 export interface SignForeign {
+  /** Checks what `sign` checks, without signing. Throws DomainError (400) naming the field. */
+  check(transaction: string, relayer: Relayer): void;
   /**
    * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar, base58
    * on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field. Calls no node.

@@ -1,3 +1,5 @@
+import { invalidField } from '../errors/errors.js';
+import { readAll } from '../errors/read-all.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
 import type { EvmSignature } from '../records/evm.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
@@ -18,21 +20,29 @@ export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, me
   return signDigest(signer, keccak256(Buffer.concat([prefix, bytes])));
 }
 
-/**
- * Signs EIP-712 typed data by its two hashes: keccak256(0x1901 ‖ domain separator ‖ hash of the message).
- * Throws 400 for a field that is not 32 bytes of hex.
- */
-export async function signTypedData(
-  keccak256: Keccak256,
-  signer: Secp256k1Signer,
-  typedData: { readonly domainSeparator: string; readonly hashStructMessage: string },
-): Promise<SignedDigest> {
+/** EIP-712 typed data, as its two hashes. */
+export interface TypedData {
+  readonly domainSeparator: string;
+  readonly hashStructMessage: string;
+}
+
+/** Signs EIP-712 typed data by its two hashes: keccak256(0x1901 ‖ domain separator ‖ hash of the message). Throws 400 as `readTypedData` does. */
+export async function signTypedData(keccak256: Keccak256, signer: Secp256k1Signer, typedData: TypedData): Promise<SignedDigest> {
+  const { domainSeparator, hashStructMessage } = readTypedData(typedData);
   const preimage = Buffer.allocUnsafe(66);
   preimage[0] = 0x19;
   preimage[1] = 0x01;
-  preimage.write(digitsOf('domain_separator', typedData.domainSeparator), 2, 'hex');
-  preimage.write(digitsOf('hash_struct_message', typedData.hashStructMessage), 34, 'hex');
+  preimage.write(domainSeparator, 2, 'hex');
+  preimage.write(hashStructMessage, 34, 'hex');
   return signDigest(signer, keccak256(preimage));
+}
+
+/** Returns the hex digits of both hashes. Throws 400 that names each one that is missing or not 32 bytes of hex. */
+export function readTypedData({ domainSeparator, hashStructMessage }: TypedData): TypedData {
+  return readAll({
+    domainSeparator: () => digitsOf('domain_separator', domainSeparator),
+    hashStructMessage: () => digitsOf('hash_struct_message', hashStructMessage),
+  });
 }
 
 async function signDigest(signer: Secp256k1Signer, digest: Uint8Array): Promise<SignedDigest> {
@@ -40,6 +50,7 @@ async function signDigest(signer: Secp256k1Signer, digest: Uint8Array): Promise<
 }
 
 function digitsOf(field: string, text: string): string {
+  if (text === '') throw invalidField(field, 'is required');
   checkText(field, text, syntaxes.hash);
   return text.startsWith('0x') ? text.slice(2) : text;
 }

@@ -1,8 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
+  type SignDataRequest,
   type SignedTransaction,
   type SigningService,
+  type SignTransactionRequest,
   SolanaSignedTransactionSchema,
   StellarSignedTransactionSchema,
 } from '../../../../gen/relayer/v1/signing_service_pb.js';
@@ -13,6 +15,22 @@ import type { Relayer } from '../../../core/records/relayer.js';
 import { type Keccak256, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
+
+/** Returns the message to sign, which may be empty. Throws 400 without one. */
+export function messageToSign({ message }: Pick<SignDataRequest, 'message'>): string {
+  if (message === undefined) throw invalidField('message', 'is required');
+  return message;
+}
+
+/** Checks a transaction to sign, without signing it. Throws 400 naming the field. */
+export function checkTransactionToSign({ transaction }: SignTransactionRequest, relayer: Relayer, directory: Directory): void {
+  // The gate rejects a request without a transaction, unless its body could not be read.
+  if (transaction.case !== undefined) directory.chainOf(relayer).signForeign?.check(unsignedOf(transaction), relayer);
+}
+
+function unsignedOf(transaction: Extract<SignTransactionRequest['transaction'], { readonly value: unknown }>): string {
+  return transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
+}
 
 function signedTransactionOf(
   network: 'stellar' | 'solana',
@@ -52,8 +70,7 @@ export function createSigningService(deps: {
     },
     async signData(request, context) {
       const signer = evmSignerOf(relayerOf(context));
-      if (request.message === undefined) throw invalidField('message', 'is required');
-      return answerOf(context, await signData(deps.keccak256, signer, request.message));
+      return answerOf(context, await signData(deps.keccak256, signer, messageToSign(request)));
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
@@ -61,8 +78,7 @@ export function createSigningService(deps: {
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)
         throw new Error(`${relayer.networkType} transactions cannot be signed without sending them`);
-      const unsigned = transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
-      const signed = await signForeign.sign(unsigned, relayer, deps.directory.signerOf(relayer));
+      const signed = await signForeign.sign(unsignedOf(transaction), relayer, deps.directory.signerOf(relayer));
       callOf(context).auditFacts.hash = signed.hash;
       return { result: { network: signedTransactionOf(transaction.case, signed) } };
     },
