@@ -18,7 +18,15 @@ const notBundled = [
 ];
 
 /** What runs as a process or a thread: each finds the others beside its own file, as in the compiled files. Tests run the commands of `program`. */
-const programs = ['main', 'cli/program', 'signers/pkcs11/thread', 'storage/sqlite/checkpoint', 'storage/sqlite/copy-database'];
+const programs = [
+  'main',
+  'cli/program',
+  'signers/pkcs11/thread',
+  'storage/sqlite/checkpoint',
+  'storage/sqlite/copy-database',
+  'sandbox/solana-cluster',
+  'sandbox/stellar-ledger',
+];
 
 const { outputFiles } = await build({
   entryPoints: programs.map((path) => `dist/src/${path}.js`),

@@ -52,6 +52,11 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
     rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],
     packages: ['@bufbuild/protobuf', '@connectrpc/connect'],
   },
+  // Local chains, which `npm start` and the tests run. Only the command imports it.
+  sandbox: {
+    rooms: ['core', 'chains/evm', 'signers/local', 'storage'],
+    packages: ['@solana/kit', '@stellar/stellar-sdk', 'litesvm'],
+  },
   // Browser code, which the build bundles. No other room imports it.
   console: {
     rooms: ['gen'],
@@ -203,6 +208,13 @@ describe('dependencies point one way', () => {
       imports.filter(
         ({ file, targetFile }) => topOf(file) === 'app' && targetFile !== null && ['cli', 'main.ts'].includes(topOf(targetFile)),
       ),
+      [],
+    );
+  });
+
+  it('sandbox: only the command imports it', () => {
+    assert.deepEqual(
+      imports.filter(({ file, room, target }) => target === 'sandbox' && room !== 'sandbox' && !file.startsWith(`cli${sep}`)),
       [],
     );
   });

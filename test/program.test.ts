@@ -8,14 +8,14 @@ const folder = 'dist/program';
 const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
 const textOf = (name: string) => readFileSync(join(folder, name), 'utf8');
 /** These do their work when they are loaded. */
-const programs = ['main.js', 'thread.js', 'checkpoint.js', 'copy-database.js'];
+const programs = ['main.js', 'thread.js', 'checkpoint.js', 'copy-database.js', 'solana-cluster.js', 'stellar-ledger.js'];
 
 describe('the bundled program', () => {
   it('has each program and thread that it starts beside the file that starts it', () => {
     const started = files.flatMap((name) =>
       [...textOf(name).matchAll(/new URL\("\.\/([\w-]+\.js)", import\.meta\.url\)/g)].map(([, file = '']) => file),
     );
-    assert.deepEqual(started.sort(), ['checkpoint.js', 'copy-database.js', 'thread.js']);
+    assert.deepEqual(started.sort(), ['checkpoint.js', 'copy-database.js', 'solana-cluster.js', 'stellar-ledger.js', 'thread.js']);
     for (const file of started) assert.ok(existsSync(join(folder, file)), file);
   });
 

@@ -49,7 +49,7 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   wire: ['test/wire/'],
   'wire-waits': ['test/wire/deadlines', 'test/wire/access', 'test/wire/watch', 'test/wire/stellar', 'test/wire/store-away'],
   cli: ['test/cli/'],
-  chains: ['test/chains/', 'test/local-chains/'],
+  chains: ['test/chains/', 'test/sandbox/'],
   storage: ['test/storage/', 'test/webhooks/'],
   signers: ['test/signers/', 'test/crypto/'],
   lanes: ['test/engine/lane/', 'test/observability/'],

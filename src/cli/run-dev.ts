@@ -7,15 +7,15 @@ import { curveOf } from '../core/records/network.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
+import { startEvmSandbox } from '../sandbox/evm-sandbox.js';
+import { greeting } from '../sandbox/greeting.js';
+import type { SandboxChain } from '../sandbox/sandbox-chain.js';
+import { openSandboxHome, type SandboxHome } from '../sandbox/sandbox-home.js';
+import { startSolanaSandbox } from '../sandbox/solana-sandbox.js';
+import { startStellarSandbox } from '../sandbox/stellar-sandbox.js';
+import { startWebhookReceiver } from '../sandbox/webhook-receiver.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { writeLine } from './output.js';
-import { startEvmSandbox } from './sandbox/evm-sandbox.js';
-import { greeting } from './sandbox/greeting.js';
-import type { SandboxChain } from './sandbox/sandbox-chain.js';
-import { openSandboxHome, type SandboxHome } from './sandbox/sandbox-home.js';
-import { startSolanaSandbox } from './sandbox/solana-sandbox.js';
-import { startStellarSandbox } from './sandbox/stellar-sandbox.js';
-import { startWebhookReceiver } from './sandbox/webhook-receiver.js';
 import { untilSignalled } from './until-signalled.js';
 
 /** Functions that start the chains other than the EVM one. Each takes the seconds between blocks, and returns a sentence if its chain is not installed. */

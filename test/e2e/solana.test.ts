@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { address, type KeyPairSigner } from '@solana/kit';
-import { signerOf } from '../local-chains/solana/build-transaction.js';
-import { newest } from '../local-chains/solana/chain.js';
-import { systemProgram, transferOf } from '../local-chains/solana/instructions.js';
-import type { NodeCondition } from '../local-chains/solana/methods.js';
+import { signerOf } from '../../src/sandbox/solana/build-transaction.js';
+import { newest } from '../../src/sandbox/solana/chain.js';
+import { systemProgram, transferOf } from '../../src/sandbox/solana/instructions.js';
+import type { NodeCondition } from '../../src/sandbox/solana/methods.js';
 import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/network-service.js';
 import type { CommonRecord } from '../support/relayer-client.js';
 import { startServiceHere } from '../support/service-here.js';

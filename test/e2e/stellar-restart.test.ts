@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { createWallet } from '../local-chains/stellar/wallet.js';
 import {
   paymentBody,
   type StellarClient,
@@ -10,6 +9,7 @@ import {
 } from '../support/network-service.js';
 import { createRelayerClient } from '../support/relayer-client.js';
 import { startServiceHere } from '../support/service-here.js';
+import { createWallet } from '../support/stellar-wallet.js';
 import { waitFor } from '../support/wait-for.js';
 
 const reserve = 10_000_000n;

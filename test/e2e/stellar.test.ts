@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { Asset, Keypair, Operation, scValToNative, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import { createWallet, type Wallet, walletOf } from '../local-chains/stellar/wallet.js';
 import { paymentBody, type StellarService, startStellarService } from '../support/network-service.js';
 import { startServiceHere } from '../support/service-here.js';
+import { createWallet, type Wallet, walletOf } from '../support/stellar-wallet.js';
 import { waitFor } from '../support/wait-for.js';
 
 describe('Stellar, from the request to the ledger', () => {

@@ -4,10 +4,10 @@ import { Account, MuxedAccount, Operation } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, NonceAnswer } from '../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import { payment, stellarKey } from '../support/stellar.js';
 import { closeLedgers, sponsoredPayment, untilReason } from '../support/stellar-calls.js';
+import { createWallet, walletOf } from '../support/stellar-wallet.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Keypair, Operation } from '@stellar/stellar-sdk';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
 import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import { payment, stellarKey } from '../support/stellar.js';
 import { closeLedgers, sponsoredCall, sponsoredPayment, untilReason } from '../support/stellar-calls.js';
+import { createWallet, walletOf } from '../support/stellar-wallet.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -1,8 +1,8 @@
 import { Keypair } from '@stellar/stellar-sdk';
 import { parseEther } from 'ethers';
-import { systemProgram } from '../local-chains/solana/instructions.js';
-import { type LocalSolana, type SolanaOptions, startSolana } from '../local-chains/solana/start-solana.js';
-import { type StellarNode, type StellarOptions, startStellar } from '../local-chains/stellar/server.js';
+import { systemProgram } from '../../src/sandbox/solana/instructions.js';
+import { type LocalSolana, type SolanaOptions, startSolana } from '../../src/sandbox/solana/start-solana.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../../src/sandbox/stellar/server.js';
 import { type Anvil, type AnvilOptions, startAnvil } from '../support/anvil.js';
 import { createRelayerClient, type RelayerClient } from '../support/relayer-client.js';
 import {

@@ -1,8 +1,8 @@
 import { Keypair } from '@stellar/stellar-sdk';
-import type { SolanaNode } from '../local-chains/solana/node.js';
-import { type LocalSolana, type SolanaOptions, startSolana } from '../local-chains/solana/start-solana.js';
-import type { StellarLedger } from '../local-chains/stellar/ledger.js';
-import { type StellarNode, type StellarOptions, startStellar } from '../local-chains/stellar/server.js';
+import type { SolanaNode } from '../../src/sandbox/solana/node.js';
+import { type LocalSolana, type SolanaOptions, startSolana } from '../../src/sandbox/solana/start-solana.js';
+import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../../src/sandbox/stellar/server.js';
 import { type Answer, type CommonAttempt, type CommonRecord, createRelayerClient, type RelayerClient } from './relayer-client.js';
 import { createEd25519Home, type RunningService, type ServiceHome, startService } from './service.js';
 import { waitFor } from './wait-for.js';

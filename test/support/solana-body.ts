@@ -1,7 +1,7 @@
 import { type AccountMeta, AccountRole, address, type Instruction, type KeyPairSigner } from '@solana/kit';
-import { buildTransaction } from '../local-chains/solana/build-transaction.js';
-import { newest, type SolanaChain } from '../local-chains/solana/chain.js';
-import { transferOf } from '../local-chains/solana/instructions.js';
+import { buildTransaction } from '../../src/sandbox/solana/build-transaction.js';
+import { newest, type SolanaChain } from '../../src/sandbox/solana/chain.js';
+import { transferOf } from '../../src/sandbox/solana/instructions.js';
 
 /** The body of a request in `instructions` form. */
 function bodyOf(instructions: readonly Instruction<string, readonly AccountMeta[]>[]): object {

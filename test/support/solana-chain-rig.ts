@@ -9,9 +9,9 @@ import type { Relayer, SolanaPolicies } from '../../src/core/records/relayer.js'
 import type { SolanaDraft, SolanaRequest } from '../../src/core/records/solana.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
 import { systemClock } from '../../src/core/work/clock.js';
-import { buildTransaction, signerOf } from '../local-chains/solana/build-transaction.js';
-import { newest } from '../local-chains/solana/chain.js';
-import { type LocalSolana, startSolana } from '../local-chains/solana/start-solana.js';
+import { buildTransaction, signerOf } from '../../src/sandbox/solana/build-transaction.js';
+import { newest } from '../../src/sandbox/solana/chain.js';
+import { type LocalSolana, startSolana } from '../../src/sandbox/solana/start-solana.js';
 import { solanaKey, solanaRelayer, solanaRequest } from './solana.js';
 import { silentLog } from './stored-samples.js';
 

@@ -1,5 +1,5 @@
-import { newest, type SolanaChain } from '../local-chains/solana/chain.js';
-import { systemProgram } from '../local-chains/solana/instructions.js';
+import { newest, type SolanaChain } from '../../src/sandbox/solana/chain.js';
+import { systemProgram } from '../../src/sandbox/solana/instructions.js';
 
 /** A transaction in a block. */
 export interface LandedTransaction {

@@ -2,8 +2,8 @@ import { address, signBytes } from '@solana/kit';
 import { base64From, type Message } from '../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../src/core/records/relayer.js';
 import type { SolanaInstruction, SolanaRequest } from '../../src/core/records/solana.js';
-import { buildTransaction, signerOf } from '../local-chains/solana/build-transaction.js';
-import { transferOf, unitLimitOf, unitPriceOf } from '../local-chains/solana/instructions.js';
+import { buildTransaction, signerOf } from '../../src/sandbox/solana/build-transaction.js';
+import { transferOf, unitLimitOf, unitPriceOf } from '../../src/sandbox/solana/instructions.js';
 import { solanaKey, transferInstruction } from './solana.js';
 import {
   someBlockhash as blockhash,

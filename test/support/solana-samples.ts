@@ -2,7 +2,7 @@ import { address, type Instruction, type KeyPairSigner } from '@solana/kit';
 import { compileInstructions } from '../../src/chains/solana/instructions.js';
 import { base64From, type Message, messageBytes, transactionBytes } from '../../src/chains/solana/wire.js';
 import type { SolanaInstruction } from '../../src/core/records/solana.js';
-import { buildTransaction } from '../local-chains/solana/build-transaction.js';
+import { buildTransaction } from '../../src/sandbox/solana/build-transaction.js';
 import { solanaKey, transferInstruction } from './solana.js';
 
 /** A program that no relayer of the tests calls on a chain. */

@@ -1,5 +1,5 @@
-import { accountOf } from '../local-chains/stellar/frame.js';
-import type { StellarLedger } from '../local-chains/stellar/ledger.js';
+import { accountOf } from '../../src/sandbox/stellar/frame.js';
+import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
 
 /** A transaction in a ledger. */
 export interface LandedTransaction {

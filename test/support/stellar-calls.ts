@@ -1,10 +1,10 @@
 import { Asset, nativeToScVal, Operation, xdr } from '@stellar/stellar-sdk';
 import type { StellarRequest } from '../../src/core/records/stellar.js';
-import type { StellarLedger } from '../local-chains/stellar/ledger.js';
-import { simulateTransaction } from '../local-chains/stellar/rpc/simulate.js';
-import { viewOf } from '../local-chains/stellar/rpc/view.js';
-import type { BuildOptions, Wallet } from '../local-chains/stellar/wallet.js';
+import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
+import { simulateTransaction } from '../../src/sandbox/stellar/rpc/simulate.js';
+import { viewOf } from '../../src/sandbox/stellar/rpc/view.js';
 import type { StellarRig } from './engine-rig.js';
+import type { BuildOptions, Wallet } from './stellar-wallet.js';
 import { waitFor } from './wait-for.js';
 
 /** A request that has the relayer pay for a payment of one stroop that a wallet signed. */

@@ -16,7 +16,7 @@ import {
   xdr,
 } from '@stellar/stellar-sdk';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
-import { type StellarNode, startStellar } from '../local-chains/stellar/server.js';
+import { type StellarNode, startStellar } from '../../src/sandbox/stellar/server.js';
 import { type Ed25519App, type RestAnswer, startEd25519App } from '../support/app-rig.js';
 import { pendingRecord } from '../support/pending-record.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';

@@ -4,7 +4,7 @@ import { createSolanaChain } from '../../../src/chains/solana/solana-chain.js';
 import type { AttemptOutcome } from '../../../src/core/ports/chain.js';
 import { onNetwork } from '../../../src/core/records/on-network.js';
 import type { Attempt } from '../../../src/core/records/transaction.js';
-import { newest } from '../../local-chains/solana/chain.js';
+import { newest } from '../../../src/sandbox/solana/chain.js';
 import { type AskedCall, type FakeNode, relayed, startFakeNode } from '../../support/fake-node.js';
 import { solanaRelayer, transferInstruction } from '../../support/solana.js';
 import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';

@@ -4,7 +4,7 @@ import { address, getAddressEncoder } from '@solana/kit';
 import { lookupTableProgram } from '../../../src/chains/solana/address.js';
 import { base64From, type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../../src/core/records/relayer.js';
-import { newest } from '../../local-chains/solana/chain.js';
+import { newest } from '../../../src/sandbox/solana/chain.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 

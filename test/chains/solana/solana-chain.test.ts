@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newest } from '../../local-chains/solana/chain.js';
+import { newest } from '../../../src/sandbox/solana/chain.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { funds, receiver, startSolanaChain } from '../../support/solana-chain-rig.js';
 

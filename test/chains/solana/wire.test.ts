@@ -11,8 +11,8 @@ import {
   writableAccounts,
 } from '../../../src/chains/solana/wire.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
-import { transferOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
+import { buildTransaction, signerOf } from '../../../src/sandbox/solana/build-transaction.js';
+import { transferOf, unitPriceOf } from '../../../src/sandbox/solana/instructions.js';
 import { runs } from '../../support/runs.js';
 import { solanaKey } from '../../support/solana.js';
 

@@ -6,10 +6,10 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import type { StellarAttemptFields, StellarRequest } from '../../../src/core/records/stellar.js';
 import type { Attempt } from '../../../src/core/records/transaction.js';
 import { type DurationClock, systemClock } from '../../../src/core/work/clock.js';
-import { type StellarNode, type StellarOptions, startStellar } from '../../local-chains/stellar/server.js';
-import { createWallet, type Wallet } from '../../local-chains/stellar/wallet.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../../../src/sandbox/stellar/server.js';
 import { relayed, startFakeNode } from '../../support/fake-node.js';
 import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
+import { createWallet, type Wallet } from '../../support/stellar-wallet.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 interface Rig {

@@ -9,12 +9,12 @@ import type { OpenTransaction } from '../../../src/core/records/transaction.js';
 import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
-import { startStellar } from '../../local-chains/stellar/server.js';
-import { createWallet } from '../../local-chains/stellar/wallet.js';
+import { startStellar } from '../../../src/sandbox/stellar/server.js';
 import { evmNetwork } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 import { modelRelayer } from '../../support/model-lane.js';
 import { stellarNetwork } from '../../support/stellar.js';
+import { createWallet } from '../../support/stellar-wallet.js';
 import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
 
 interface Lost {

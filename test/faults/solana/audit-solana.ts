@@ -1,4 +1,4 @@
-import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import type { SolanaChain } from '../../../src/sandbox/solana/chain.js';
 import type { SolanaClient, SolanaRecord } from '../../support/network-service.js';
 import { readSolanaLedger, type SolanaLedger } from '../../support/solana-ledger.js';
 import type { FaultRun } from '../suite.js';

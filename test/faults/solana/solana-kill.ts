@@ -1,4 +1,4 @@
-import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import type { SolanaChain } from '../../../src/sandbox/solana/chain.js';
 import type { SolanaClient } from '../../support/network-service.js';
 import { paymentBody } from '../../support/solana-body.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';

@@ -1,5 +1,5 @@
 import { TransactionBuilder } from '@stellar/stellar-sdk';
-import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import type { StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
 import type { StellarAttempt, StellarClient, StellarRecord } from '../../support/network-service.js';
 import { readStellarBooks, type StellarBooks } from '../../support/stellar-books.js';
 import type { FaultRun } from '../suite.js';

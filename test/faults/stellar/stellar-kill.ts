@@ -1,4 +1,4 @@
-import type { StellarNode } from '../../local-chains/stellar/server.js';
+import type { StellarNode } from '../../../src/sandbox/stellar/server.js';
 import { paymentBody, type StellarClient } from '../../support/network-service.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
 import { openStellarRig } from '../rig.js';

@@ -1,8 +1,8 @@
 import { type Address, address, getAddressEncoder } from '@solana/kit';
 import { lookupTableProgram } from '../../../src/chains/solana/address.js';
 import type { SolanaInstruction } from '../../../src/core/records/solana.js';
-import { systemProgram } from '../../local-chains/solana/instructions.js';
-import type { AccountState } from '../../local-chains/solana/runtime.js';
+import { systemProgram } from '../../../src/sandbox/solana/instructions.js';
+import type { AccountState } from '../../../src/sandbox/solana/runtime.js';
 
 /** The program of SPL tokens, which the validator has. */
 const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccountState } from '../../local-chains/solana/runtime.js';
+import type { AccountState } from '../../../src/sandbox/solana/runtime.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** The validator program: `SOLANA_TEST_VALIDATOR`, or the one on the `PATH`; null if there is none. */

@@ -10,9 +10,9 @@ import { computeBudgetOf, unitLimitOf as grantedUnitsOf, priorityFeeLamports } f
 import { base64From, type Message, messageBytes, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaRequest } from '../../../src/core/records/solana.js';
 import { isFinal, type Transaction } from '../../../src/core/records/transaction.js';
-import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
-import { systemProgram, transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
-import { answersOf, askedAccounts, recordedAnswers } from '../../local-chains/solana/questions.js';
+import { buildTransaction, signerOf } from '../../../src/sandbox/solana/build-transaction.js';
+import { systemProgram, transferOf, unitLimitOf, unitPriceOf } from '../../../src/sandbox/solana/instructions.js';
+import { answersOf, askedAccounts, recordedAnswers } from '../../sandbox/solana-questions.js';
 import { type SolanaEngineOptions, startSolanaEngine } from '../../support/engine-rig.js';
 import { type AskedRequest, type FakeAnswer, relayed, startFakeNode } from '../../support/fake-node.js';
 import type { SolanaClient, SolanaRecord } from '../../support/network-service.js';

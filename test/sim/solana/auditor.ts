@@ -1,5 +1,5 @@
-import { type Block, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
-import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
+import { type Block, newest, type SolanaChain } from '../../../src/sandbox/solana/chain.js';
+import { readTransactionText } from '../../../src/sandbox/solana/wire-transaction.js';
 import { transfersOf } from '../../support/solana-ledger.js';
 import type { Orders } from '../callers.js';
 import type { SimDatabase } from '../database.js';

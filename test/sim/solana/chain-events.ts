@@ -1,4 +1,4 @@
-import { newest, type SolanaChain } from '../../local-chains/solana/chain.js';
+import { newest, type SolanaChain } from '../../../src/sandbox/solana/chain.js';
 import { type RunContext, recurring } from '../context.js';
 import type { SimRelayer } from '../service.js';
 import type { SolanaAuditor } from './auditor.js';

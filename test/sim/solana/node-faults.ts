@@ -1,5 +1,5 @@
-import { newest, type SolanaChain } from '../../local-chains/solana/chain.js';
-import { type NodeCondition, wellConditioned } from '../../local-chains/solana/methods.js';
+import { newest, type SolanaChain } from '../../../src/sandbox/solana/chain.js';
+import { type NodeCondition, wellConditioned } from '../../../src/sandbox/solana/methods.js';
 import type { Random } from '../../support/seeded-random.js';
 import { type RunContext, recurring } from '../context.js';
 import { type Fault, solanaFaults } from '../faults.js';

@@ -1,7 +1,7 @@
-import type { SolanaChain } from '../../local-chains/solana/chain.js';
-import { exactJson } from '../../local-chains/solana/exact-json.js';
-import { createMethods, type Methods, type NodeCondition, wellConditioned } from '../../local-chains/solana/methods.js';
-import { RpcError } from '../../local-chains/solana/rpc-error.js';
+import type { SolanaChain } from '../../../src/sandbox/solana/chain.js';
+import { exactJson } from '../../../src/sandbox/solana/exact-json.js';
+import { createMethods, type Methods, type NodeCondition, wellConditioned } from '../../../src/sandbox/solana/methods.js';
+import { RpcError } from '../../../src/sandbox/solana/rpc-error.js';
 
 /** A node behind a URL. */
 interface Backend {

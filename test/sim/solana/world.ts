@@ -3,8 +3,8 @@ import { compileInstructions } from '../../../src/chains/solana/instructions.js'
 import { createSolanaChain as openSolanaChain } from '../../../src/chains/solana/solana-chain.js';
 import { base64From, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaInstruction, SolanaRequest } from '../../../src/core/records/solana.js';
-import { createSolanaChain, newest, type SolanaChain } from '../../local-chains/solana/chain.js';
-import { readTransactionText } from '../../local-chains/solana/wire-transaction.js';
+import { createSolanaChain, newest, type SolanaChain } from '../../../src/sandbox/solana/chain.js';
+import { readTransactionText } from '../../../src/sandbox/solana/wire-transaction.js';
 import type { Random } from '../../support/seeded-random.js';
 import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
 import { startCallers, validUntil } from '../callers.js';

@@ -1,7 +1,7 @@
 import { defaultMaxFeeStroops } from '../../../src/chains/stellar/price-attempt.js';
-import type { AppliedTransaction } from '../../local-chains/stellar/apply.js';
-import type { ClosedLedger } from '../../local-chains/stellar/closed-ledger.js';
-import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import type { AppliedTransaction } from '../../../src/sandbox/stellar/apply.js';
+import type { ClosedLedger } from '../../../src/sandbox/stellar/closed-ledger.js';
+import type { StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
 import type { Orders } from '../callers.js';
 import type { SimDatabase } from '../database.js';
 import { type AttemptRow, finals, followRecords, type Row, require } from '../records.js';

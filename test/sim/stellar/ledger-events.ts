@@ -1,7 +1,7 @@
-import type { ClosedLedger } from '../../local-chains/stellar/closed-ledger.js';
-import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
-import { walletOf } from '../../local-chains/stellar/wallet.js';
+import type { ClosedLedger } from '../../../src/sandbox/stellar/closed-ledger.js';
+import type { StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
 import type { StellarKey } from '../../support/stellar.js';
+import { walletOf } from '../../support/stellar-wallet.js';
 import { type RunContext, recurring } from '../context.js';
 import type { StellarAuditor } from './auditor.js';
 import { mergeOperation, paymentOperation } from './operations.js';

@@ -1,7 +1,7 @@
-import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
-import { walletOf } from '../../local-chains/stellar/wallet.js';
+import type { StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
 import type { Random } from '../../support/seeded-random.js';
 import type { StellarKey } from '../../support/stellar.js';
+import { walletOf } from '../../support/stellar-wallet.js';
 import { type RunContext, recurring } from '../context.js';
 import { type Fault, stellarFaults } from '../faults.js';
 import { type Gateway, type NodeCondition, wellConditioned } from './node.js';

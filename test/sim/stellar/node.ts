@@ -1,9 +1,9 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
-import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
-import { type MethodContext, methods } from '../../local-chains/stellar/rpc/methods.js';
-import { asParams } from '../../local-chains/stellar/rpc/params.js';
-import { RpcError } from '../../local-chains/stellar/rpc/rpc-error.js';
-import { viewOf } from '../../local-chains/stellar/rpc/view.js';
+import type { StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
+import { type MethodContext, methods } from '../../../src/sandbox/stellar/rpc/methods.js';
+import { asParams } from '../../../src/sandbox/stellar/rpc/params.js';
+import { RpcError } from '../../../src/sandbox/stellar/rpc/rpc-error.js';
+import { viewOf } from '../../../src/sandbox/stellar/rpc/view.js';
 
 /** A use of a sequence number that never happened. */
 export interface Forgery {

@@ -1,10 +1,10 @@
 import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js';
 import type { StellarOperation, StellarRequest } from '../../../src/core/records/stellar.js';
-import { createLedger, type StellarLedger } from '../../local-chains/stellar/ledger.js';
-import { walletOf } from '../../local-chains/stellar/wallet.js';
+import { createLedger, type StellarLedger } from '../../../src/sandbox/stellar/ledger.js';
 import type { Random } from '../../support/seeded-random.js';
 import { payment, type StellarKey, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { sponsoredCall } from '../../support/stellar-calls.js';
+import { walletOf } from '../../support/stellar-wallet.js';
 import { startCallers, validUntil } from '../callers.js';
 import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';

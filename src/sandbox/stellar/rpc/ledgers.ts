@@ -37,7 +37,7 @@ export function getLedgers(params: Params, view: View) {
   const ledgers: object[] = [];
   for (let sequence = start; sequence <= end; sequence += 1) {
     const ledger = view.at(sequence);
-    if (ledger !== undefined) ledgers.push(toldLedger(ledger));
+    if (ledger !== undefined) ledgers.push(ledgerAnswer(ledger));
   }
   return {
     ledgers,
@@ -49,7 +49,7 @@ export function getLedgers(params: Params, view: View) {
   };
 }
 
-function toldLedger(ledger: ClosedLedger) {
+function ledgerAnswer(ledger: ClosedLedger) {
   return {
     hash: ledger.hash,
     sequence: ledger.sequence,

@@ -1,28 +1,23 @@
-import type { StellarNetwork } from '../../core/records/network.js';
-import { CliError } from '../cli-error.js';
+import type { StellarNetwork } from '../core/records/network.js';
+import { startChainProgram } from './chain-program.js';
 import { localNetwork, type SandboxChain } from './sandbox-chain.js';
-import { startTestProgram } from './test-program.js';
 
-const program = 'test/local-chains/stellar/main.ts';
+const program = new URL('./stellar-ledger.js', import.meta.url);
 
 /** Receivers without known keys. */
 const receivers = ['GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT', 'GDL6NS5ZWLQYJWVTY4Y2MKAXGOPI57PMYC564GTASNHAKPDVRFB3GML6'];
 
 /**
- * Starts a local Stellar ledger: a program of the test suite, since no npm package contains a real node. Returns a sentence for the user if it is not
- * installed.
+ * Starts a local Stellar ledger: a program beside this one, since no npm package contains a real node.
  *
  * @param ledgerSeconds 0: the node closes a ledger only on command
  */
-export async function startStellarSandbox(ledgerSeconds: number): Promise<SandboxChain | string> {
+export async function startStellarSandbox(ledgerSeconds: number): Promise<SandboxChain> {
   const accounts = receivers.flatMap((receiver) => ['--account', `${receiver}:10`]);
-  const ledger = await startTestProgram(program, ['--close-ms', String(ledgerSeconds * 1000), ...accounts]);
-  if (ledger === null) {
-    return `no Stellar relayer: its local ledger is part of the tests (${program}) and needs the development dependencies (npm ci)`;
-  }
+  const ledger = await startChainProgram(program, ['--close-ms', String(ledgerSeconds * 1000), ...accounts]);
   const [, rpcUrl, passphrase] = /^Listening on (\S+) passphrase="([^"]+)"/.exec(ledger.firstLine) ?? [];
   if (rpcUrl === undefined || passphrase === undefined)
-    throw new CliError(`the local Stellar ledger printed an unexpected line: ${ledger.firstLine}`);
+    throw new Error(`the local Stellar ledger printed an unexpected line: ${ledger.firstLine}`);
   const network: StellarNetwork = {
     name: 'sandbox-stellar',
     type: 'stellar',
@@ -49,7 +44,7 @@ export async function startStellarSandbox(ledgerSeconds: number): Promise<Sandbo
     isNewTo: async () => true,
     async fund(address) {
       const { ok, status } = await fetch(`${rpcUrl}/friendbot?addr=${address}`);
-      if (!ok) throw new CliError(`the local Stellar ledger did not fund ${address}: HTTP ${status}`);
+      if (!ok) throw new Error(`the local Stellar ledger did not fund ${address}: HTTP ${status}`);
     },
     stop: ledger.stop,
   };

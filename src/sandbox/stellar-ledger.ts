@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { startStellar } from './server.js';
+import { startStellar } from './stellar/server.js';
 
 const { values } = parseArgs({
   options: {

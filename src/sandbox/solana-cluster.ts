@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { newest } from './chain.js';
-import { startSolana } from './start-solana.js';
+import { newest } from './solana/chain.js';
+import { startSolana } from './solana/start-solana.js';
 
 /*
  * A local Solana as a program:
  *
- *     npm run build && node dist/test/local-chains/solana/main.js --port 8899 --slot-ms 400 --account <address>:<lamports>
+ *     npm run build && node dist/program/solana-cluster.js --port 8899 --slot-ms 400 --account <address>:<lamports>
  *
  * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance` makes
  * blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their replacements.
@@ -31,11 +31,11 @@ const finalizedAfterBlocks = Number(values['finalized-after']);
 /** After this many blocks, transactions sent before have expired and the last block that could include them is final. */
 const blocksUntilDead = 150 + 2 + finalizedAfterBlocks;
 /** How long a service may take to send a new transaction. */
-const greatestSendingMs = 5_000;
+const maxSendingMs = 5_000;
 /** How long a service may take to replace an expired transaction. */
-const greatestSigningMs = 20_000;
+const maxSigningMs = 20_000;
 /** How long a service may take to see the outcome. */
-const greatestLookingMs = 1_000;
+const maxLookingMs = 1_000;
 const betweenBlocksMs = 100;
 
 const { chain, url, ...solana } = await startSolana({
@@ -53,7 +53,7 @@ async function advance(): Promise<string> {
 }
 
 async function expire(): Promise<string> {
-  if (!(await isSoon(greatestSendingMs, () => chain.pool.waiting().length > 0))) return 'no transaction is pending';
+  if (!(await isSoon(maxSendingMs, () => chain.pool.waiting().length > 0))) return 'no transaction is pending';
   chain.pool.losesPackets = true;
   chain.advance(blocksUntilDead);
   chain.pool.drop();
@@ -61,12 +61,12 @@ async function expire(): Promise<string> {
   const { slot } = chain.tip(newest);
   const isThere = (): boolean => chain.blocksFrom(slot, newest).some(({ landed }) => landed.length > 0);
   // Services read each block: makes blocks until one contains a transaction, and then for a while.
-  const hasLanded = await isSoon(greatestSigningMs, () => {
+  const hasLanded = await isSoon(maxSigningMs, () => {
     chain.advance();
     return isThere();
   });
   await advance();
-  await isSoon(greatestLookingMs, () => {
+  await isSoon(maxLookingMs, () => {
     chain.advance();
     return false;
   });

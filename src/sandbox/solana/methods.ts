@@ -71,7 +71,7 @@ export type Methods = Readonly<Record<string, (params: readonly unknown[]) => un
 /** A node is healthy up to this lag (DELINQUENT_VALIDATOR_SLOT_DISTANCE). */
 const healthySlots = 128;
 /** The maximum per call, and more than the chain keeps. */
-const greatestBlocks = 500_000;
+const maxBlocks = 500_000;
 const slotsInEpoch = 432_000n;
 const version = '3.0.0';
 
@@ -166,8 +166,8 @@ export function createMethods(
       if (!condition.keepsHistory) throw historyNotAvailable();
       const [from, limit] = params;
       if (typeof from !== 'number' || typeof limit !== 'number') throw invalidParams('Invalid params: expected u64.');
-      if (limit > greatestBlocks) throw invalidParams(`Limit too large; max ${greatestBlocks}`);
-      const known = chain.recentBlocks(greatestBlocks, atLeastConfirmed(lookFrom(optionsAt(params, 2))));
+      if (limit > maxBlocks) throw invalidParams(`Limit too large; max ${maxBlocks}`);
+      const known = chain.recentBlocks(maxBlocks, atLeastConfirmed(lookFrom(optionsAt(params, 2))));
       const slots = known.map(({ slot }) => slot).filter((slot) => slot >= BigInt(from) && isInHistory(slot));
       return slots.slice(0, limit);
     },

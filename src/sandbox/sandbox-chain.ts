@@ -1,5 +1,5 @@
-import type { Network } from '../../core/records/network.js';
-import type { RelayerPolicies } from '../../core/records/relayer.js';
+import type { Network } from '../core/records/network.js';
+import type { RelayerPolicies } from '../core/records/relayer.js';
 
 /** A local chain of the sandbox and the relayer on it. */
 export interface SandboxChain {

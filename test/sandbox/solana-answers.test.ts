@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { it } from 'node:test';
-import { answersOf, askedAccounts, recordedAnswers } from './solana/questions.js';
-import { startSolana } from './solana/start-solana.js';
+import { startSolana } from '../../src/sandbox/solana/start-solana.js';
+import { answersOf, askedAccounts, recordedAnswers } from './solana-questions.js';
 
 it('local Solana: answers as the validator of Agave does, errors included', async (test) => {
   const solana = await startSolana({ accounts: askedAccounts, slotMs: 100, finalizedAfterBlocks: 3, blockhashAgeBlocks: 5_000 });

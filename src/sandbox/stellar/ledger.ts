@@ -57,7 +57,7 @@ export interface StellarLedger {
    * only the fee statistics show, fill the ledgers at this bid.
    */
   setSurge(stroopsPerOperation: bigint): void;
-  /** Makes ledgers leave out every transaction, whatever it bids: price is not the obstacle. */
+  /** Makes ledgers leave out every transaction, at any bid: price is not the obstacle. */
   setLeavesOutAll(leavesOutAll: boolean): void;
   /** Makes the queue accept only bids of at least this many stroops per operation; 0 accepts all. */
   setQueueFullBelow(stroopsPerOperation: bigint): void;

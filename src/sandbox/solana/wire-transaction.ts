@@ -46,7 +46,7 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
   const message = messages.decode(transaction.messageBytes);
   const { header, staticAccounts } = message;
   const [payer] = staticAccounts;
-  if (payer === undefined || header.numSignerAccounts === 0) throw new Error('nobody pays');
+  if (payer === undefined || header.numSignerAccounts === 0) throw new Error('the transaction has no payer');
   if (header.numReadonlySignerAccounts >= header.numSignerAccounts) throw new Error('the payer must be writable');
   const signature = transaction.signatures[payer] ?? new Uint8Array(64);
   const { unitPriceMicroLamports, feeLamports, repeatedInstruction } = priceOf(message);

@@ -269,7 +269,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     },
     notFinalized,
     takeBack(count) {
-      if (count > notFinalized()) throw new Error('a finalized block is never taken back');
+      if (count > notFinalized()) throw new Error('a finalized block is never undone');
       for (const block of blocks.splice(blocks.length - count).reverse()) {
         for (const [address, state] of block.before) runtime.put(address, state);
         for (const { transaction } of block.landed) {

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { Asset, Keypair, Operation, rpc, type xdr } from '@stellar/stellar-sdk';
-import { createLedger, type LedgerOptions } from './stellar/ledger.js';
-import { type StellarNode, startStellar } from './stellar/server.js';
-import { createWallet, type Wallet } from './stellar/wallet.js';
+import { createLedger, type LedgerOptions } from '../../src/sandbox/stellar/ledger.js';
+import { type StellarNode, startStellar } from '../../src/sandbox/stellar/server.js';
+import { createWallet, type Wallet } from '../support/stellar-wallet.js';
 
 interface Rig {
   readonly node: StellarNode;
@@ -257,7 +257,7 @@ describe('local Stellar: the RPC node reports', () => {
 
   it('local Stellar: the RPC node reports the same as a program that closes ledgers by a timer', async () => {
     const account = Keypair.random().publicKey();
-    const args = ['dist/test/local-chains/stellar/main.js', '--close-ms', '50', '--account', `${account}:12`];
+    const args = ['dist/program/stellar-ledger.js', '--close-ms', '50', '--account', `${account}:12`];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       const [chunk] = (await once(child.stdout, 'data')) as [Buffer];

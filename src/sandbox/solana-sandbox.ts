@@ -1,9 +1,9 @@
-import type { SolanaNetwork } from '../../core/records/network.js';
-import { CliError } from '../cli-error.js';
+import { createRequire } from 'node:module';
+import type { SolanaNetwork } from '../core/records/network.js';
+import { startChainProgram } from './chain-program.js';
 import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
-import { startTestProgram } from './test-program.js';
 
-const program = 'test/local-chains/solana/main.ts';
+const program = new URL('./solana-cluster.js', import.meta.url);
 
 /** Receivers without known keys. Their accounts exist, so a small payment need not pay the rent of a new account. */
 const receivers = ['37R4ikPi3VK4VZxjgSZTtmiEadgSQ6FBBaJMH1iZLRyY', 'ARJRcbCyCPaWLWvWc8YctPzsv9wbkJ7hxbTME4qaVmDX'];
@@ -15,19 +15,18 @@ const finalizedAfterBlocks = 3;
 const idleBlockMs = 400;
 
 /**
- * Starts a local Solana cluster: the network's own runtime in a program of the test suite. Returns a sentence for the user if it is not installed.
+ * Starts a local Solana cluster: the network's own runtime in a program beside this one. Returns a sentence for the user if the runtime is not
+ * installed, as in an installation without the development dependencies.
  *
  * @param blockSeconds 0: the node makes a block only on command
  */
 export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxChain | string> {
   const accounts = receivers.flatMap((receiver) => ['--account', `${receiver}:1000000000`]);
   const times = ['--slot-ms', String(blockSeconds * 1000), '--finalized-after', String(finalizedAfterBlocks)];
-  const cluster = await startTestProgram(program, [...times, ...accounts]);
-  if (cluster === null) {
-    return `no Solana relayer: its local cluster is part of the tests (${program}) and needs the development dependencies (npm ci)`;
-  }
+  if (!isRuntimeInstalled()) return 'no Solana relayer: its local cluster needs the package litesvm, a development dependency (npm ci)';
+  const cluster = await startChainProgram(program, [...times, ...accounts]);
   const [, rpcUrl] = /^Listening on (\S+)$/.exec(cluster.firstLine) ?? [];
-  if (rpcUrl === undefined) throw new CliError(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);
+  if (rpcUrl === undefined) throw new Error(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);
   const network: SolanaNetwork = {
     name: 'sandbox-solana',
     type: 'solana',
@@ -70,10 +69,19 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
     async fund(address) {
       await rpcCall(rpcUrl, 'requestAirdrop', [address, fundsLamports]);
       const { ok, status } = await fetch(`${rpcUrl}/advance`);
-      if (!ok) throw new CliError(`the local Solana cluster did not fund ${address}: HTTP ${status}`);
+      if (!ok) throw new Error(`the local Solana cluster did not fund ${address}: HTTP ${status}`);
     },
     stop: cluster.stop,
   };
+}
+
+function isRuntimeInstalled(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('litesvm');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the body of a payment in SOL: instruction 2 of the system program, then the amount. */

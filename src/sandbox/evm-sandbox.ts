@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createEvmChain } from '../../chains/evm/evm-chain.js';
-import { chainKeyOf, type EvmNetwork } from '../../core/records/network.js';
-import type { EvmPolicies } from '../../core/records/relayer.js';
-import type { Log } from '../../core/work/log.js';
-import { openStore } from '../../storage/open-store.js';
-import { CliError } from '../cli-error.js';
+import { createEvmChain } from '../chains/evm/evm-chain.js';
+import { chainKeyOf, type EvmNetwork } from '../core/records/network.js';
+import type { EvmPolicies } from '../core/records/relayer.js';
+import type { Log } from '../core/work/log.js';
+import { openStore } from '../storage/open-store.js';
+import { killerOf } from './chain-program.js';
 import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
-import { killerOf } from './test-program.js';
 
 const sandboxChainId = 31337;
 /** 1000 ETH. */
@@ -34,7 +33,7 @@ export async function startEvmSandbox(port: number, blockTimeSeconds: number, lo
   const rpcUrl = `http://127.0.0.1:${port}`;
   const present = await chainIdAt(rpcUrl);
   if (present !== null && present !== sandboxChainId) {
-    throw new CliError(`port ${port} is in use by a node of chain ${present}; set SANDBOX_RPC_PORT to another port`);
+    throw new Error(`port ${port} is in use by a node of chain ${present}; set SANDBOX_RPC_PORT to another port`);
   }
   const node = present === null ? await startAnvil(port, rpcUrl, blockTimeSeconds) : null;
   const network = networkAt(rpcUrl, blockTimeSeconds);
@@ -80,7 +79,7 @@ async function startAnvil(port: number, rpcUrl: string, blockTimeSeconds: number
   child.once('error', () => {});
   while ((await chainIdAt(rpcUrl)) !== sandboxChainId) {
     if (child.exitCode !== null || child.pid === undefined) {
-      throw new CliError(`the local EVM chain cannot start on port ${port}: another program uses it; set SANDBOX_RPC_PORT to another port`);
+      throw new Error(`the local EVM chain cannot start on port ${port}: another program uses it; set SANDBOX_RPC_PORT to another port`);
     }
     await delay(25);
   }
@@ -94,7 +93,7 @@ function anvilBinary(): string {
   try {
     return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${os}-${cpu}/bin/anvil`);
   } catch {
-    throw new CliError(
+    throw new Error(
       `anvil is not installed for ${os} ${cpu}; install the development dependencies (npm ci), or start a node of chain ${sandboxChainId} yourself`,
     );
   }

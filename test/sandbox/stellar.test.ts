@@ -11,8 +11,8 @@ import {
   type Transaction,
   xdr,
 } from '@stellar/stellar-sdk';
-import { createLedger, type StellarLedger } from './stellar/ledger.js';
-import { createWallet, type Wallet } from './stellar/wallet.js';
+import { createLedger, type StellarLedger } from '../../src/sandbox/stellar/ledger.js';
+import { createWallet, type Wallet } from '../support/stellar-wallet.js';
 
 const lumens = 10_000_000n;
 

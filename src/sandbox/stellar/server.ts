@@ -10,7 +10,7 @@ import { RpcError } from './rpc/rpc-error.js';
 import { viewOf } from './rpc/view.js';
 
 /** The fault of one call; absent: the node answers it. */
-export interface CallFate {
+export interface CallFault {
   /** Answered at once with this HTTP status; the node never sees it. */
   readonly refusedWith?: number;
   /** The node acts, but the connection ends without an answer. */
@@ -39,7 +39,7 @@ export interface StellarNode {
   /** The called methods, in order. */
   readonly asked: readonly string[];
   /** Sets the fault of each call from now on; null: none. */
-  setOutcome(outcomeOf: ((method: string, params: Params) => CallFate | null) | null): void;
+  setOutcome(outcomeOf: ((method: string, params: Params) => CallFault | null) | null): void;
   /** Makes this node lag by some ledgers. */
   setBehind(ledgers: number): void;
   /** Makes this node forget the ledgers before this one, like a node that was started from a recent state; 0: none. */
@@ -65,13 +65,13 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   const asked: string[] = [];
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  let outcomeOf: ((method: string, params: Params) => CallFate | null) | null = null;
+  let outcomeOf: ((method: string, params: Params) => CallFault | null) | null = null;
   let ledgersBehind = 0;
   let oldestLedger = 0;
   let fullBelowStroops = 0n;
 
   /** Returns the answer to a call and what happens to the whole response. */
-  function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFate } {
+  function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFault } {
     asked.push(method);
     try {
       const named = asParams(params ?? {});
@@ -135,8 +135,8 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     port,
     ledger,
     asked,
-    setOutcome(told) {
-      outcomeOf = told;
+    setOutcome(next) {
+      outcomeOf = next;
     },
     setBehind(ledgers) {
       ledgersBehind = ledgers;

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import * as kit from '@solana/kit';
+import { buildTransaction, signerOf } from '../../src/sandbox/solana/build-transaction.js';
+import { newest } from '../../src/sandbox/solana/chain.js';
+import { transferOf, unitLimitOf, unitPriceOf } from '../../src/sandbox/solana/instructions.js';
+import { type LocalSolana, type SolanaOptions, startSolana } from '../../src/sandbox/solana/start-solana.js';
 import { waitFor } from '../support/wait-for.js';
-import { buildTransaction, signerOf } from './solana/build-transaction.js';
-import { newest } from './solana/chain.js';
-import { transferOf, unitLimitOf, unitPriceOf } from './solana/instructions.js';
-import { type LocalSolana, type SolanaOptions, startSolana } from './solana/start-solana.js';
 
 const sol = 1_000_000_000n;
 const [alice, bob, nobody] = await Promise.all([signerOf(1), signerOf(2), signerOf(3)]);
@@ -576,7 +576,7 @@ describe('local Solana: a node reports', () => {
 describe('local Solana as a program', () => {
   it('local Solana as a program: prints its address, makes blocks by timer or on command, and ends with its standard input', async () => {
     const flags = ['--slot-ms', '20', '--until-stdin-ends', '--account', `${alice.address}:77`];
-    const child = spawn(process.execPath, ['dist/test/local-chains/solana/main.js', ...flags], {
+    const child = spawn(process.execPath, ['dist/program/solana-cluster.js', ...flags], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     try {

@@ -12,10 +12,10 @@ import {
   TransactionBuilder,
   xdr,
 } from '@stellar/stellar-sdk';
-import type { StellarLedger } from './stellar/ledger.js';
-import { startStellar } from './stellar/server.js';
-import { testWasm } from './stellar/soroban/test-contract.js';
-import { createWallet, type Wallet } from './stellar/wallet.js';
+import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
+import { startStellar } from '../../src/sandbox/stellar/server.js';
+import { testWasm } from '../../src/sandbox/stellar/soroban/test-contract.js';
+import { createWallet, type Wallet } from '../support/stellar-wallet.js';
 
 interface Rig {
   readonly ledger: StellarLedger;

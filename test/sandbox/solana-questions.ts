@@ -1,12 +1,12 @@
 import { address } from '@solana/kit';
-import { base64From } from '../../../src/chains/solana/wire.js';
-import { solanaKey } from '../../support/solana.js';
-import { waitFor } from '../../support/wait-for.js';
-import { buildTransaction, signerOf, type TransactionParts } from './build-transaction.js';
-import { transferOf, unitLimitOf, unitPriceOf } from './instructions.js';
+import { base64From } from '../../src/chains/solana/wire.js';
+import { buildTransaction, signerOf, type TransactionParts } from '../../src/sandbox/solana/build-transaction.js';
+import { transferOf, unitLimitOf, unitPriceOf } from '../../src/sandbox/solana/instructions.js';
+import { solanaKey } from '../support/solana.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** The answers of Agave's validator 3.1.12, which `npm run test:solana-validator -- --record` writes. */
-export const recordedAnswers = new URL('../../../../test/local-chains/solana/agave-3.1.12.json', import.meta.url);
+export const recordedAnswers = new URL('../../../test/sandbox/agave-3.1.12.json', import.meta.url);
 
 /** A call that every node must answer alike. */
 interface Question {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Keystore } from '../../core/signer/signers.js';
-import { createEd25519Keystore } from '../../signers/local/ed25519-keystore.js';
-import { createKeystore } from '../../signers/local/keystore.js';
-import { keystoreFrom } from '../../signers/local/open-signer.js';
+import type { Keystore } from '../core/signer/signers.js';
+import { createEd25519Keystore } from '../signers/local/ed25519-keystore.js';
+import { createKeystore } from '../signers/local/keystore.js';
+import { keystoreFrom } from '../signers/local/open-signer.js';
 
 /** The secrets and keys that the sandbox keeps between starts. They protect nothing of value. */
 export interface SandboxHome {

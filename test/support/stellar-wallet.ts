@@ -1,5 +1,5 @@
 import { Account, type FeeBumpTransaction, Keypair, type Memo, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import type { StellarLedger } from './ledger.js';
+import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
 
 /** The options of a test transaction. */
 export interface BuildOptions {
