@@ -476,7 +476,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.StellarTransactionRequest.transaction_xdr": "A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the only source account, and time bounds\nare the only allowed condition; the service sets sequence number, fee and signature. A signed one belongs to another account, and needs `fee_bump`.\nAt most 256 KiB before base64.",
   "relayer.v1.StellarTransactionRequest.memo": "The memo. Absent: none. Only with `operations`; an envelope has its own.",
   "relayer.v1.StellarTransactionRequest.valid_until": "The time after which the transaction expires; not in the past. In REST RFC 3339, or Unix seconds in decimal digits.\nAbsent: two minutes from the signature on for `operations`, otherwise as in the envelope; on a replacement: unchanged.",
-  "relayer.v1.StellarTransactionRequest.fee_bump": "True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.",
+  "relayer.v1.StellarTransactionRequest.fee_bump": "True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.\nOn a replacement: true if the transaction was sent with it, otherwise absent or false.",
   "relayer.v1.StellarTransactionRequest.max_fee": "The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. It includes the resource fee of a contract operation.\nAbsent: 1000000, but never more than the relayer's policy `max_fee`.",
   "relayer.v1.MemoSpec": "A memo. In REST: `type` names the case and `value` is its content.",
   "relayer.v1.MemoSpec.none": "No memo. In REST `value` is absent or null.",

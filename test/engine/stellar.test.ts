@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import {
+  Account,
+  Asset,
+  BASE_FEE,
+  FeeBumpTransaction,
+  Keypair,
+  Networks,
+  Operation,
+  Transaction,
+  TransactionBuilder,
+} from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/records/stellar.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
@@ -500,6 +510,24 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
+  });
+
+  it('replace: an envelope that was signed for another network is rejected, before and after the signature of the first one', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    rig.node.setOutcome(() => ({ refusedWith: 503 }));
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    const elsewhere = new Transaction(signedXdr(rig, user, 0, '0.0000002'), Networks.PUBLIC);
+    elsewhere.signatures.splice(0);
+    elsewhere.sign(user);
+    const wrong = `invalid FIELD_INVALID: transaction_xdr has a signature of ${user.publicKey()} that is not valid on this network; sign it again, with this network's passphrase`;
+    const doing = () => refusalOf(replace(rig, transaction.id, { transactionXdr: elsewhere.toXDR(), feeBump: true }));
+    assert.equal(await doing(), wrong);
+    rig.node.setOutcome(null);
+    await rig.until(transaction.id, 'submitted');
+    assert.equal(await doing(), wrong);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
   });
 
   it('replace: the same envelope after a refusal makes no second attempt', async (test) => {

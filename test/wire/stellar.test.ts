@@ -9,9 +9,10 @@ import {
   FeeBumpTransaction,
   Keypair,
   Memo,
+  Networks,
   Operation,
   StrKey,
-  type Transaction,
+  Transaction,
   TransactionBuilder,
   xdr,
 } from '@stellar/stellar-sdk';
@@ -421,6 +422,27 @@ function signed(transaction: Transaction, by: Keypair): string {
   return transaction.toXDR();
 }
 
+const wronglySigned = `transaction_xdr has a signature of ${user.publicKey()} that is not valid on this network; sign it again, with this network's passphrase`;
+
+/** Signs as for the public network. `isMuxed`: its source account becomes a muxed address of the same account. */
+function signedElsewhere(transaction: Transaction, { isMuxed = false } = {}): string {
+  const envelope = transaction.toEnvelope();
+  if (isMuxed) {
+    const ed25519 = user.rawPublicKey();
+    const muxed = new xdr.MuxedAccountMed25519({ id: new xdr.Uint64(7), ed25519 });
+    envelope.v1().tx().sourceAccount(xdr.MuxedAccount.keyTypeMuxedEd25519(muxed));
+  }
+  const elsewhere = new Transaction(envelope, Networks.PUBLIC);
+  elsewhere.sign(user);
+  return elsewhere.toXDR();
+}
+
+function withFee(text: string, fee: number): string {
+  const envelope = xdr.TransactionEnvelope.fromXDR(text, 'base64');
+  envelope.v1().tx().fee(fee);
+  return envelope.toXDR('base64');
+}
+
 describe('refused Stellar envelopes', () => {
   const past = Math.floor(Date.now() / 1000) - 10;
   const rows: readonly (readonly [what: string, body: () => Record<string, unknown>, told: () => string])[] = [
@@ -493,6 +515,21 @@ describe('refused Stellar envelopes', () => {
       "the relayer's own, for a fee bump",
       () => ({ transaction_xdr: signed(built(own, [paying()]), own), fee_bump: true }),
       () => "transaction_xdr must not be a transaction of the relayer's own account; send that one unsigned and without fee_bump",
+    ],
+    [
+      'signed for another network, for a fee bump',
+      () => ({ transaction_xdr: signedElsewhere(built(user, [paying()])), fee_bump: true }),
+      () => wronglySigned,
+    ],
+    [
+      'signed for another network by a muxed account, for a fee bump',
+      () => ({ transaction_xdr: signedElsewhere(built(user, [paying()]), { isMuxed: true }), fee_bump: true }),
+      () => wronglySigned,
+    ],
+    [
+      'changed since it was signed, for a fee bump',
+      () => ({ transaction_xdr: withFee(signed(built(user, [paying()]), user), 101), fee_bump: true }),
+      () => wronglySigned,
     ],
     [
       'a fee bump',
@@ -756,6 +793,12 @@ describe('a Stellar relayer on a ledger', () => {
       `400 FIELD_INVALID: unsigned_xdr must be a fee-bump envelope whose fee ${account.publicKey()}, the relayer's account, pays`,
     );
     assert.equal((await sign(TransactionBuilder.buildFeeBumpTransaction(account, '200', shared, passphrase).toXDR())).status, 200);
+    const elsewhere = TransactionBuilder.fromXDR(signedElsewhere(built(user, [paying()])), passphrase);
+    assert.ok(!(elsewhere instanceof FeeBumpTransaction));
+    assert.equal(
+      await said(TransactionBuilder.buildFeeBumpTransaction(account, '200', elsewhere, passphrase).toXDR()),
+      `400 FIELD_INVALID: ${wronglySigned.replace('transaction_xdr has', 'unsigned_xdr wraps an envelope that has')}`,
+    );
   });
 
   it('Stellar relayer: refuses to sign typed data and to look up a nonce', async () => {

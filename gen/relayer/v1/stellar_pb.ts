@@ -70,6 +70,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.
+   * On a replacement: true if the transaction was sent with it, otherwise absent or false.
    *
    * @generated from field: optional bool fee_bump = 7;
    */

@@ -13,6 +13,7 @@ import { whyInvalid } from './operation-validity.js';
 import { authBytesOf, operationFrom, type ReadOperation } from './operations.js';
 import { maxOperationBytes, nameOf, ownContentFrom, ownContentFromEnvelope } from './own-content.js';
 import { defaultMaxFeeStroops } from './price-attempt.js';
+import { whyWronglySigned } from './sign.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
 
 /** The context that a request is checked against. */
@@ -274,6 +275,8 @@ function feeBumpContentFromEnvelope(
       "must not be a transaction of the relayer's own account; send that one unsigned and without fee_bump",
     );
   }
+  const wrong = whyWronglySigned(networkId, envelope.envelope);
+  if (wrong !== null) throw invalidField('transaction_xdr', wrong);
   const resourceFeeStroops = envelope.sorobanData?.resourceFee().toBigInt() ?? 0n;
   const innerInclusionStroops = envelope.feeStroops - resourceFeeStroops;
   if (innerInclusionStroops < 0n)

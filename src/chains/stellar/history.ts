@@ -1,4 +1,4 @@
-import { Keypair, xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
 import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
@@ -10,6 +10,7 @@ import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
 import { identityOf, type TransactionIdentity } from './envelope.js';
 import { ledgerName } from './receipts.js';
+import { hasSigned } from './sign.js';
 import { readXdr } from './xdr-text.js';
 
 /** The maximum that nodes return per page. */
@@ -108,9 +109,8 @@ async function scan(
  * number. What other signers of the account send stays unexplained.
  */
 function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
-  const key = Keypair.fromPublicKey(address);
   const hash = Buffer.from(innerHash, 'hex');
-  return signatures.some((one) => one.signature().length === 64 && key.verify(hash, one.signature()));
+  return signatures.some((one) => hasSigned(address, one.signature(), hash));
 }
 
 function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence: bigint): Page {

@@ -5,7 +5,7 @@ import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
-import { signatureOf } from './sign.js';
+import { signatureOf, whyWronglySigned } from './sign.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
@@ -65,6 +65,8 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
       if (!isOf(relayer, bump.feeSource()))
         throw invalidField(field, `must be a fee-bump envelope whose fee ${relayer.address}, the relayer's account, pays`);
       requireFee(relayer, bump.fee().toBigInt());
+      const wrong = whyWronglySigned(networkId, bump.innerTx().v1());
+      if (wrong !== null) throw invalidField(field, `wraps an envelope that ${wrong}`);
       return { hash: hashOfFeeBump(networkId, bump), signatures: envelope.feeBump().signatures() };
     }
     case 'envelopeTypeTxV0':

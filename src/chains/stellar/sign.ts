@@ -1,7 +1,8 @@
-import { xdr } from '@stellar/stellar-sdk';
+import { createPublicKey, verify } from 'node:crypto';
+import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import type { StellarAttemptFields, StellarDraft } from '../../core/records/stellar.js';
-import { addressFromPublicKey, muxedAccountFrom } from './address.js';
+import { accountOf, addressFromMuxedAccount, addressFromPublicKey, muxedAccountFrom } from './address.js';
 import { hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
 
 /** A signed attempt: its hash in lower-case hex and its envelope in base64 XDR. */
@@ -50,6 +51,26 @@ export async function signDraft(
 export async function signatureOf(hash: Buffer, signer: Ed25519Signer): Promise<xdr.DecoratedSignature> {
   const signature = Buffer.from(await signer.sign(hash));
   return new xdr.DecoratedSignature({ hint: Buffer.from(signer.publicKey.subarray(-4)), signature });
+}
+
+/** True if the account's own key signed this hash. */
+export function hasSigned(account: string, signature: Uint8Array, hash: Uint8Array): boolean {
+  const x = StrKey.decodeEd25519PublicKey(account).toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return verify(null, hash, key, signature);
+}
+
+/**
+ * Returns the problem of an envelope if its signature with the hint of its source account's key is of something else, which no ledger accepts: it was signed
+ * for another network, or has changed since. Null: there is no such signature. Only the ledger knows the other signers of an account.
+ */
+export function whyWronglySigned(networkId: Buffer, envelope: xdr.TransactionV1Envelope): string | null {
+  const account = accountOf(addressFromMuxedAccount(envelope.tx().sourceAccount())) ?? '';
+  const hint = StrKey.decodeEd25519PublicKey(account).subarray(-4);
+  const claimed = envelope.signatures().filter((one) => one.hint().equals(hint));
+  const hash = hashOfTransaction(networkId, envelope.tx());
+  if (claimed.length === 0 || claimed.some((one) => hasSigned(account, one.signature(), hash))) return null;
+  return `has a signature of ${account} that is not valid on this network; sign it again, with this network's passphrase`;
 }
 
 async function innerEnvelope(
