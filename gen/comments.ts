@@ -625,6 +625,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.Transaction.gas_used": "The gas that the mined attempt used. Not set: not mined, or the network has no gas (Stellar and Solana).",
   "relayer.v1.Transaction.fee_paid": "What the relayer's account paid for the mined attempt, in decimal: wei (with the L1 fee of a rollup), stroops or lamports. 0: another account paid.\nNot set: not mined, or the RPC node does not report it.",
   "relayer.v1.Transaction.trace_id": "The W3C id of the trace that its steps belong to: 32 lower-case hexadecimal digits. It is that of the `traceparent` of the request that sent the\ntransaction, or that of a new trace if tracing is on. Not set: it has no trace.",
+  "relayer.v1.Transaction.valid_until": "The time after which it expires unless it is mined. A Stellar transaction of `operations` without one gets it with its signature. Null: none.",
   "relayer.v1.Transaction.network": "The fields of this network. In REST they are at the same level as the others, and those of other networks are null.",
   "relayer.v1.Attempt": "One signed version of a transaction.",
   "relayer.v1.Attempt.version": "1 for the first attempt of the transaction.",

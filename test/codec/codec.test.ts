@@ -537,7 +537,7 @@ describe('answers', () => {
   it('answers: have every key of an EVM record, null if the value is unknown', () => {
     assert.equal(
       renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { fromAddress: '0xA', value: '0' } } })),
-      '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null}',
+      '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null,"valid_until":null}',
     );
     assert.equal(
       write(EvmTransactionSchema, { nonce: 0n, gasLimit: 2n ** 63n, speed: 4, signature: { r: 'r', s: 's', sig: 'x', v: 27 } }),
@@ -554,7 +554,7 @@ describe('answers', () => {
     );
     assert.match(
       stellar,
-      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"from":null,"to":null,"value":null,"data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null\}$/,
+      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"from":null,"to":null,"value":null,"data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null,"valid_until":null\}$/,
     );
     const solana = renderTransaction(
       create(TransactionSchema, { ...record, network: { case: 'solana', value: { transaction: 'AA==', signature: 's' } } }),

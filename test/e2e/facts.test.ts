@@ -117,6 +117,32 @@ describe('the facts of a record', () => {
     assert.deepEqual(factsOf(events.at(-1)), { ...none, ...facts });
   });
 
+  it('facts: valid_until is in the record on every protocol and in webhooks, and a replacement without one keeps it', async () => {
+    const validUntil = new Date(Date.now() + 3_600_000).toISOString();
+    const sent = await send({ to: receiver, value: 1, valid_until: validUntil });
+    assert.equal(sent.valid_until, validUntil);
+    await until(sent.id, 'submitted');
+    const put = (body: object) => client.replace(sent.id, { to: receiver, value: 2, ...body });
+    assert.equal((await put({})).record?.valid_until, validUntil);
+    const later = new Date(Date.now() + 7_200_000).toISOString();
+    assert.equal((await put({ valid_until: later })).record?.valid_until, later);
+    for (const { protocol, call } of callers) {
+      const answer = await call('TransactionService', 'GetTransaction', { relayer_id: 'r1', transaction_id: sent.id });
+      assert.ok(answer.ok);
+      const { valid_until: shown } = answer.response.transaction as { valid_until: string | { seconds: string; nanos: number } };
+      // The gRPC client shows the message as it is.
+      const shownMs = typeof shown === 'string' ? Date.parse(shown) : Number(shown.seconds) * 1_000 + shown.nanos / 1e6;
+      assert.equal(new Date(shownMs).toISOString(), later, protocol);
+    }
+    const told = await waitFor('the webhooks of the replacements', () => {
+      const payloads = hook.requests.map(({ body }) => JSON.parse(body.toString()).payload).filter(({ id }) => id === sent.id);
+      return payloads.at(-1)?.valid_until === later ? payloads : undefined;
+    });
+    assert.equal(told[0]?.valid_until, validUntil);
+    await anvil.mine(4);
+    assert.equal((await until(sent.id, 'confirmed')).valid_until, later);
+  });
+
   it('facts: a program distinguishes reverted, would revert, canceled and expired without reading a sentence', async () => {
     const refused = await send({ to: failing, value: 0, data: '0x01' });
     const wouldRevert = await until(refused.id, 'failed');

@@ -24,4 +24,5 @@ export const pendingRecord = {
   block_number: null,
   gas_used: null,
   fee_paid: null,
+  valid_until: null,
 } as const;

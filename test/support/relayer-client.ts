@@ -12,6 +12,7 @@ export interface CommonRecord {
   readonly block_number: number | null;
   readonly gas_used: number | null;
   readonly fee_paid: string | null;
+  readonly valid_until: string | null;
 }
 
 /** The fields of an EVM record that tests read. */

@@ -151,6 +151,12 @@ describe('refused Solana requests', () => {
 });
 
 describe('a Solana transaction', () => {
+  it('Solana transaction: the record has valid_until', async () => {
+    const validUntil = '2099-01-31T12:00:00.000Z';
+    const { body } = await send({ ...bodyOf({ instructions: [transfer()] }), valid_until: validUntil });
+    assert.equal(body.data.valid_until, validUntil);
+  });
+
   it('Solana transaction: the record has the common fields and those of Solana', async () => {
     const { status, body } = await send(bodyOf({ instructions: [transfer()] }));
     assert.equal(status, 200);

@@ -586,6 +586,23 @@ describe('accepted Stellar requests', () => {
     );
   });
 
+  it('Stellar request: the record has valid_until: as given, the earlier one of an envelope, or null', async () => {
+    const validUntilOf = async (body: object) => {
+      const { data } = (await taken({ network: 'local', ...body })) as { data: Record<string, unknown> };
+      return data.valid_until;
+    };
+    const seconds = Math.floor(Date.now() / 1000) + 3_600;
+    const time = new Date(seconds * 1000).toISOString();
+    assert.equal(await validUntilOf({ operations: [pay], valid_until: time }), time);
+    assert.equal(await validUntilOf({ operations: [pay], valid_until: String(seconds) }), time);
+    const until = (maxTimeS: number) => ({ transaction_xdr: built(own, [paying()], (one) => one.setTimebounds(0, maxTimeS)).toXDR() });
+    assert.equal(await validUntilOf({ ...until(seconds + 60), valid_until: time }), time);
+    assert.equal(await validUntilOf({ ...until(seconds) }), time);
+    assert.equal(await validUntilOf({ ...until(253_402_300_799) }), '9999-12-31T23:59:59.000Z');
+    assert.equal(await validUntilOf({ ...until(253_402_300_800) }), null);
+    assert.equal(await validUntilOf({ ...until(8_640_000_000_000) }), null);
+  });
+
   it('Stellar request: accepts every form of operation, asset, value and authorization', async () => {
     const values = [
       'void',

@@ -43,6 +43,7 @@ export const pendingTransaction = {
   block_number: null,
   gas_used: null,
   fee_paid: null,
+  valid_until: null,
 };
 
 /** The fields that the first signature sets. */

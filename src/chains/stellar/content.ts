@@ -225,8 +225,8 @@ function minFeeStroops(content: StellarContent): bigint {
 }
 
 function earliest(a: number | null, bMs: bigint | null): number | null {
-  // A time beyond the range of Date is no limit in practice.
-  const b = bMs === null || bMs > 8_640_000_000_000_000n ? null : Number(bMs);
+  // A time after the year 9999, which records cannot show, is no limit in practice.
+  const b = bMs === null || bMs > 253_402_300_799_999n ? null : Number(bMs);
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 

@@ -95,7 +95,7 @@ function TransactionContentView({
 
 /** The status with its reason. */
 function StatusCard({ transaction }: { readonly transaction: Transaction }) {
-  const { status, statusReason, failureReason, id, traceId } = transaction;
+  const { status, statusReason, failureReason, id, traceId, validUntil } = transaction;
   const { tone, icon, text } = statusLooks[status];
   const revert = statusReason === undefined ? null : decodeRevert(statusReason);
   return (
@@ -115,6 +115,11 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
           </p>
         )}
         {failureReason !== undefined && <p class="quiet">{failureText(failureReason)}</p>}
+        {validUntil !== undefined && (
+          <p class="quiet small">
+            Valid until <Time at={validUntil} />
+          </p>
+        )}
         <p class="quiet small">
           Transaction <code>{id}</code> <CopyButton text={id} what="transaction id" />
         </p>

@@ -93,6 +93,7 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...present('gasUsed', transaction.mined?.facts?.gasUsed ?? null),
     ...presentAmount('feePaid', transaction.mined?.facts?.feePaid ?? null),
     ...present('traceId', traceIdOf(transaction.traceParent)),
+    ...presentTime('validUntil', transaction.validUntilMs),
   });
 }
 
