@@ -110,7 +110,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_MINED": "The transaction is mined.",
   "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_CONFIRMED": "The transaction is confirmed.",
   "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_FAILED": "The transaction failed.",
-  "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_EXPIRED": "The transaction expired, or its expiry has begun.",
+  "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_EXPIRED": "The transaction expired, its expiry has begun, or its `valid_until` has passed and the replacement sets no later one.",
   "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_CANCELED": "The transaction is canceled, or its cancellation was accepted.",
   "relayer.v1.ErrorReason.ERROR_REASON_REPLACEMENT_UNDERPRICED": "A price is below the minimum that replaces the earlier attempt.",
   "relayer.v1.ErrorReason.ERROR_REASON_GAS_PRICE_CAP_EXCEEDED": "A price is above the relayer's `gas_price_cap`. On Stellar: the fee is above its policy `max_fee` or the default `max_fee`.",

@@ -245,6 +245,11 @@ export function createReads(statements: Statements, query: Query): Reads {
       if (row === undefined) throw new Error('the database has no id');
       return row.id;
     },
+    timeMs: async () => {
+      const [row] = await query(databaseIds.time, {});
+      if (row === undefined) throw new Error('the database returned no time');
+      return row.time_ms;
+    },
     definitionsVersion: async () => (await query(databaseIds.definitionsVersion, { number: 1 }))[0]?.definitions_version ?? 0,
     confirmedTimeMs: async () => (await query(instances.confirmedTime, { number: 1 }))[0]?.confirmed_time_ms ?? null,
     openOf: async (relayerIds) => {

@@ -118,6 +118,12 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       fields: { ...first.fields, to: null, data: '0x00', valueWei: huge, price: { kind: 'legacy', gasPriceWei: huge } },
     });
 
+    test('reads the clock of the database, in whole milliseconds', async () => {
+      const beforeMs = Date.now();
+      const timeMs = await store.read.timeMs();
+      assert.ok(Number.isInteger(timeMs) && timeMs >= beforeMs - 1_000 && timeMs <= Date.now() + 1_000, `${timeMs}`);
+    });
+
     test('reads a transaction and its attempts with every field set', async () => {
       const { change, read } = store;
       await store.commit([change.insertTransaction(full), change.insertAttempt(first), change.insertAttempt(second)]);

@@ -174,6 +174,7 @@ export function startService(world: ServiceWorld): Service {
   const opened = createStore(counted, statements, clock);
   const own: Store = {
     ...opened,
+    read: { ...opened.read, timeMs: async () => clock.nowMs() },
     commit(changes) {
       unseen += 1;
       return opened.commit(changes);

@@ -50,6 +50,8 @@ export interface EngineRig {
   readonly store: Store;
   readonly engine: Engine;
   readonly clock: MovableClock;
+  /** Sets by how much the clock of the database is behind `clock`; at the start they agree. */
+  setDatabaseBehind(ms: number): void;
   /** The statuses that events reported, in order, by transaction. */
   readonly told: ReadonlyMap<string, readonly string[]>;
   /** The events of the relayer itself, in order. */
@@ -105,7 +107,9 @@ async function startEngine({
   stopNode,
 }: EngineParts): Promise<EngineRig> {
   const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
-  const store = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
+  const opened = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
+  let databaseBehindMs = 0;
+  const store: Store = { ...opened, read: { ...opened.read, timeMs: async () => clock.nowMs() - databaseBehindMs } };
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
@@ -147,6 +151,9 @@ async function startEngine({
     store,
     engine,
     clock,
+    setDatabaseBehind(ms) {
+      databaseBehindMs = ms;
+    },
     told,
     toldStates,
     notes,

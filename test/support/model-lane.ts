@@ -67,7 +67,7 @@ export async function startModelLane(
 ): Promise<ModelLane> {
   const clock: DurationClock = { elapsedMs: wallClock.nowMs, ...wallClock };
   const connection = chain.connect();
-  const mortal = mortalStore(store);
+  const mortal = mortalStore({ ...store, read: { ...store.read, timeMs: async () => clock.nowMs() } });
   const surprises: string[] = [];
   const warnings: string[] = [];
   const log: Log = {

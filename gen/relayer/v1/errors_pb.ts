@@ -205,7 +205,7 @@ export enum ErrorReason {
   TRANSACTION_FAILED = 33,
 
   /**
-   * The transaction expired, or its expiry has begun.
+   * The transaction expired, its expiry has begun, or its `valid_until` has passed and the replacement sets no later one.
    *
    * @generated from enum value: ERROR_REASON_TRANSACTION_EXPIRED = 34;
    */

@@ -293,6 +293,13 @@ export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'can
     });
 }
 
+/** Throws 400 if `valid_until` has passed and the replacement, which is valid until `givenUntilMs`, sets no other one (null). */
+export function requireInTime({ id, validUntilMs }: Transaction, givenUntilMs: number | null, nowMs: number): void {
+  if (givenUntilMs !== null || validUntilMs === null || validUntilMs > nowMs) return;
+  const sentence = `valid_until of the transaction has passed (${new Date(validUntilMs).toISOString()}); set a later valid_until to replace it`;
+  throw new DomainError('precondition', 'TRANSACTION_EXPIRED', sentence, { metadata: { transaction_id: id } });
+}
+
 /** Throws 412 if the transaction does not have the revision that the caller expects. Null: any revision. */
 export function requireRevision({ id, revision }: Transaction, expected: bigint | null): void {
   if (expected === null || BigInt(revision) === expected) return;

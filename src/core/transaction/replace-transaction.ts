@@ -5,7 +5,7 @@ import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type Relayer, requireActive } from '../records/relayer.js';
 import { type Content, isSigned, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import { findWithAttempts } from './find-transaction.js';
-import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
+import { replacedInPlace, replacementQueued, requireInTime, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { viewOf } from './transaction-changes.js';
@@ -46,11 +46,14 @@ export async function replaceTransaction(
   const chain = deps.directory.chainOf(relayer);
   const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer, nowMs: deps.clock.nowMs(), earlier });
   // A bad body is reported before a missing transaction. Absent fields may default to the transaction's, so the body is read again below.
-  wantedOver(null);
+  const { validUntilMs: givenUntilMs } = wantedOver(null);
   const require = ({ transaction }: OpenTransaction) => {
     requireWaiting(transaction, 'replaced');
+    // A draft and a signature can take seconds.
+    requireInTime(transaction, givenUntilMs, deps.clock.nowMs());
+    readValidUntil(givenUntilMs ?? undefined, deps.clock.nowMs());
     requireRevision(transaction, expectedRevision);
-    // A draft and a signature can take seconds, and the relayer may be paused meanwhile.
+    // The relayer may be paused meanwhile.
     requireActive(deps.directory.relayer(relayer.id) ?? relayer);
   };
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
@@ -75,11 +78,7 @@ export async function replaceTransaction(
   }
 
   function outbidBy(seen: OpenTransaction, replacement: Replacement): Promise<OpenTransaction | null> {
-    const requireInTime = (current: OpenTransaction): void => {
-      require(current);
-      readValidUntil(replacement.validUntilMs ?? undefined, deps.clock.nowMs());
-    };
-    return outbid(deps, relayer, seen, { purpose: 'content', replacement, require: requireInTime, saveResponse });
+    return outbid(deps, relayer, seen, { purpose: 'content', replacement, require, saveResponse });
   }
 
   for (;;) {

@@ -1,8 +1,9 @@
 import { DomainError, type ErrorReason } from '../../core/errors/errors.js';
 import type { Head } from '../../core/ports/chain.js';
 import { isSigned, type Transaction } from '../../core/records/transaction.js';
-import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
+import { endedUnsigned, givenUp, slotTerms } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
+import { waitsFor } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
 /** A failed expiry is tried again after this time. */
@@ -12,26 +13,77 @@ const retryAfterMs = 1_000;
 const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE', 'SIGNER_UNAVAILABLE'];
 const sharedForMs = 3_000;
 
+/** The maximum number of records changed at once. */
+const explainedAtOnce = 50;
+
+/** Clocks that differ by less are not worth a sentence in a record. */
+const usualSkewMs = 1_000;
+
+const endsWhen = 'waiting: valid_until has passed; ends when';
+const endsWithNode = `${endsWhen} an RPC node is reachable`;
+const endsWithClock = `${endsWhen} the clock of the database or of the network shows it too`;
+
+/** What the chore needs of a transaction. */
+interface Expiring {
+  readonly transaction: Pick<Transaction, 'id' | 'statusReason' | 'validUntilMs' | 'intent' | 'mined'>;
+}
+
+/** The chores that end transactions whose `valid_until` has passed. */
+export interface Expirer {
+  /** Ends the unsigned ones. Needs no node; while none is reachable, the records of the signed ones say so. `head`: the newest known; null: none yet. */
+  expireUnsigned(head: Head | null): Promise<void>;
+  /** Ends those with a nonce by a self-transfer in their slot, and unsequenced ones when their attempts are dead. */
+  expireSigned(head: Head): Promise<void>;
+}
+
 /**
- * Makes the chore that ends transactions whose `valid_until` has passed: unsigned ones at once, those with a nonce by a self-transfer in their slot,
- * unsequenced ones when their attempts are dead.
+ * Makes the chores. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and the newest
+ * block's. A wrong clock alone ends nothing.
  */
-export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> {
-  let blocked = { atHash: '', untilMs: 0 };
+export function createExpirer(lane: LaneContext): Expirer {
+  let blocked = { atHash: '', untilMs: 0, reason: '' };
   /** The obstacle in the log; null: none since the last self-transfer. */
   let reported: ErrorReason | null = null;
 
+  /** Passes the time that two of the clocks have reached, and those that have expired by then, to `end`. Asks the database only if there may be one. */
+  async function expire(all: Iterable<Expiring>, head: Head | null, end: (id: string, agreedMs: number) => Promise<void>): Promise<void> {
+    const ownMs = lane.deps.clock.nowMs();
+    const chainMs = chainTimeMs(lane, head);
+    const passed = [...all].filter((one) => isExpired(one, Math.max(ownMs, chainMs)));
+    if (passed.length === 0) return;
+    const databaseMs = await lane.deps.store.read.timeMs();
+    const [, agreedMs = Number.NEGATIVE_INFINITY] = [ownMs, chainMs, databaseMs].toSorted((a, b) => b - a);
+    for (const one of passed) if (isExpired(one, agreedMs)) await end(one.transaction.id, agreedMs);
+    const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, ownMs - usualSkewMs));
+    await explain(doubted, endsWithClock);
+  }
+
+  /** Writes into the records what they wait for. */
+  async function explain(all: readonly Expiring[], reason: string): Promise<void> {
+    const outdated = all.filter(({ transaction }) => transaction.statusReason !== reason);
+    for (let at = 0; at < outdated.length; at += explainedAtOnce) {
+      await Promise.all(
+        outdated
+          .slice(at, at + explainedAtOnce)
+          .map(({ transaction: { id } }) =>
+            lane.move(id, (current) => (isExpired(current, lane.deps.clock.nowMs()) ? waitsFor(current.transaction, reason) : null)),
+          ),
+      );
+    }
+  }
+
   /** Replaces an expired transaction by a self-transfer in its slot. */
-  async function outbidOne(head: Head, id: string, nowMs: number): Promise<void> {
+  async function outbidOne(head: Head, id: string, agreedMs: number): Promise<void> {
     const open = lane.transactions.get(id);
     const elapsedMs = lane.deps.clock.elapsedMs();
-    if (open === undefined || (blocked.atHash === head.hash && elapsedMs < blocked.untilMs)) return;
+    if (open === undefined) return;
+    if (blocked.atHash === head.hash && elapsedMs < blocked.untilMs) return explain([open], blocked.reason);
     try {
       await outbid(lane.deps, lane.relayer(), open, {
         purpose: 'expire',
         replacement: null,
         require: (current) => {
-          if (!isExpired(current, nowMs)) throw new Overtaken();
+          if (!isExpired(current, agreedMs)) throw new Overtaken();
         },
       });
       reported = null;
@@ -40,9 +92,12 @@ export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> 
       if (error instanceof Overtaken) return;
       if (!(error instanceof DomainError)) throw error;
       const { reason } = error;
-      if (sharedObstacles.includes(reason)) blocked = { atHash: head.hash, untilMs: elapsedMs + sharedForMs };
+      const { filler } = slotTerms(open.transaction);
+      const sentence = reason === 'NODE_UNAVAILABLE' ? endsWithNode : `${endsWhen} ${filler} can replace it: ${error.message}`;
+      if (sharedObstacles.includes(reason)) blocked = { atHash: head.hash, untilMs: elapsedMs + sharedForMs, reason: sentence };
       const record = lane.transactions.tracked(id);
       if (record !== undefined) record.notBeforeMs = elapsedMs + retryAfterMs;
+      await explain([open], sentence);
       if (reason === 'NODE_UNAVAILABLE' || reason === reported) return;
       reported = reason;
       const facts = { relayer: lane.relayer().id, transaction: id, reason, detail: error.message };
@@ -50,19 +105,31 @@ export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> 
     }
   }
 
-  return async (head) => {
-    const nowMs = lane.deps.clock.nowMs();
-    const elapsedMs = lane.deps.clock.elapsedMs();
-    const { transactions } = lane;
+  /** Those that may still be mined. */
+  function* signedOnes(): Iterable<Expiring> {
     // While the account may be gone, or the chain reset, no self-transfer is signed.
-    const slotted = lane.doubts.size > 0 ? [] : transactions.slotted();
-    for (const expiring of [...transactions.waiting(), ...slotted, ...transactions.unsequenced()]) {
-      const { id } = expiring.transaction;
-      if (!isExpired(expiring, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
-      const nonce = transactions.get(id)?.transaction.nonce ?? null;
-      if (nonce === null) await endOne(lane, id, nowMs);
-      else await outbidOne(head, id, nowMs);
-    }
+    if (lane.doubts.size === 0) yield* lane.transactions.slotted();
+    yield* lane.transactions.unsequenced();
+  }
+
+  return {
+    async expireUnsigned(head) {
+      await expire(lane.transactions.waiting(), head, (id, agreedMs) =>
+        endOne(lane, id, agreedMs, (transaction) => !isSigned(transaction)),
+      );
+      if (!lane.isUnreachable) return;
+      const nowMs = lane.deps.clock.nowMs();
+      const signed = [...signedOnes()].filter((one) => isExpired(one, nowMs));
+      await explain(signed, endsWithNode);
+    },
+    async expireSigned(head) {
+      const elapsedMs = lane.deps.clock.elapsedMs();
+      const { transactions } = lane;
+      const due = [...signedOnes()].filter(({ transaction: { id } }) => elapsedMs >= (transactions.tracked(id)?.notBeforeMs ?? 0));
+      await expire(due, head, (id, agreedMs) =>
+        transactions.get(id)?.transaction.nonce == null ? endOne(lane, id, agreedMs, isSigned) : outbidOne(head, id, agreedMs),
+      );
+    },
   };
 }
 
@@ -74,11 +141,16 @@ export function isExpired(
   return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }
 
+/** The time of the newest block. Solana's heads have none: only the own clock says when they were seen. */
+function chainTimeMs({ chain }: LaneContext, head: Head | null): number {
+  return head === null || chain.network.type === 'solana' ? Number.NEGATIVE_INFINITY : head.timestampMs;
+}
+
 /** Ends a transaction without a nonce, or gives up its attempts. */
-async function endOne(lane: LaneContext, id: string, nowMs: number): Promise<void> {
+async function endOne(lane: LaneContext, id: string, agreedMs: number, isMeant: (transaction: Transaction) => boolean): Promise<void> {
   await lane.move(id, (current) => {
     const { transaction } = current;
-    if (!isExpired(current, nowMs) || transaction.nonce !== null) return null;
+    if (!isExpired(current, agreedMs) || transaction.nonce !== null || !isMeant(transaction)) return null;
     return {
       steps: [isSigned(transaction) ? givenUp(transaction, 'expire') : endedUnsigned(transaction, 'expired', 'valid_until passed')],
     };

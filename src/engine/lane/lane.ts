@@ -168,7 +168,9 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
           ...fillGaps,
           chore('rebroadcast', createRebroadcaster(lane, sequence)),
         ];
-  const expireChore = signingChore('expire', createExpirer(lane));
+  const expirer = createExpirer(lane);
+  const expireUnsignedChore = chore('expire unsigned', expirer.expireUnsigned);
+  const expireSignedChore = signingChore('expire', expirer.expireSigned);
   const prepareChore = chore('prepare', () => prepare(lane));
   const broadcastChore = chore('broadcast', () => broadcast(lane));
 
@@ -181,14 +183,15 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
 
   const maintaining = createLoop(async () => {
     await findStoredChore();
-    if (head === null) return;
+    await expireUnsignedChore(head);
+    if (head === null || lane.isUnreachable) return;
     const newest = head;
     // It began to rest in the last round, during which another head came.
     if (rest.includes(newest)) return;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
-    if (lane.settled !== null) await expireChore(newest);
+    if (lane.settled !== null) await expireSignedChore(newest);
     // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain returns.
     if (lane.settled !== null && !lane.doubts.has('absent'))
       for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
@@ -330,6 +333,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     },
     unreachable() {
       lane.isUnreachable = true;
+      maintaining.wake();
       preparing.wake();
     },
     isResting: () => head !== null && rest.includes(head) && !storedFinder.isBehind(),

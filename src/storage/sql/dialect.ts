@@ -27,6 +27,8 @@ export interface Dialect {
   readonly sequenceType: ColumnDataType;
   /** Completes such a column. */
   sequence(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
+  /** The time of the database's clock, in milliseconds since the epoch. SQLite has the clock of its process's machine. */
+  readonly timeMs: RawBuilder<number>;
   /** Returns the text of a JSON object in a column, with null as the value of a member if it has that. */
   jsonWithNull(column: string, member: string): RawBuilder<string>;
 }
@@ -57,6 +59,7 @@ export const sqlite: Dialect = {
   hasSeveralWriters: false,
   sequenceType: 'integer',
   sequence: (column) => column.primaryKey().autoIncrement(),
+  timeMs: sql`cast(unixepoch('subsec') * 1000 as integer)`,
   jsonWithNull: (column, member) => sql`json_replace(${sql.ref(column)}, ${sql.lit(`$.${member}`)}, null)`,
 };
 
@@ -71,5 +74,6 @@ export const postgres: Dialect = {
   hasSeveralWriters: true,
   sequenceType: 'bigserial',
   sequence: (column) => column.primaryKey(),
+  timeMs: sql`floor(extract(epoch from clock_timestamp()) * 1000)::float8`,
   jsonWithNull: (column, member) => sql`jsonb_set(${sql.ref(column)}::jsonb, ${sql.lit(`{${member}}`)}, 'null', false)::text`,
 };

@@ -38,6 +38,6 @@ export function compileStatements(dialect: Dialect) {
     leases: leaseStatements(builder),
     databaseSecret: databaseSecretStatements(builder),
     changePositions: changePositionStatements(builder),
-    databaseIds: databaseIdStatements(builder),
+    databaseIds: databaseIdStatements(dialect),
   };
 }

@@ -1,12 +1,13 @@
-import { type Kysely, sql } from 'kysely';
-import type { DatabaseIdTable, Schema } from '../sql/schema.js';
+import { sql } from 'kysely';
+import type { Dialect } from '../sql/dialect.js';
+import type { DatabaseIdTable } from '../sql/schema.js';
 import { pick, statement } from '../sql/statement.js';
 
 type DatabaseId = Pick<DatabaseIdTable, 'number' | 'id'>;
 type Version = Pick<DatabaseIdTable, 'number' | 'definitions_version'>;
 
-/** Statements on the row with the id of the database and the version of its definitions. */
-export function databaseIdStatements(db: Kysely<Schema>) {
+/** Statements on the database itself: the row with its id and the version of its definitions, and its clock. */
+export function databaseIdStatements({ builder: db, timeMs }: Pick<Dialect, 'builder' | 'timeMs'>) {
   return {
     /** Keeps the row that is stored. */
     insertIfMissing: statement<DatabaseId, never>('database_ids_insert_if_missing', (values) =>
@@ -23,6 +24,8 @@ export function databaseIdStatements(db: Kysely<Schema>) {
     id: statement<Pick<DatabaseIdTable, 'number'>, Pick<DatabaseIdTable, 'id'>>('database_ids_id', (values) =>
       db.selectFrom('database_ids').select('id').where('number', '=', values.number),
     ),
+
+    time: statement<object, { time_ms: number }>('database_ids_time', () => db.selectNoFrom(timeMs.as('time_ms'))),
 
     /** Affects the row unless the definitions were changed since they had this version. */
     moveDefinitions: statement<Version, never>('database_ids_move_definitions', (values) =>

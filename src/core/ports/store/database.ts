@@ -16,6 +16,8 @@ export interface DatabaseChanges {
 export interface DatabaseReads {
   /** A random id that a restore changes. */
   databaseId(): Promise<string>;
+  /** The time of the clock that the database has, in milliseconds since the epoch. */
+  timeMs(): Promise<number>;
   /** The confirmed time that was stored last; null if none is stored. */
   confirmedTimeMs(): Promise<number | null>;
   /** The sealed secret of the database; undefined before its first start. */
