@@ -46,6 +46,7 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['test/e2e/sandbox', 'test/examples/'],
   traces: ['test/e2e/traces', 'test/e2e/waiting'],
   api: ['test/api/'],
+  document: ['test/wire/document'],
   wire: ['test/wire/'],
   'wire-waits': ['test/wire/deadlines', 'test/wire/access', 'test/wire/watch', 'test/wire/stellar', 'test/wire/store-away'],
   cli: ['test/cli/'],
