@@ -2,10 +2,20 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { withPoliciesTable } from '../../.ci/generate/policies-table.js';
 import { withReasonsTable } from '../../.ci/generate/reasons-table.js';
 import { withSettingsTable } from '../../.ci/generate/settings-table.js';
+import { EvmPoliciesSchema } from '../../gen/relayer/v1/evm_pb.js';
+import { SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
+import { StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
 import { settings } from '../../src/config/settings.js';
 import { errorReasons } from '../../src/core/errors/errors.js';
+
+const policies = [
+  ['EVM', EvmPoliciesSchema],
+  ['Stellar', StellarPoliciesSchema],
+  ['Solana', SolanaPoliciesSchema],
+] as const;
 
 const rootPages = ['README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md'];
 const pages = [...rootPages, ...['docs', 'examples'].flatMap(markdownIn)];
@@ -15,6 +25,14 @@ describe('the documentation', () => {
     const page = readFileSync('docs/configuration.md', 'utf8');
     assert.equal(page, withSettingsTable(page), 'run "npm run generate"');
     for (const { name } of settings) assert.ok(page.includes(`| \`${name}\` |`), name);
+  });
+
+  it('docs/configuration.md lists every policy of every network as the definitions declare it', () => {
+    const page = readFileSync('docs/configuration.md', 'utf8');
+    assert.equal(page, withPoliciesTable(page), 'run "npm run generate"');
+    for (const [network, { fields }] of policies) {
+      for (const { name } of fields) assert.match(page, new RegExp(`^\\| ${network} \\| \`${name}\` \\| \\S`, 'm'));
+    }
   });
 
   it('docs/api.md lists every reason as the options of the definitions declare it', () => {
