@@ -1,5 +1,5 @@
 /*
- * `npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own]
+ * `npm run bench -- compare --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own]
  * [names of rows...]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
@@ -40,7 +40,7 @@ const unknown = names.filter((name) => !(rows as readonly string[]).includes(nam
 const onPostgres = options.postgres;
 if (options.against === undefined || unknown.length > 0 || ![undefined, 'both', 'own'].includes(onPostgres)) {
   process.stderr.write(
-    `usage: npm run bench:compare -- --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own] [${rows.join(' ')}]\n`,
+    `usage: npm run bench -- compare --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own] [${rows.join(' ')}]\n`,
   );
   process.exit(2);
 }

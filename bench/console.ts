@@ -1,4 +1,4 @@
-/* `npm run bench:console -- [--relayers 500] [--open 10000] [--seconds 20] [--rate 10] [--loads 5] [--service dist/program/main.js]`. See README.md here. */
+/* `npm run bench -- console [--relayers 500] [--open 10000] [--seconds 20] [--rate 10] [--loads 5] [--service dist/program/main.js]`. See README.md here. */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';

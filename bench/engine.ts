@@ -11,7 +11,7 @@ import { createSenders, say } from './sends.js';
 /*
  * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a higher block gas limit, all on the same cores.
  *
- *     npm run bench:engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1 --latency-sends 2000 --latency-rate 100]
+ *     npm run bench -- engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1 --latency-sends 2000 --latency-rate 100]
  */
 
 const options = readOptions(process.argv.slice(2));

@@ -1,5 +1,5 @@
 /*
- * `npm run bench:instances -- [--instances 3] [--relayers 6] [--rounds 12] [--batch 1200] [--callers 48]
+ * `npm run bench -- instances [--instances 3] [--relayers 6] [--rounds 12] [--batch 1200] [--callers 48]
  * [--seconds 20]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /*
- * `npm run bench:lanes -- [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/program/main.js]
+ * `npm run bench -- lanes [idle] [load] [--idle 1000 --idle 10000] [--lanes 1000] [--rate 1000] [--seconds 30] [--postgres] [--service dist/program/main.js]
  * [--node-flag=--cpu-prof]`. See README.md here.
  */
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /*
- * `npm run bench -- [--json] [--rounds=5] [--service=dist/program/main.js] [--node-flag=...] [--stored=1000000] [--pending=1000000] [names of rows...]`. See
+ * `npm run bench -- service [--json] [--rounds=5] [--service=dist/program/main.js] [--node-flag=...] [--stored=1000000] [--pending=1000000] [names of rows...]`. See
  * README.md here.
  */
 import { parseArgs } from 'node:util';

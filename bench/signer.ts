@@ -13,7 +13,7 @@ import { createSenders, say } from './sends.js';
  * A lane whose key is in a slow or a throttling provider: the real service with a signer of type google_cloud_kms, whose server is in this process, and anvil
  * with 1 s blocks.
  *
- *     npm run bench:signer [-- slow throttled --sends 6000 --throttled-sends 200]
+ *     npm run bench -- signer [-- slow throttled --sends 6000 --throttled-sends 200]
  */
 
 const { values: options, positionals: wanted } = parseArgs({

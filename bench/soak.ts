@@ -17,7 +17,7 @@ import { trendOf } from './trend.js';
 /*
  * Runs the service under a constant load for a long time, prints its resources each minute, and ends with exit code 1 if one of them grows:
  *
- *     npm run soak -- --minutes 60 --rate 50
+ *     npm run bench -- soak --minutes 60 --rate 50
  *
  * Ctrl-C ends it earlier, with the result so far and exit code 130.
  */

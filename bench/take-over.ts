@@ -1,5 +1,5 @@
 /*
- * `npm run bench:take-over -- [--runs 20] [--rate 50] [kill] [stop]`: how long the lanes of an instance rest, under load, when it ends. See README.md here.
+ * `npm run bench -- take-over [--runs 20] [--rate 50] [kill] [stop]`: how long the lanes of an instance rest, under load, when it ends. See README.md here.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -6,8 +6,8 @@ import type { Client, ClientSuite } from './suite.js';
 /*
  * Makes clients from the published definitions, compiles them and runs them against the service on a real node:
  *
- *     npm run test:clients                    all of them
- *     npm run test:clients -- go openapi      those whose name begins so
+ *     npm run suite -- clients                    all of them
+ *     npm run suite -- clients go openapi      those whose name begins so
  */
 
 const chosen = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 /*
  * Runs the Connect project's conformance suite against our server, guards and adapter:
  *
- *     npm run test:conformance                  all cases
- *     npm run test:conformance -- --run '**' -v   with options of the suite's runner
+ *     npm run suite -- conformance                  all cases
+ *     npm run suite -- conformance --run '**' -v   with options of the suite's runner
  *
  * Needs Go, which builds the runner once; says so and succeeds without it.
  */

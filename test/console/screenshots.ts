@@ -1,4 +1,4 @@
-/* `npm run console:screenshots [-- --out screenshots]`: pictures of every view of the console, and the one of the README. */
+/* `npm run suite -- screenshots [-- --out screenshots]`: pictures of every view of the console, and the one of the README. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

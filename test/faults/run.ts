@@ -7,7 +7,7 @@ import type { FaultSuite } from './suite.js';
 import { suites } from './suites.js';
 
 /*
- * The fault suites: `npm run test:faults -- [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, causes
+ * The fault suites: `npm run suite -- faults [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, causes
  * faults, and compares its records with the chain's own blocks. Prints a line of figures for each; exit code 1 if any found a violation.
  */
 

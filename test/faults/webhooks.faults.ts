@@ -1,5 +1,5 @@
 /*
- * A thousand events, twenty kills, a receiver that fails in every way. Run: npm run test:webhooks [-- <seed>]
+ * A thousand events, twenty kills, a receiver that fails in every way. Run: npm run suite -- webhooks [-- <seed>]
  */
 import { webhookStorm } from './webhook-storm.js';
 

@@ -7,9 +7,9 @@ import { delimiter, dirname, join } from 'node:path';
 /*
  * Runs the service on each supported release of Node.js, which npm brings into a temporary folder:
  *
- *     npm run test:runtimes                on the newest 22, 24 and 26
- *     npm run test:runtimes -- 24          on the newest 24
- *     npm run test:runtimes -- 26 --all    also `npm test` as a whole
+ *     npm run suite -- runtimes                on the newest 22, 24 and 26
+ *     npm run suite -- runtimes 24          on the newest 24
+ *     npm run suite -- runtimes 26 --all    also `npm test` as a whole
  *
  * On each: `npm ci` without a compiler, the sandbox with every command that it prints, the contract of the store, idle garbage collections, and kills.
  * Prints a line of figures for each release; exit code 1 if anything failed.
@@ -20,7 +20,7 @@ const storeAndSandbox = ['test/storage/sqlite', 'test/e2e/sandbox', 'test/cli/ru
 
 const releases = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const runsAll = process.argv.includes('--all');
-const npm = process.env.npm_execpath ?? fail('run it by npm: npm run test:runtimes');
+const npm = process.env.npm_execpath ?? fail('run it by npm: npm run suite -- runtimes');
 const root = mkdtempSync(join(tmpdir(), 'relayer-runtimes-'));
 process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

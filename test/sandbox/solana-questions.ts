@@ -5,7 +5,7 @@ import { transferOf, unitLimitOf, unitPriceOf } from '../../src/sandbox/solana/i
 import { solanaKey } from '../support/solana.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** The answers of Agave's validator 3.1.12, which `npm run test:solana-validator -- --record` writes. */
+/** The answers of Agave's validator 3.1.12, which `npm run suite -- solana-validator --record` writes. */
 export const recordedAnswers = new URL('../../../test/sandbox/agave-3.1.12.json', import.meta.url);
 
 /** A call that every node must answer alike. */

@@ -9,8 +9,8 @@ import { checksLeftOut, operationsLeftOut, operationsOnlyValid, serverErrorsAllo
 /*
  * Calls every operation of the OpenAPI document with generated requests, valid and invalid, and checks each response against the document:
  *
- *     npm run test:schemathesis                          a few cases
- *     npm run test:schemathesis -- --max-examples 100    more; further options are Schemathesis's own
+ *     npm run suite -- schemathesis                          a few cases
+ *     npm run suite -- schemathesis --max-examples 100    more; further options are Schemathesis's own
  *
  * It runs once per network, on a relayer of the sandbox.
  */

@@ -6,8 +6,8 @@ import { plants } from './plants.js';
 /*
  * Puts known faults into the service, one after the other, and reports the seed that finds each:
  *
- *     npm run test:sim:plants                      all of them, up to 500 seeds each
- *     npm run test:sim:plants -- --seeds 50 --name 'gaps are'
+ *     npm run suite -- sim-plants                      all of them, up to 500 seeds each
+ *     npm run suite -- sim-plants --seeds 50 --name 'gaps are'
  */
 
 const { values } = parseArgs({

@@ -6,15 +6,15 @@ import { type RunResult, runSeed } from './run-seed.js';
 /*
  * Simulates the engine: the production code with virtual time, in a world that a seed makes.
  *
- *     npm run test:sim -- --seeds 500              seeds 1 to 500
- *     npm run test:sim -- --from 501 --seeds 500   the next ones
- *     npm run test:sim -- --seed 17                one seed, with its last events
+ *     npm run suite -- sim --seeds 500              seeds 1 to 500
+ *     npm run suite -- sim --from 501 --seeds 500   the next ones
+ *     npm run suite -- sim --seed 17                one seed, with its last events
  *
- *     npm run test:sim -- --network solana      on Solana or Stellar; default: EVM
- *     npm run test:sim -- --instances 3         three instances of the service on one database; default: one
- *     npm run test:sim -- --first               ends at the first violation
- *     npm run test:sim -- --faults reorg,lag    worlds with these faults only
- *     npm run test:sim -- --with 'hung owner'   worlds that have these faults besides those that the seed chooses
+ *     npm run suite -- sim --network solana      on Solana or Stellar; default: EVM
+ *     npm run suite -- sim --instances 3         three instances of the service on one database; default: one
+ *     npm run suite -- sim --first               ends at the first violation
+ *     npm run suite -- sim --faults reorg,lag    worlds with these faults only
+ *     npm run suite -- sim --with 'hung owner'   worlds that have these faults besides those that the seed chooses
  *
  * One seed in ten runs twice, and both runs must have the same events.
  */
@@ -67,7 +67,7 @@ function commit(): string {
 function report({ seed, violation, tail, faults: present }: RunResult): void {
   print(`seed ${seed} at commit ${commit()}: ${violation}`);
   print(
-    `repeat it: npm run test:sim --${network === 'evm' ? '' : ` --network ${network}`}${instances === 1 ? '' : ` --instances ${instances}`} --seed ${seed}`,
+    `repeat it: npm run suite -- sim --${network === 'evm' ? '' : ` --network ${network}`}${instances === 1 ? '' : ` --instances ${instances}`} --seed ${seed}`,
   );
   print(`faults: ${[...present].join(', ')}`);
   for (const line of tail.slice(Math.max(0, tail.length - Number(values.tail)))) print(`    ${line}`);

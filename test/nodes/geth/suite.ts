@@ -1,5 +1,5 @@
 /*
- * The engine on go-ethereum itself: npm run test:geth. It needs the program `geth`, on the PATH or named by GETH.
+ * The engine on go-ethereum itself: npm run suite -- geth. It needs the program `geth`, on the PATH or named by GETH.
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';

@@ -1,5 +1,5 @@
 /*
- * The service on Agave's own validator: npm run test:solana-validator, with `-- --long` for the tests that take minutes. It needs the program
+ * The service on Agave's own validator: npm run suite -- solana-validator, with `-- --long` for the tests that take minutes. It needs the program
  * `solana-test-validator`, on the PATH or named by SOLANA_TEST_VALIDATOR.
  */
 import assert from 'node:assert/strict';
