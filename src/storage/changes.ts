@@ -3,17 +3,18 @@ import type { TransactionUpdate } from '../core/ports/store/transactions.js';
 import { isFinal, type Transaction } from '../core/records/transaction.js';
 import { BoundChange, guarded, step } from './sql/bound-change.js';
 import type { Statements } from './statements/all-statements.js';
-import { apiKeyMapping } from './statements/api-keys.js';
+import { apiKeyChanges } from './statements/api-keys.js';
 import { rowFromAttempt } from './statements/attempts.js';
-import { definitionMapping } from './statements/definitions.js';
+import { definitionChanges } from './statements/definitions.js';
 import { deliveryAttemptMapping, eventMapping } from './statements/events.js';
+import { laneChanges } from './statements/lanes.js';
 import { notificationMapping } from './statements/notifications.js';
-import { storedResponseMapping } from './statements/stored-responses.js';
+import { storedResponseChanges } from './statements/stored-responses.js';
 import { rowFromTransaction } from './statements/transaction-rows.js';
 
 /** The builders of changes. */
 export function createChanges(statements: Statements): Changes {
-  const { transactions, attempts, lanes, notifications, events, deliveryAttempts, storedResponses, changePositions } = statements;
+  const { transactions, attempts, notifications, events, deliveryAttempts, changePositions } = statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const isEnded = isFinal(transaction.status);
@@ -44,6 +45,10 @@ export function createChanges(statements: Statements): Changes {
   }
 
   return {
+    ...apiKeyChanges(statements.apiKeys),
+    ...definitionChanges(statements),
+    ...laneChanges(statements.lanes),
+    ...storedResponseChanges(statements.storedResponses),
     insertTransaction,
     updateTransaction,
     removeTransaction: (id) =>
@@ -59,11 +64,6 @@ export function createChanges(statements: Statements): Changes {
     confirmTime: (timeMs) =>
       new BoundChange('confirmTime', [step(statements.instances.confirmTime, { number: 1, confirmed_time_ms: timeMs })]),
     insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
-    openLane: ({ chain, account }, nextNonce) =>
-      new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),
-    moveLane: ({ chain, account }, from, to) =>
-      new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
-    insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
     insertEvent: (event) => {
       const row = eventMapping.toRow(event);
       return new BoundChange('insertEvent', [...events.insertLocks.map((lock) => step(lock, row)), guarded(events.insert, row)]);
@@ -103,27 +103,14 @@ export function createChanges(statements: Statements): Changes {
       ]),
     markNotificationGone: ({ id, revision }, goneAtMs) =>
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
-    putStoredResponse: (response, nowMs) =>
-      new BoundChange('putStoredResponse', [guarded(storedResponses.put, { ...storedResponseMapping.toRow(response), now_ms: nowMs })]),
     insertDatabaseSecret: (sealed) =>
       new BoundChange('insertDatabaseSecret', [guarded(statements.databaseSecret.insert, { number: 1, sealed })]),
     resealDatabaseSecret: (sealed) =>
       new BoundChange('resealDatabaseSecret', [guarded(statements.databaseSecret.reseal, { number: 1, sealed })]),
-    deleteExpiredStoredResponses: (nowMs, limit) =>
-      new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
-    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.apiKeys.insert, apiKeyMapping.toRow(key))]),
-    deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.apiKeys.delete, { id })]),
     closeRelayer: (id) =>
       // Taking a position locks the row against sends of other instances.
       new BoundChange('closeRelayer', { countedFor: id, stepsAt: () => [guarded(changePositions.close, { relayer_id: id })] }),
     reopenRelayer: (id) => new BoundChange('reopenRelayer', [step(changePositions.reopen, { relayer_id: id })]),
-    moveDefinitions: (from) =>
-      new BoundChange('moveDefinitions', [guarded(statements.databaseIds.moveDefinitions, { number: 1, definitions_version: from })]),
-    putDefinition: (definition) =>
-      new BoundChange('putDefinition', [step(statements.definitions.put, definitionMapping.toRow(definition))]),
-    deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(statements.definitions.delete, { kind, id })]),
-    putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(statements.fileEntries.put, { kind, id, revision })]),
-    deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(statements.fileEntries.delete, { kind, id })]),
     deleteNotification: ({ id, revision }) =>
       new BoundChange('deleteNotification', [
         guarded(notifications.delete, { id, revision }),

@@ -7,13 +7,14 @@ import type { DeliveryRecord } from '../core/records/notification.js';
 import type { Attempt, OpenTransaction, TransactionStatus, TransactionView } from '../core/records/transaction.js';
 import type { Query, Statement } from './sql/statement.js';
 import type { Statements } from './statements/all-statements.js';
-import { apiKeyMapping } from './statements/api-keys.js';
+import { apiKeyReads } from './statements/api-keys.js';
 import { attemptFromRow } from './statements/attempts.js';
-import { definitionMapping } from './statements/definitions.js';
+import { definitionReads } from './statements/definitions.js';
 import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
 import type { LaneTransactionRow } from './statements/lane-views.js';
+import { laneReads } from './statements/lanes.js';
 import { notificationMapping } from './statements/notifications.js';
-import { storedResponseMapping } from './statements/stored-responses.js';
+import { storedResponseReads } from './statements/stored-responses.js';
 import type { ChangedTransactionRow } from './statements/transaction-changes.js';
 import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transaction-rows.js';
 import type { Walked } from './statements/transactions.js';
@@ -99,15 +100,10 @@ export function createReads(statements: Statements, query: Query): Reads {
   const {
     transactions,
     attempts,
-    lanes,
     laneViews,
     notifications,
-    fileEntries,
     events,
     deliveryAttempts,
-    storedResponses,
-    apiKeys,
-    definitions,
     databaseSecret,
     changePositions,
     databaseIds,
@@ -191,6 +187,10 @@ export function createReads(statements: Statements, query: Query): Reads {
   }
 
   return {
+    ...apiKeyReads(statements.apiKeys, query),
+    ...definitionReads(statements, query),
+    ...laneReads(statements.lanes, query),
+    ...storedResponseReads(statements.storedResponses, query),
     transaction: async (id) => (await query(transactions.byId, { id })).map(viewFromRow)[0],
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
@@ -250,7 +250,6 @@ export function createReads(statements: Statements, query: Query): Reads {
       if (row === undefined) throw new Error('the database returned no time');
       return row.time_ms;
     },
-    definitionsVersion: async () => (await query(databaseIds.definitionsVersion, { number: 1 }))[0]?.definitions_version ?? 0,
     confirmedTimeMs: async () => (await query(instances.confirmedTime, { number: 1 }))[0]?.confirmed_time_ms ?? null,
     openOf: async (relayerIds) => {
       if (relayerIds.length === 0) return new Map();
@@ -300,21 +299,8 @@ export function createReads(statements: Statements, query: Query): Reads {
       return lowest === undefined ? undefined : BigInt(lowest.nonce);
     },
     openLanes: () => query(transactions.openLanes, {}),
-    nextNonce: async ({ chain, account }) => {
-      const [lane] = await query(lanes.nextNonce, { chain, account });
-      return lane === undefined ? undefined : BigInt(lane.next_nonce);
-    },
-    genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
     notification: async (id) => (await query(notifications.byId, { id })).map(notificationMapping.fromRow)[0],
-    storedResponse: async ({ keyId, method, idempotencyKey }, nowMs) => {
-      const rows = await query(storedResponses.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
-      return rows.map(storedResponseMapping.fromRow)[0];
-    },
-    firstStoredResponseExpiryMs: async () => (await query(storedResponses.firstExpiry, {}))[0]?.expires_at_ms,
     databaseSecret: async () => (await query(databaseSecret.sealed, { number: 1 }))[0]?.sealed,
-    apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyMapping.fromRow),
-    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
-    fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async (page) => {
       const walk: Walk = (part) => query(notifications.walk, part);
       const list = { walk, positionOf: notifications.position, counted: Number.POSITIVE_INFINITY };

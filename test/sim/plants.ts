@@ -285,7 +285,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'taking nonces is not guarded',
-    module: 'storage/changes',
+    module: 'storage/statements/lanes',
     changes: [['[guarded(lanes.move,', '[step(lanes.move,']],
     faults: ['hung owner', 'no fence', 'burst', 'lost commits', 'slow commits', 'foreign use'],
   },
@@ -423,7 +423,7 @@ export const plants: readonly Plant[] = [
     name: 'instances: one that was removed can write, and taking nonces is not guarded',
     instances: 3,
     ...noFence,
-    second: { module: 'storage/changes', changes: [['[guarded(lanes.move,', '[step(lanes.move,']] },
+    second: { module: 'storage/statements/lanes', changes: [['[guarded(lanes.move,', '[step(lanes.move,']] },
     faults: ['hung instance', 'burst'],
   },
   {

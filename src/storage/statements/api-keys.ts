@@ -1,13 +1,15 @@
 import type { Kysely, Selectable } from 'kysely';
+import type { ApiKeyChanges, ApiKeyReads } from '../../core/ports/store/api-keys.js';
 import type { ApiKey } from '../../core/records/api-key.js';
+import { BoundChange, guarded } from '../sql/bound-change.js';
 import { json, recordMapping } from '../sql/record-mapping.js';
 import type { ApiKeyTable, Schema } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
+import { pick, type Query, statement } from '../sql/statement.js';
 
 type ApiKeyRow = Omit<Selectable<ApiKeyTable>, 'seq'>;
 
 /** How API keys are stored. */
-export const apiKeyMapping = recordMapping<ApiKey, ApiKeyRow>({
+const apiKeyMapping = recordMapping<ApiKey, ApiKeyRow>({
   id: 'id',
   name: 'name',
   scopes: json('scopes'),
@@ -27,5 +29,22 @@ export function apiKeyStatements(db: Kysely<Schema>) {
 
     /** Reads all at once: operators make API keys by hand, so they are few. */
     all: statement<object, ApiKeyRow>('api_keys_all', () => db.selectFrom('api_keys').select(columns).orderBy('seq', 'desc')),
+  };
+}
+
+type Statements = ReturnType<typeof apiKeyStatements>;
+
+/** Queries of API keys. */
+export function apiKeyReads(statements: Statements, query: Query): ApiKeyReads {
+  return {
+    apiKeys: async () => (await query(statements.all, {})).map(apiKeyMapping.fromRow),
+  };
+}
+
+/** Changes of API keys. */
+export function apiKeyChanges(statements: Statements): ApiKeyChanges {
+  return {
+    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.insert, apiKeyMapping.toRow(key))]),
+    deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.delete, { id })]),
   };
 }

@@ -1,13 +1,16 @@
 import type { Kysely, Selectable } from 'kysely';
+import type { DefinitionChanges, DefinitionReads } from '../../core/ports/store/definitions.js';
 import type { Definition, FileEntry } from '../../core/records/definition.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import { exactJson, recordMapping } from '../sql/record-mapping.js';
 import type { DefinitionTable, Schema } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
+import { pick, type Query, statement } from '../sql/statement.js';
+import type { databaseIdStatements } from './database-ids.js';
 
 type DefinitionRow = Omit<Selectable<DefinitionTable>, 'seq'>;
 
 /** How definitions are stored. */
-export const definitionMapping = recordMapping<Definition, DefinitionRow>({
+const definitionMapping = recordMapping<Definition, DefinitionRow>({
   kind: 'kind',
   id: 'id',
   content: exactJson('content'),
@@ -57,5 +60,32 @@ export function fileEntryStatements(db: Kysely<Schema>) {
     ofKind: statement<Pick<FileEntry, 'kind'>, FileEntry>('file_entries_of_kind', (values) =>
       db.selectFrom('file_entries').select(['kind', 'id', 'revision']).where('kind', '=', values.kind).orderBy('id'),
     ),
+  };
+}
+
+interface Statements {
+  readonly definitions: ReturnType<typeof definitionStatements>;
+  readonly fileEntries: ReturnType<typeof fileEntryStatements>;
+  readonly databaseIds: ReturnType<typeof databaseIdStatements>;
+}
+
+/** Queries of definitions and of the file's entries. */
+export function definitionReads({ definitions, fileEntries, databaseIds }: Statements, query: Query): DefinitionReads {
+  return {
+    definitionsVersion: async () => (await query(databaseIds.definitionsVersion, { number: 1 }))[0]?.definitions_version ?? 0,
+    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
+    fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
+  };
+}
+
+/** Changes of definitions and of the file's entries. */
+export function definitionChanges({ definitions, fileEntries, databaseIds }: Statements): DefinitionChanges {
+  return {
+    moveDefinitions: (from) =>
+      new BoundChange('moveDefinitions', [guarded(databaseIds.moveDefinitions, { number: 1, definitions_version: from })]),
+    putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, definitionMapping.toRow(definition))]),
+    deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(definitions.delete, { kind, id })]),
+    putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
+    deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),
   };
 }

@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
+import type { LaneChanges, LaneReads } from '../../core/ports/store/lanes.js';
 import type { LaneId } from '../../core/records/transaction.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import type { Schema } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
+import { pick, type Query, statement } from '../sql/statement.js';
 
 /** Statements on lanes and chains. */
 export function laneStatements(db: Kysely<Schema>) {
@@ -42,5 +44,29 @@ export function laneStatements(db: Kysely<Schema>) {
     genesisHash: statement<{ chain: string }, { genesis_hash: string }>('chains_genesis_hash', (values) =>
       db.selectFrom('chains').select('genesis_hash').where('chain', '=', values.chain),
     ),
+  };
+}
+
+type Statements = ReturnType<typeof laneStatements>;
+
+/** Queries of lanes and chains. */
+export function laneReads(lanes: Statements, query: Query): LaneReads {
+  return {
+    nextNonce: async ({ chain, account }) => {
+      const [lane] = await query(lanes.nextNonce, { chain, account });
+      return lane === undefined ? undefined : BigInt(lane.next_nonce);
+    },
+    genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
+  };
+}
+
+/** Changes of lanes and chains. */
+export function laneChanges(lanes: Statements): LaneChanges {
+  return {
+    openLane: ({ chain, account }, nextNonce) =>
+      new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),
+    moveLane: ({ chain, account }, from, to) =>
+      new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
+    insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
   };
 }

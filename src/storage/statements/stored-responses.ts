@@ -1,14 +1,16 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { StoredResponseChanges, StoredResponseReads } from '../../core/ports/store/stored-responses.js';
 import type { StoredResponse } from '../../core/records/stored-response.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import { recordMapping } from '../sql/record-mapping.js';
 import type { Schema, StoredResponseTable } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
+import { pick, type Query, statement } from '../sql/statement.js';
 
 type StoredResponseRow = Omit<Selectable<StoredResponseTable>, 'seq'>;
 type StoredResponseQuery = Pick<StoredResponseRow, 'key_id' | 'method' | 'idempotency_key'> & { readonly now_ms: number };
 
 /** How stored responses are stored. */
-export const storedResponseMapping = recordMapping<StoredResponse, StoredResponseRow>({
+const storedResponseMapping = recordMapping<StoredResponse, StoredResponseRow>({
   keyId: 'key_id',
   method: 'method',
   idempotencyKey: 'idempotency_key',
@@ -68,5 +70,28 @@ export function storedResponseStatements(db: Kysely<Schema>) {
             .limit(values.limit),
         ),
     ),
+  };
+}
+
+type Statements = ReturnType<typeof storedResponseStatements>;
+
+/** Queries of stored responses. */
+export function storedResponseReads(statements: Statements, query: Query): StoredResponseReads {
+  return {
+    storedResponse: async ({ keyId, method, idempotencyKey }, nowMs) => {
+      const rows = await query(statements.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
+      return rows.map(storedResponseMapping.fromRow)[0];
+    },
+    firstStoredResponseExpiryMs: async () => (await query(statements.firstExpiry, {}))[0]?.expires_at_ms,
+  };
+}
+
+/** Changes of stored responses. */
+export function storedResponseChanges(statements: Statements): StoredResponseChanges {
+  return {
+    putStoredResponse: (response, nowMs) =>
+      new BoundChange('putStoredResponse', [guarded(statements.put, { ...storedResponseMapping.toRow(response), now_ms: nowMs })]),
+    deleteExpiredStoredResponses: (nowMs, limit) =>
+      new BoundChange('deleteExpiredStoredResponses', [step(statements.deleteExpired, { now_ms: nowMs, limit })]),
   };
 }
