@@ -3,6 +3,7 @@ import type { SettingValues } from '../config/settings.js';
 import { DomainError, invalidField } from '../core/errors/errors.js';
 import { type ConfiguredLimits, type HostedKey, isSameKey, type PinnedKey, type SignerLimits } from '../core/signer/hosted-key.js';
 import type { HeldSigner, HostedKeys, OpenedKey } from '../core/signer/signers.js';
+import { within } from '../core/work/abort.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { systemTimers } from '../core/work/timers.js';
@@ -228,7 +229,7 @@ async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source
     import('../signers/local/open-signer.js'),
     import('../crypto/secp256k1.js'),
   ]);
-  const privateKey = await source.privateKey(AbortSignal.timeout(openMs)).catch(async (error: unknown) => {
+  const privateKey = await within(openMs, (signal) => source.privateKey(signal)).catch(async (error: unknown) => {
     throw await openingError(id, source.name, error);
   });
   try {
@@ -243,10 +244,9 @@ async function openPrivateKey(id: string, key: HostedKey, source: Exclude<Source
 
 /** Reads the public key; if the provider is not reachable, returns the known one, which every signature is verified against. */
 async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey | null, log: Log): Promise<PublicKey> {
-  const limit = AbortSignal.timeout(openMs);
   try {
     // An HSM's module may never return, and takes no note of the signal.
-    return await Promise.race([provider.publicKey(limit), rejectsWhenAborted(limit)]);
+    return await within(openMs, (signal) => provider.publicKey(signal));
   } catch (error) {
     const refusal = await openingError(id, provider.name, error);
     if (known === null || refusal.reason !== 'SIGNER_UNAVAILABLE') {
@@ -256,12 +256,6 @@ async function publicKeyOf(id: string, provider: KeyProvider, known: PublicKey |
     log.warn({ signer: id, reason: refusal.message }, 'the signer starts with its known public key, because its provider does not answer');
     return known;
   }
-}
-
-function rejectsWhenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error(`no answer within ${openMs / 1_000} s`)), { once: true });
-  });
 }
 
 async function openingError(id: string, name: string, error: unknown): Promise<DomainError> {

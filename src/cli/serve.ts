@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
+import { backgroundTimers } from '../core/work/timers.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
@@ -44,6 +45,6 @@ async function serve(): Promise<void> {
   await app.stop();
   log.info({}, 'stopped');
   // A request that cannot be aborted, such as an exporter's, must not keep the process.
-  setTimeout(() => process.exit(), lingerMs).unref();
+  backgroundTimers.after(lingerMs, () => process.exit());
   if (typeof reason !== 'string') throw new CliError(reason.message);
 }

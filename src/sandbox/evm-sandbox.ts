@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createEvmChain } from '../chains/evm/evm-chain.js';
 import { chainKeyOf, type EvmNetwork } from '../core/records/network.js';
 import type { EvmPolicies } from '../core/records/relayer.js';
+import { pause } from '../core/work/abort.js';
 import type { Log } from '../core/work/log.js';
 import { openStore } from '../storage/open-store.js';
 import { killerOf } from './chain-program.js';
@@ -81,7 +81,7 @@ async function startAnvil(port: number, rpcUrl: string, blockTimeSeconds: number
     if (child.exitCode !== null || child.pid === undefined) {
       throw new Error(`the local EVM chain cannot start on port ${port}: another program uses it; set SANDBOX_RPC_PORT to another port`);
     }
-    await delay(25);
+    await pause(25);
   }
   return { stop };
 }

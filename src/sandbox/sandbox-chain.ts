@@ -1,5 +1,6 @@
 import type { Network } from '../core/records/network.js';
 import type { RelayerPolicies } from '../core/records/relayer.js';
+import { within } from '../core/work/abort.js';
 
 /** A local chain of the sandbox and the relayer on it. */
 export interface SandboxChain {
@@ -33,15 +34,15 @@ export interface ChainCommands {
 /** The settings that all local networks share. */
 export const localNetwork = { requiredConfirmations: 1, isTestnet: true, tags: [], explorerUrls: [] } as const;
 
+/** How long a local node may take to answer. */
+const answerMs = 5_000;
+
 /** Sends one JSON-RPC call to a local node. Throws the node's error. */
 export async function rpcCall(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(5_000),
-  });
-  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const answer = await within(answerMs, async (signal) => (await fetch(rpcUrl, { method: 'POST', headers, body, signal })).json());
+  const { result, error } = answer as { result?: unknown; error?: { message: string } };
   if (error !== undefined) throw new Error(error.message);
   return result;
 }

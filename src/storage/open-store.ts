@@ -5,9 +5,9 @@ import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/lea
 import type { News } from '../core/ports/news.js';
 import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
+import { pause } from '../core/work/abort.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
-import { pause } from '../core/work/repeat.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database/database.js';
 import { addressFromUrl } from './database-url.js';

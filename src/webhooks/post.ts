@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { outsideText, secretPartsOf, withoutParts } from '../core/text/safe-text.js';
+import { startDeadline } from '../core/work/abort.js';
 
 /** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */
 export type PostOutcome =
@@ -30,14 +31,9 @@ const maxAnswerBytes = 16 * 1024;
 
 /** Posts once. Does not follow redirects: a receiver could send our request and its signature to any address. */
 export async function post(dispatcher: Dispatcher, { url, headers, body, timeoutMs, signal }: PostRequest): Promise<PostOutcome> {
-  // A controller per request: listeners would pile up on a signal that lives as long as the service.
-  const ending = new AbortController();
-  const end = () => ending.abort(new Error('the service stopped before the receiver answered'));
-  const timer = setTimeout(() => ending.abort(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
-  signal.addEventListener('abort', end);
-  if (signal.aborted) end();
+  const deadline = startDeadline(timeoutMs, { outer: signal, reason: () => new Error(`no response within ${timeoutMs / 1000} s`) });
   try {
-    const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal: ending.signal });
+    const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal: deadline.signal });
     const retryAfter = answer.headers['retry-after'];
     return {
       kind: 'answered',
@@ -46,10 +42,9 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
       excerpt: await excerptOf(answer.body, secretPartsOf(new URL(url))),
     };
   } catch (error) {
-    return { kind: 'unanswered', error: messageOf(error) };
+    return { kind: 'unanswered', error: signal.aborted ? 'the service stopped before the receiver answered' : messageOf(error) };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
+    deadline.clear();
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Store } from '../core/ports/store/store.js';
+import { pause } from '../core/work/abort.js';
 import type { Clock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
-import { pause, type Repeating, repeat } from '../core/work/repeat.js';
+import { type Repeating, repeat } from '../core/work/repeat.js';
 
 /** The dependencies of retention. */
 export interface RetentionDeps {

@@ -10,9 +10,9 @@ import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { createPause } from '../../src/core/work/abort.js';
 import type { DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
-import type { Pause } from '../../src/core/work/repeat.js';
 import type { Timers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createStore } from '../../src/storage/create-store.js';
@@ -212,7 +212,7 @@ export function startService(world: ServiceWorld): Service {
           configHashes: new Map(),
           commit: own.commit,
           clock,
-          pause: pauseBy(timers, sharing.slowness),
+          pause: createPause({ after: (ms, task) => timers.after(ms * sharing.slowness, task) }),
           log,
         });
   const store = members === null ? own : telling(own, members);
@@ -309,23 +309,6 @@ export function startService(world: ServiceWorld): Service {
             },
           },
   };
-}
-
-/** Pauses by virtual time. */
-function pauseBy(timers: Timers, slowness: number): Pause {
-  return (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const end = (): void => {
-        cancel();
-        resolve();
-      };
-      const cancel = timers.after(ms * slowness, () => {
-        signal.removeEventListener('abort', end);
-        resolve();
-      });
-      signal.addEventListener('abort', end, { once: true });
-    });
 }
 
 /** Reports which work runs. */

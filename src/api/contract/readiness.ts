@@ -1,3 +1,4 @@
+import { inTime } from '../../core/work/abort.js';
 import type { Clock } from '../../core/work/clock.js';
 
 /** Whether the service can work now, and why not. */
@@ -40,7 +41,7 @@ export function createReadiness(
       .finally(() => {
         running = null;
       });
-    return inTime(running);
+    return inTime(running, maxMeasuringMs, unready('cannot be measured in time'));
   }
 
   return async () => {
@@ -61,16 +62,4 @@ function unready(problem: string): Readiness {
 
 function withoutStore(readiness: Readiness): Readiness {
   return { ...readiness, ready: false, components: { ...readiness.components, store: 'not working' } };
-}
-
-async function inTime(measuring: Promise<Readiness>): Promise<Readiness> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Readiness>((resolve) => {
-    timer = setTimeout(() => resolve(unready('cannot be measured in time')), maxMeasuringMs);
-  });
-  try {
-    return await Promise.race([measuring, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

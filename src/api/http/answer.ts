@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { backgroundTimers } from '../../core/work/timers.js';
 import type { ApiRequest, ApiResponse, Header } from './header.js';
 
 /** How long a caller may go on sending a body that nothing reads, after its answer. */
@@ -44,8 +45,8 @@ export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): vo
   const out = 'stream' in request ? request.stream : response;
   out.on('finish', () => {
     if (request.complete) return;
-    const timer = setTimeout(() => ('stream' in request ? request.stream.close() : request.destroy()), lingerMs).unref();
-    request.once('close', () => clearTimeout(timer));
+    const cutOff = () => ('stream' in request ? request.stream.close() : request.destroy());
+    request.once('close', backgroundTimers.after(lingerMs, cutOff));
     request.resume();
   });
 }

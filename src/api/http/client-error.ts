@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { backgroundTimers } from '../../core/work/timers.js';
 
 /** How long a caller may read the answer and go on sending before its connection is destroyed. */
 const lingerMs = 1000;
@@ -39,5 +40,5 @@ export function answerClientError(
   socket.end(
     `HTTP/1.1 ${status} ${text}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nx-request-id: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
   );
-  setTimeout(() => socket.destroy(), lingerMs).unref();
+  backgroundTimers.after(lingerMs, () => socket.destroy());
 }

@@ -1,4 +1,5 @@
 import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
+import { backgroundTimers } from '../../core/work/timers.js';
 
 /**
  * Applies HTTP/1's limits to an HTTP/2 request: resets the stream if its body has not arrived `limitMs` after its headers, or if its answer
@@ -9,8 +10,10 @@ export function limitStream({ stream }: Http2ServerRequest, limitMs: number): vo
   if (stream.destroyed) return;
   const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
   if (!stream.endAfterHeaders) {
-    const timer = setTimeout(() => stream.state.remoteClose !== 1 && cancel(), limitMs).unref();
-    stream.once('close', () => clearTimeout(timer));
+    stream.once(
+      'close',
+      backgroundTimers.after(limitMs, () => stream.state.remoteClose !== 1 && cancel()),
+    );
   }
   // No byte moved in either direction. A stream that waits for news is as quiet, but has nothing unread.
   stream.on('timeout', () => stream.writableLength > 0 && cancel());
@@ -61,9 +64,9 @@ export function endUnused(session: ServerHttp2Session, quietMs: number, idleMs: 
   session.setTimeout(quietMs);
   session.on('timeout', () => {
     if (performance.now() - usedAtMs >= idleMs) session.close();
-    const timer = setTimeout(() => session.destroy(), quietMs).unref();
+    const stopTimer = backgroundTimers.after(quietMs, () => session.destroy());
     session.ping(() => {
-      clearTimeout(timer);
+      stopTimer();
       // Node does not count an answered PING as traffic.
       session.setTimeout(quietMs);
     });

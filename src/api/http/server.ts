@@ -3,6 +3,7 @@ import { createServer as createHttp2Server, type ServerHttp2Session } from 'node
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Log } from '../../core/work/log.js';
+import { backgroundTimers } from '../../core/work/timers.js';
 import { breakOff, closeIfWaiting } from './answer.js';
 import type { Certificate } from './certificate-files.js';
 import { answerClientError } from './client-error.js';
@@ -187,7 +188,7 @@ export function createServer({
       });
     }
     // A closed session has sent everything and waits for the caller to close the connection, which some never do.
-    else socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref());
+    else socket.once('finish', () => backgroundTimers.after(lingerMs, () => socket.destroy()));
     (version === 1 ? http1 : http2).emit('connection', socket);
   }
 
@@ -227,13 +228,13 @@ export function createServer({
     }
     for (const session of sessions.keys()) session.close();
     for (const socket of undecided) socket.destroy();
-    const deadline = setTimeout(() => {
+    const stopDeadline = backgroundTimers.after(shutdownDeadlineMs, () => {
       log.warn({ connections: sockets.size }, 'shutdown deadline reached; closing open connections');
       for (const session of sessions.keys()) session.destroy();
       for (const socket of sockets) socket.destroy();
-    }, shutdownDeadlineMs);
+    });
     await closed;
-    clearTimeout(deadline);
+    stopDeadline();
     http1.close();
   }
 
@@ -280,11 +281,11 @@ function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version
   let received: Buffer = Buffer.alloc(0);
   let lastLook: NodeJS.Immediate | undefined;
   // After a stall of the process, timers run before the bytes that arrived meanwhile are read.
-  const timer = setTimeout(() => {
+  const stopTimer = backgroundTimers.after(timeoutMs, () => {
     lastLook = setImmediate(() => socket.destroy());
-  }, timeoutMs);
+  });
   const stopWaiting = () => {
-    clearTimeout(timer);
+    stopTimer();
     clearImmediate(lastLook);
   };
   const onData = (chunk: Buffer) => {

@@ -5,8 +5,10 @@ import { type Compression, createAsyncIterable, type UniversalHandler } from '@c
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors/errors.js';
+import { onAbort, orAborted } from '../../core/work/abort.js';
 import { limitParallel } from '../../core/work/limit-parallel.js';
 import type { Log } from '../../core/work/log.js';
+import { backgroundTimers } from '../../core/work/timers.js';
 import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
@@ -22,7 +24,7 @@ import { deadlineExceeded, hasOneRequest } from './request-checks.js';
 import { createStrictJson } from './strict-json.js';
 import { asText, headersForConnect } from './text-encoding.js';
 import { compileUnaryEndpoint, isPlainUnary, serveUnary, type UnaryEndpoint } from './unary-calls.js';
-import { orAborted, untilAborted } from './until-aborted.js';
+import { untilAborted } from './until-aborted.js';
 
 /** True once Connect has read the call's message, or hands it over as a stream. */
 const isReadKey = createContextKey(false, { description: 'the request was read' });
@@ -94,10 +96,8 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
    * on a signal as old as the process makes garbage that only full collections free.
    */
   function endOnShutdown(work: AbortController, response: ApiResponse): void {
-    const onStop = () => work.abort(new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping'));
-    shutdownSignal.addEventListener('abort', onStop);
-    response.once('close', () => shutdownSignal.removeEventListener('abort', onStop));
-    if (shutdownSignal.aborted) onStop();
+    const stop = () => work.abort(new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping'));
+    response.once('close', onAbort(shutdownSignal, stop));
   }
 
   function serve(handler: UniversalHandler, exchange: RpcExchange): void {
@@ -179,8 +179,10 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
 /** Calls back with the error of a deadline that passes before the response is closed. */
 function atDeadlineOf({ head, response }: RpcExchange, onPassed: (error: DomainError) => void): void {
   if (head.deadlineMs === null) return;
-  const timer = setTimeout(() => onPassed(deadlineExceeded()), head.deadlineMs);
-  response.once('close', () => clearTimeout(timer));
+  response.once(
+    'close',
+    backgroundTimers.after(head.deadlineMs, () => onPassed(deadlineExceeded())),
+  );
 }
 
 /** Decompressions that run at the same time: fewer than the threads that they share with the disk, with DNS and with keystores. */

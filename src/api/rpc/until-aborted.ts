@@ -1,3 +1,5 @@
+import { onAbort } from '../../core/work/abort.js';
+
 /**
  * Yields the items until the signal aborts, then throws the signal's reason, even if the source is silent. It asks the source to end, but does not wait for
  * that.
@@ -6,8 +8,7 @@ export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSig
   const source = items[Symbol.asyncIterator]();
   // One listener for the whole stream. Racing each item against one promise would keep every item until that promise settles.
   let interrupt: () => void = () => undefined;
-  const onAbort = () => interrupt();
-  signal.addEventListener('abort', onAbort);
+  const leave = onAbort(signal, () => interrupt());
   try {
     for (;;) {
       const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
@@ -19,18 +20,8 @@ export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSig
       yield next.value;
     }
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    leave();
     // A source that waits ends later, or never.
     source.return?.().catch(() => undefined);
   }
-}
-
-/** Settles as the work does, or rejects with the signal's reason if that aborts first. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort);
-    work.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject);
-  });
 }

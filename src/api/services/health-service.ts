@@ -1,9 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
 import { DomainError } from '../../core/errors/errors.js';
 import { shownName } from '../../core/text/safe-text.js';
+import { pause } from '../../core/work/abort.js';
 import type { Readiness } from '../contract/readiness.js';
 
 /** How often a watch checks the readiness. */
@@ -41,7 +41,7 @@ export function createHealthService({ services, readiness, shutdownSignal }: Hea
         if (status !== latest) yield { status };
         latest = status;
         // The context's signal aborts when the caller leaves, and when the service begins to stop.
-        await wait(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
+        await pause(watchIntervalMs, context.signal);
       }
       if (shutdownSignal.aborted && latest === Serving.SERVING) yield { status: Serving.NOT_SERVING };
     },

@@ -3,6 +3,7 @@ import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import { percentDecoded, secretPartsOf } from '../../core/text/safe-text.js';
+import { startDeadline, TimeoutError } from '../../core/work/abort.js';
 import { TransportError } from './node-error.js';
 
 /** Enough for the receipts of a large block with logs. */
@@ -79,12 +80,12 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
   let http = 0;
   let items = 0;
 
-  function request(body: string, itemsOfBody: number): Promise<Dispatcher.ResponseData> {
+  function request(body: string, itemsOfBody: number, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     http += 1;
     items += itemsOfBody;
     const traceparent = tracer.current();
     const headers = traceparent === null ? target.headers : { ...target.headers, traceparent };
-    return pool.request({ method: 'POST', path: target.path, headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    return pool.request({ method: 'POST', path: target.path, headers, body, signal });
   }
 
   return {
@@ -92,13 +93,16 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
       const startedMs = performance.now();
       const measure = (result: 'answered' | 'refused' | 'failed') =>
         meter.nodeAsked(networkName, host, result, itemsOfBody, (performance.now() - startedMs) / 1000);
+      let deadline = startDeadline(timeoutMs);
       try {
         // The server may close a keep-alive connection just when it is used. Every call here is safe to repeat.
-        const response = await request(body, itemsOfBody).catch(async (error: unknown) => {
+        const response = await request(body, itemsOfBody, deadline.signal).catch(async (error: unknown) => {
           if (!wasClosed(error)) throw error;
           onLost();
           await beforeRepeat?.();
-          return request(body, itemsOfBody);
+          deadline.clear();
+          deadline = startDeadline(timeoutMs);
+          return request(body, itemsOfBody, deadline.signal);
         });
         const text = await response.body.text();
         measure(response.statusCode < 300 ? 'answered' : 'refused');
@@ -107,6 +111,8 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
         measure('failed');
         if (error instanceof TransportError) throw error;
         throw new TransportError(host, problemOf(error, timeoutMs));
+      } finally {
+        deadline.clear();
       }
     },
     calls: () => ({ http, items }),
@@ -131,6 +137,6 @@ function wasClosed(error: unknown): boolean {
 
 /** Names the error by its code or class. Its message is not used, since libraries may put the URL into it. */
 function problemOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no response within ${timeoutMs} ms`;
+  if (error instanceof TimeoutError) return `no response within ${timeoutMs} ms`;
   return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown error');
 }

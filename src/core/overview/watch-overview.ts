@@ -2,6 +2,7 @@ import { networkIdOf } from '../network/networks.js';
 import type { RunningInstance } from '../ports/instances.js';
 import type { Principal } from '../records/principal.js';
 import { mayUseRelayer } from '../records/principal.js';
+import { onAbort } from '../work/abort.js';
 import type { DurationClock } from '../work/clock.js';
 import type { NetworkGlance } from './network-glances.js';
 import type { Overview, OverviewState, RelayerGlance } from './overview.js';
@@ -43,9 +44,7 @@ export async function* watchOverview(
   signal: AbortSignal,
 ): AsyncGenerator<OverviewMessage, void, void> {
   const subscription = overview.subscribe();
-  const close = () => subscription.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
+  const leave = onAbort(signal, () => subscription.close());
   const changesOf = createChanges(principal, () => clock.nowMs());
   try {
     yield emptyMessage(clock.nowMs());
@@ -69,7 +68,7 @@ export async function* watchOverview(
       } else await subscription.wait(heartbeatMs - silentMs);
     }
   } finally {
-    signal.removeEventListener('abort', close);
+    leave();
     subscription.close();
   }
 }

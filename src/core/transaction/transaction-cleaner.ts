@@ -1,9 +1,10 @@
 import type { Change } from '../ports/store/change.js';
 import type { Changes, Store } from '../ports/store/store.js';
 import type { OldTransaction } from '../ports/store/transactions.js';
+import { pause } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
-import { pause, type Repeating, repeat } from '../work/repeat.js';
+import { type Repeating, repeat } from '../work/repeat.js';
 
 /** The dependencies of the transaction cleaner. */
 export interface TransactionCleanerDeps {

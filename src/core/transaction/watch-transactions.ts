@@ -2,6 +2,7 @@ import type { ChangedTransaction } from '../ports/store/feed.js';
 import type { Reads } from '../ports/store/store.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
+import { onAbort } from '../work/abort.js';
 import type { Feed } from './feed.js';
 import { findTransaction } from './find-transaction.js';
 import { type Cursor, cursorOf, tokenExpired, tokenOf, type WatchScope } from './resume-token.js';
@@ -51,9 +52,7 @@ export async function* watchTransactions(
   const scope: WatchScope = { databaseId: await read.databaseId(), relayerId: relayer.id, transactionId };
   const found = transactionId === null ? null : await findTransaction(read, relayer.id, transactionId);
   const subscription = feed.subscribe(scope, loaderOf(read, scope));
-  const close = () => subscription.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
+  const leave = onAbort(signal, () => subscription.close());
 
   const messageOf = (cursor: Cursor, changed: ChangedTransaction): WatchMessage => ({
     kind: 'transaction',
@@ -108,7 +107,7 @@ export async function* watchTransactions(
       }
     }
   } finally {
-    signal.removeEventListener('abort', close);
+    leave();
     subscription.close();
   }
 }

@@ -1,10 +1,4 @@
-import { setTimeout as elapsed } from 'node:timers/promises';
-
-/** Resolves after `ms`, or as soon as the signal aborts. Never throws. */
-export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
-
-/** A pause by a timer that does not keep the process alive. */
-export const pause: Pause = (ms, signal) => elapsed(ms, undefined, { signal, ref: false }).catch(() => undefined);
+import { type Pause, pause } from './abort.js';
 
 /** A task that repeats until it is stopped. */
 export interface Repeating {

@@ -1,3 +1,4 @@
+import { endsWithin, startDeadline } from './abort.js';
 import { monotonicMs } from './clock.js';
 import type { Log } from './log.js';
 
@@ -38,27 +39,15 @@ export function createShutdown({ log, deadlineMs, closingMs }: ShutdownOptions):
   async function stop(): Promise<void> {
     stopping.abort();
     const startedMs = monotonicMs();
-    const cutting = new AbortController();
-    const cut = setTimeout(() => cutting.abort(), deadlineMs);
+    const cutting = startDeadline(deadlineMs);
     for (const phase of phases) {
       const ended = Promise.allSettled(releases[phase].splice(0).map((release) => release(cutting.signal)));
       const limitMs = phase === 'work' ? deadlineMs : deadlineMs + closingMs;
-      const isEnded = await endsWithin(limitMs - (monotonicMs() - startedMs), ended);
+      const isEnded = await endsWithin(ended, limitMs - (monotonicMs() - startedMs));
       if (!isEnded) log.warn({ phase }, 'shutdown deadline reached; ending the calls and connections that are still open');
     }
-    clearTimeout(cut);
+    cutting.clear();
   }
 
   return { signal: stopping.signal, onStop: (phase, release) => void releases[phase].push(release), stop };
-}
-
-/** Resolves to true as soon as the task has ended, and to false if that takes longer. */
-async function endsWithin(limitMs: number, task: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), Math.max(0, limitMs));
-  });
-  const isEnded = await Promise.race([task.then(() => true), late]);
-  clearTimeout(timer);
-  return isEnded;
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type InstanceState, instanceStates } from '../../core/ports/instances.js';
 import { type LeaseKind, leaseKinds } from '../../core/ports/leases.js';
 import { openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
+import { inTime } from '../../core/work/abort.js';
 import { headText, labelsText, lineOf } from './series.js';
 
 /** The figures of a relayer. */
@@ -59,16 +60,10 @@ const relayersPerTurn = 100;
 
 /** Returns the value of a gauge. One that fails or hangs has no value, so that the others still have theirs. */
 async function readInTime(read: () => Promise<number>): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), maxReadingMs);
-  });
   try {
-    return await Promise.race([read(), late]);
+    return await inTime(read(), maxReadingMs, null);
   } catch {
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as elapsed } from 'node:timers/promises';
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { readTraceParent, type Span, type SpanStart, type Tracer, traceParentText } from '../../core/ports/telemetry.js';
+import { inTime } from '../../core/work/abort.js';
 import type { Log } from '../../core/work/log.js';
 
 /** The options of a tracer that sends spans to a collector. */
@@ -71,7 +71,7 @@ export function openOtlpTracer({ endpoint, serviceName, version, log }: OtlpTrac
     tracer,
     async close() {
       const sent = provider.shutdown().catch(() => undefined);
-      await Promise.race([sent, elapsed(closeDeadlineMs, undefined, { ref: false })]);
+      await inTime(sent, closeDeadlineMs, undefined);
     },
   };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { AzureAuthType } from '../../core/signer/hosted-key.js';
 import type { IssuedToken } from '../hosted/access-token.js';
 import { type HttpClient, type HttpRequest, textAt, valueAt } from '../hosted/http-client.js';
-import { ProviderError } from '../hosted/key-provider.js';
+import { askWithin, ProviderError } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
 import { cloudOf } from './clouds.js';
 
@@ -42,7 +42,7 @@ export function createTokenIssuer(
       if (identity.authType === 'workload_identity') assertion = await assertionFrom(identity);
       const request =
         identity.authType === 'managed_identity' ? machineRequest(identity, vaultUrl) : formRequest(identity, vaultUrl, assertion);
-      return tokenFrom((await http.send(request, AbortSignal.timeout(issueMs))).json);
+      return tokenFrom((await askWithin(issueMs, (signal) => http.send(request, signal))).json);
     },
     secret: () => assertion,
   };

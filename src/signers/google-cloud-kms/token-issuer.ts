@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import type { IssuedToken } from '../hosted/access-token.js';
 import { type HttpClient, textAt, valueAt } from '../hosted/http-client.js';
-import { ProviderError } from '../hosted/key-provider.js';
+import { askWithin, ProviderError } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
 
 /** The key file of a service account, as far as the service uses it. */
@@ -35,7 +35,8 @@ export function createTokenIssuer(
       assertion = assertionOf(account);
       const body = new URLSearchParams({ grant_type: grantType, assertion }).toString();
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-      const { json } = await http.send({ method: 'POST', url: account.tokenUri, headers, body }, AbortSignal.timeout(obtainMs));
+      const request = { method: 'POST', url: account.tokenUri, headers, body } as const;
+      const { json } = await askWithin(obtainMs, (signal) => http.send(request, signal));
       const text = textAt(json, 'access_token');
       const seconds = valueAt(json, 'expires_in');
       if (text === undefined || text === '') throw new ProviderError('unreachable', 'the token service returned no access token');

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { DomainError } from '../../core/errors/errors.js';
 import type { Signer } from '../../core/ports/signer.js';
+import { createPause, startDeadline, TimeoutError, within } from '../../core/work/abort.js';
 import type { Log } from '../../core/work/log.js';
 import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { type KeyProvider, ProviderError, type PublicKey } from './key-provider.js';
@@ -60,6 +61,7 @@ interface NotedFailure {
  */
 export function createHostedSigner({ id, provider, publicKey, gate, time, log }: HostedSignerParts): HostedSigner {
   const { clock, timers } = time;
+  const pause = createPause(timers);
   const closing = new AbortController();
   // One listener for each signature under way.
   setMaxListeners(0, closing.signal);
@@ -79,7 +81,7 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
   /** Returns a signature that passes the check. */
   async function sign<T>(bytes: Uint8Array, check: (answer: Uint8Array) => T | null): Promise<T> {
     let last: NotedFailure | null = null;
-    const deadline = startDeadline(timers, deadlineMs, closing.signal);
+    const deadline = startDeadline(deadlineMs, { outer: closing.signal, timers });
     try {
       for (let tries = 0; ; tries += 1) {
         const trip = await breaker.mayCall(deadline.signal);
@@ -88,7 +90,8 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
         if (outcome === 'again') continue;
         if ('signature' in outcome) return outcome.signature;
         last = outcome.failure;
-        if (last.isRetriedSoon) await pause(timers, retryAfterMs * 2 ** tries, deadline.signal);
+        if (last.isRetriedSoon) await pause(retryAfterMs * 2 ** tries, deadline.signal);
+        deadline.signal.throwIfAborted();
       }
     } catch (error) {
       if (closing.signal.aborted) throw unavailable('the service is stopping', retryLateAfterMs);
@@ -107,9 +110,8 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
   ): Promise<{ readonly signature: T } | { readonly failure: NotedFailure } | 'again'> {
     const mark = breaker.begin();
     if (mark === null) return 'again';
-    const limit = startDeadline(timers, callMs, signal);
     try {
-      const answer = await Promise.race([provider.sign(bytes, limit.signal), rejectsWhenAborted(limit.signal)]);
+      const answer = await within(callMs, (limit) => provider.sign(bytes, limit), { outer: signal, timers });
       const signature = check(answer);
       if (signature !== null) {
         gate.worked();
@@ -124,9 +126,8 @@ export function createHostedSigner({ id, provider, publicKey, gate, time, log }:
       });
     } catch (error) {
       if (signal.aborted) throw error;
-      return note(mark, limit.signal.aborted ? lateFailure(provider.name) : failureFrom(provider.name, error));
+      return note(mark, error instanceof TimeoutError ? lateFailure(provider.name) : failureFrom(provider.name, error));
     } finally {
-      limit.clear();
       breaker.ended(mark);
     }
   }
@@ -186,46 +187,4 @@ function failureFrom(name: string, error: unknown): Failure {
 function lateFailure(name: string): Failure {
   const sentence = `${name} did not answer within ${callMs / 1_000} s`;
   return { sentence, detail: sentence, problem: 'failed', retryAfterMs: null };
-}
-
-/** A signal that aborts after `ms`, and when another one does. */
-function startDeadline(
-  timers: GateTime['timers'],
-  ms: number,
-  outer: AbortSignal,
-): { readonly signal: AbortSignal; readonly clear: () => void } {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  const stop = timers.after(ms, abort);
-  if (outer.aborted) abort();
-  else outer.addEventListener('abort', abort, { once: true });
-  return {
-    signal: controller.signal,
-    clear() {
-      stop();
-      outer.removeEventListener('abort', abort);
-    },
-  };
-}
-
-function rejectsWhenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
-
-function pause(timers: GateTime['timers'], ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      stop();
-      reject(signal.reason);
-    };
-    const stop = timers.after(ms, () => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    });
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import type { Curve } from '../../core/records/network.js';
+import { within } from '../../core/work/abort.js';
 
 /** A public key, by its curve. */
 export interface PublicKey {
@@ -58,4 +59,9 @@ export class ProviderError extends Error {
     this.problem = problem;
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
+}
+
+/** Asks a provider under a time limit. Throws `ProviderError` if it passes. */
+export function askWithin<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return within(ms, ask, { reason: () => new ProviderError('unreachable', `no answer within ${ms / 1_000} s`) });
 }

@@ -1,3 +1,4 @@
+import { orAborted } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 
 /** Why calls are not made now, and for how long. */
@@ -52,8 +53,7 @@ export function createSignerBreaker(clock: Pick<DurationClock, 'elapsedMs'>, onC
         const known = current();
         if (known === null || (known.retryInMs === 0 && probe === null)) return null;
         if (known.retryInMs > 0 || probe === null) return known;
-        await Promise.race([probe.ended, aborted(signal)]);
-        signal.throwIfAborted();
+        await orAborted(probe.ended, signal);
       }
     },
     begin() {
@@ -98,11 +98,4 @@ function withResolvers(): { readonly promise: Promise<void>; readonly resolve: (
     resolve = settle;
   });
   return { promise, resolve };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { endsWithin, startDeadline } from '../../core/work/abort.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { FoundToken, KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
 
@@ -173,8 +174,7 @@ function createModuleThreads(
   }
 
   /** Initializes the module and logs in. Only one call at a time does this, and no signature is under way, since initializing ends all sessions. */
-  async function prepare(place: TokenPlace, pin: string): Promise<void> {
-    const signal = AbortSignal.timeout(prepareMs);
+  async function prepare(place: TokenPlace, pin: string, signal: AbortSignal): Promise<void> {
     if (loggedIn === null) {
       if (!(await endsWithin(earlier, prepareMs))) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
       const again = isInitialized;
@@ -273,7 +273,9 @@ function createModuleThreads(
           if (signal.aborted) throw new ProviderError('unreachable', `${name} does not answer`);
           continue;
         }
-        preparing = prepare(place, pin).finally(() => {
+        const deadline = startDeadline(prepareMs);
+        preparing = prepare(place, pin, deadline.signal).finally(() => {
+          deadline.clear();
           preparing = null;
         });
         await preparing;
@@ -299,16 +301,6 @@ function createModuleThreads(
 /** What tells tokens apart. A module may offer one token in several slots, each with a PIN of its own. */
 function textOf({ slot, name: token }: FoundToken): string {
   return `${slot} ${token}`;
-}
-
-/** The timer keeps the process, as every call does that waits for an answer. */
-async function endsWithin(task: Promise<unknown>, ms: number): Promise<boolean> {
-  let stop = (): void => undefined;
-  const late = new Promise<false>((resolve) => {
-    const timer = setTimeout(() => resolve(false), ms);
-    stop = () => clearTimeout(timer);
-  });
-  return Promise.race([task.then(() => true), late]).finally(stop);
 }
 
 function errorFrom(problem: Extract<ThreadAnswer, { problem: unknown }>['problem'], message: string): ProviderError {

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../../core/work/abort.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, type HttpClient, textAt } from '../hosted/http-client.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type PublicKey } from '../hosted/key-provider.js';
@@ -50,7 +50,8 @@ export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<Provi
     const activity = { type: 'ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2', timestampMs: String(Date.now()), organizationId, parameters };
     let answer = await post(prefix.sign, activity, signal);
     while (isUnderWay(answer)) {
-      await pause(lookAgainMs, undefined, { signal });
+      await pause(lookAgainMs, signal);
+      signal.throwIfAborted();
       answer = await post(prefix.get, { organizationId, activityId: textAt(answer, 'activity', 'id') }, signal);
     }
     return signatureFrom(answer, http.shown);

@@ -1,6 +1,6 @@
 import type { DurationClock } from '../../core/work/clock.js';
 import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
-import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
+import { askWithin, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
 
 /** Where a Vault is, and the AppRole that the service logs in with. */
@@ -31,6 +31,8 @@ interface Token {
 
 /** Calls at once. Vault has no limit of its own; an operator can set quotas, which answer 429. */
 const defaults: ProviderLimits = { parallel: 32, perSecond: 500 };
+/** How long a login or a renewal may take. */
+const obtainMs = 5_000;
 /** A token is renewed after this part of its lease. */
 const renewedAfter = 2 / 3;
 /** The lease of a token that Vault gives without an end. */
@@ -68,9 +70,7 @@ export function createVaultClient(
     return { text, isRenewable, renewAtMs: nowMs + leaseMs * renewedAfter, endsAtMs: nowMs + leaseMs };
   }
 
-  async function obtain(): Promise<Token> {
-    // Not bound to the signal of one caller, since all callers share it.
-    const signal = AbortSignal.timeout(5_000);
+  async function obtain(signal: AbortSignal): Promise<Token> {
     if (token?.isRenewable && clock.elapsedMs() < token.endsAtMs) {
       try {
         return tokenFrom(await send('auth/token/renew-self', {}, { 'x-vault-token': token.text }, signal));
@@ -85,7 +85,8 @@ export function createVaultClient(
 
   async function tokenNow(): Promise<Token> {
     if (token !== null && clock.elapsedMs() < token.renewAtMs) return token;
-    obtaining ??= obtain().finally(() => {
+    // Not bound to the signal of one caller, since all callers share it.
+    obtaining ??= askWithin(obtainMs, obtain).finally(() => {
       obtaining = null;
     });
     token = await obtaining;

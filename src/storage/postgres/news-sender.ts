@@ -1,4 +1,4 @@
-import type { Pause } from '../../core/work/repeat.js';
+import type { Pause } from '../../core/work/abort.js';
 import { createNewsBag, type NewsBag } from './news-channel.js';
 import type { Observer } from './postgres-observer.js';
 

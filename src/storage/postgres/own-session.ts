@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { inTime } from '../../core/work/abort.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 /** A pooler shows itself at the first look, or later if its connections take turns. */
@@ -28,7 +29,7 @@ export async function requireOwnSession(connectionString: string): Promise<void>
       await other.query('begin');
       const ofOther = await backendOf(other);
       const asked = backendOf(one);
-      const meanwhile = await Promise.race([asked, afterPatience()]);
+      const meanwhile = await inTime(asked, patienceMs, null);
       await other.query('rollback');
       // If connections take turns, two questions in a row reach two of them.
       const later = [await asked, await backendOf(one), await backendOf(one)];
@@ -42,8 +43,4 @@ export async function requireOwnSession(connectionString: string): Promise<void>
 async function backendOf(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid ?? 0;
-}
-
-function afterPatience(): Promise<null> {
-  return new Promise((resolve) => setTimeout(() => resolve(null), patienceMs).unref());
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as elapsed } from 'node:timers/promises';
 import pg from 'pg';
 import { StoreAwayError } from '../../core/ports/store/change.js';
+import { inTime, pause } from '../../core/work/abort.js';
 import { type Clock, monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import { pause } from '../../core/work/repeat.js';
 import type { ChangeList, Outcome, RunBatch } from '../database/commit-queue.js';
 import type { Database } from '../database/database.js';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
@@ -206,13 +205,7 @@ export function createPostgresLink(
 
   async function connected(): Promise<Session> {
     const leftMs = lostAtMs + patienceMs - monotonicMs();
-    if (session === null && leftMs > 0) {
-      const returned = new AbortController();
-      // A caller waits, so this keeps the process. `end` ends `returning`: a signal that joined `ending` would leave something there each time.
-      const over = elapsed(leftMs, undefined, { signal: returned.signal }).catch(() => undefined);
-      await Promise.race([returning, over]);
-      returned.abort();
-    }
+    if (session === null && leftMs > 0) await inTime(returning, leftMs, undefined);
     if (loss !== null) throw loss;
     if (session === null) throw new StoreAwayError('the database is unavailable: the connection was lost and is not back yet');
     return session;
@@ -223,7 +216,7 @@ export function createPostgresLink(
     const freed = isShared ? writer.query(giveAll.sql, giveAll.bind({ holder: record.number })) : Promise.resolve();
     const [sql, values] = isShared ? [leave.sql, leave.bind(record)] : [release.sql, release.bind(record)];
     const released = Promise.all([freed, writer.query(sql, values)]).catch(() => undefined);
-    await Promise.race([released, pause(releaseTimeoutMs, new AbortController().signal)]);
+    await inTime(released, releaseTimeoutMs, undefined);
   }
 
   const runBatch: RunBatch = async (lists) => {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { systemTimers } from '../../core/work/timers.js';
 
 /** A connection that does not answer for this long counts as dead. */
 const answerTimeoutMs = 10_000;
@@ -92,8 +93,7 @@ export async function connectPostgresWriter(
 
 /** Ends a connection, also one whose server does not answer: nothing must wait for that. */
 export async function endConnection(client: pg.Client): Promise<void> {
-  const cutting = setTimeout(() => client.connection.stream.destroy(), endTimeoutMs);
-  await client.end().finally(() => clearTimeout(cutting));
+  await client.end().finally(systemTimers.after(endTimeoutMs, () => client.connection.stream.destroy()));
 }
 
 /** Connects. Throws an error whose message is for the operator. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../core/work/abort.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import { sqliteDriver } from './driver.js';
 
@@ -18,7 +18,7 @@ export async function whenUnlocked<T>(task: () => T): Promise<T> {
     } catch (error) {
       if (!isLocked(error) || monotonicMs() >= untilMs) throw error;
     }
-    await delay(retryAfterMs);
+    await pause(retryAfterMs);
   }
 }
 

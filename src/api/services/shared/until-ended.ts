@@ -1,5 +1,6 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { DomainError } from '../../../core/errors/errors.js';
+import { onAbort } from '../../../core/work/abort.js';
 import { principalOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 
@@ -14,16 +15,12 @@ export async function* untilEnded<T>(
 ): AsyncGenerator<T, void, void> {
   const { ended } = principalOf(context);
   const end = new AbortController();
-  const onEnd = () => end.abort();
-  for (const signal of [context.signal, ended]) {
-    signal?.addEventListener('abort', onEnd);
-    // A signal that has aborted already fires no event.
-    if (signal?.aborted) onEnd();
-  }
+  const signals = ended === null ? [context.signal] : [context.signal, ended];
+  const leaves = signals.map((signal) => onAbort(signal, () => end.abort()));
   try {
     yield* watch(end.signal);
   } finally {
-    for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
+    for (const leave of leaves) leave();
   }
   if (ended?.aborted) throw keyEnded();
   const { aborted, reason } = context.signal;
