@@ -265,6 +265,17 @@ describe('dependencies point one way', () => {
     );
   });
 
+  it('timers: only core/work sets them, besides the console, which is browser code, and the local chains of the sandbox', () => {
+    const setters = files.filter((file) => {
+      const text = readFileSync(join('src', file), 'utf8');
+      return /(?<![.\w])setTimeout\(|(?<![.\w])setInterval\(|AbortSignal\.timeout\(|setTimeout.* from 'node:timers/.test(text);
+    });
+    assert.deepEqual(
+      setters.filter((file) => !['console', 'sandbox'].includes(topOf(file))),
+      [join('core', 'work', 'timers.ts'), join('storage', 'postgres', 'postgres-readers.ts')],
+    );
+  });
+
   it('environment: only the configuration reads it', () => {
     // The console has no environment, and shows the word in examples for callers.
     const readers = files.filter((file) => roomOf(file) !== 'console' && readFileSync(join('src', file), 'utf8').includes('process.env'));

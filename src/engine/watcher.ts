@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
@@ -8,6 +7,7 @@ import type { Store } from '../core/ports/store/store.js';
 import { chainKeyOf } from '../core/records/network.js';
 import { markRelayers } from '../core/relayer/mark-relayers.js';
 import type { Log } from '../core/work/log.js';
+import { type Repeating, repeat } from '../core/work/repeat.js';
 import type { Timers } from '../core/work/timers.js';
 
 /** The state of a network, for readiness. */
@@ -66,9 +66,6 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
-/** Of no request: polls must not be counted as part of the request that made the watcher poll. */
-const outsideRequests = new AsyncResource('watcher');
-
 /** How many lanes get a head in one turn of the event loop: all of them may have work then, such as after the start. */
 const lanesPerTurn = 50;
 
@@ -90,16 +87,27 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   let problem: { readonly detail: string; readonly shown: string } | null = null;
   let isStored = false;
   let disabledReason: string | null = null;
-  let running: Promise<void> | null = null;
-  let cancelPoll: (() => void) | undefined;
-  let stopped = false;
+  /** Null before the start and after the stop. */
+  let polling: Repeating | null = null;
   /** For how long the next poll was put off because every lane rested. */
   let restedMs = 0;
   /** Until the newest head is known. */
   let isReading = false;
+  /** A lane waits for the next poll. */
+  let isWanted = true;
+
+  const pauseMs = (): number => Math.min(intervalMs, restingIntervalMs - restedMs);
+
+  /** Polls, or puts the poll off while every lane rests. */
+  async function pollUnlessResting(): Promise<void> {
+    const pausedMs = pauseMs();
+    if (!isWanted && problem === null && restedMs + pausedMs < restingIntervalMs && areAllResting()) restedMs += pausedMs;
+    else await poll();
+  }
 
   async function poll(): Promise<void> {
     restedMs = 0;
+    isWanted = false;
     try {
       isReading = true;
       if (!isStored) await storeGenesis();
@@ -118,18 +126,6 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       await disableIfOtherChain();
       for (const lane of listeners) lane.unreachable();
     }
-    pollLater();
-  }
-
-  function pollLater(): void {
-    if (stopped) return;
-    const pauseMs = Math.min(intervalMs, restingIntervalMs - restedMs);
-    cancelPoll = timers.after(pauseMs, () => {
-      if (problem === null && restedMs + pauseMs < restingIntervalMs && areAllResting()) {
-        restedMs += pauseMs;
-        pollLater();
-      } else running = poll();
-    });
   }
 
   function areAllResting(): boolean {
@@ -139,9 +135,9 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 
   function wake(): boolean {
     if (isReading) return true;
-    if (restedMs === 0 || stopped) return false;
-    cancelPoll?.();
-    running = outsideRequests.runInAsyncScope(poll);
+    if (restedMs === 0 || polling === null) return false;
+    isWanted = true;
+    polling.wake();
     return true;
   }
 
@@ -211,12 +207,13 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     wake,
     stopListening: (lane) => void listeners.delete(lane),
     start() {
-      running ??= outsideRequests.runInAsyncScope(poll);
+      const onError = (error: unknown) => log.error({ err: error, network: network.name }, 'the network cannot be followed; retrying');
+      polling ??= repeat(pollUnlessResting, pauseMs, { onError, timers });
     },
     async stop() {
-      stopped = true;
-      cancelPoll?.();
-      await running;
+      const stopped = polling?.stop();
+      polling = null;
+      await stopped;
     },
     health: () => ({ network: network.name, chain, head, problem: problem?.shown ?? null, forkedHosts: chain.forkedHosts() }),
   };

@@ -5,9 +5,9 @@ import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/lea
 import type { News } from '../core/ports/news.js';
 import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
-import { pause } from '../core/work/abort.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
+import { backgroundTimers } from '../core/work/timers.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database/database.js';
 import { addressFromUrl } from './database-url.js';
@@ -161,7 +161,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const join = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
   const { configHashes } = instance;
   const parts = { openObserver, statements, database, join, configHashes, commit: store.commit };
-  const members = createMembers({ ...parts, clock: systemClock, pause, log });
+  const members = createMembers({ ...parts, clock: systemClock, timers: backgroundTimers, log });
   await closingOnFailure(database, () => members.join());
   const { close } = members;
   const shared: Store = {

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Work } from '../core/ports/leases.js';
 import { ConflictError } from '../core/ports/store/change.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { OutboxEvent } from '../core/records/notification.js';
+import { onAbort, pause } from '../core/work/abort.js';
 import { createForwardClock, monotonicMs } from '../core/work/clock.js';
+import { repeat } from '../core/work/repeat.js';
 import { type DeliverEventDeps, deliverEvent, type Settlement } from './deliver-event.js';
 import { createPlaces, maxPosts, type Runner } from './places.js';
 import { createGuardedConnector, type TargetGuardDeps } from './target-guard.js';
@@ -49,8 +50,6 @@ const readGapMs = 5;
 const maxBacklogCount = 100_000;
 /** The pause after an error of the store. */
 const storeRetryMs = 1000;
-/** The maximum delay of a Node timer. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /** How an attempt is counted, by the status it left its event in. */
 const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' } as const;
@@ -107,34 +106,18 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const pausedUntilMs = new Map<string, number>();
   /** Events whose attempt ended since the current read of the outbox began: the read may show them as they were before. */
   const endedSinceRead = new Set<string>();
-  let wanted = false;
-  let reading: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  function wake(): void {
-    wanted = true;
-    if (begun.size === 0 || reading !== undefined || closing.signal.aborted) return;
-    reading = readWhileWanted().finally(() => {
-      reading = undefined;
-      if (wanted) wake();
-    });
-  }
-
-  async function readWhileWanted(): Promise<void> {
-    while (wanted && !closing.signal.aborted) {
-      wanted = false;
-      try {
-        await startDue();
-        await pause(readGapMs);
-      } catch (error) {
-        log.error({ err: error }, 'cannot read the webhook outbox; will retry');
-        wanted = true;
-        await pause(storeRetryMs);
-      }
-    }
-  }
+  /** Until an event is due, or a receiver's pause ends. */
+  let nextReadInMs = Number.POSITIVE_INFINITY;
+  const reading = repeat(startDue, () => nextReadInMs, {
+    onError: (error) => log.error({ err: error }, 'cannot read the webhook outbox; will retry'),
+    runsAtOnce: false,
+    gapMs: readGapMs,
+    backoffMs: { first: storeRetryMs, longest: storeRetryMs },
+  });
 
   async function startDue(): Promise<void> {
+    nextReadInMs = Number.POSITIVE_INFINITY;
+    if (begun.size === 0) return;
     endedSinceRead.clear();
     const nowMs = dueClock.nowMs();
     endPauses();
@@ -157,7 +140,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     serve();
     // Events that are due already run now, or when an attempt ends, which wakes this loop.
     const eventsMs = pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs - dueClock.nowMs()]));
-    armTimer([...eventsMs, ...[...pausedUntilMs.values()].map((untilMs) => untilMs - monotonicMs())]);
+    const pausesMs = [...pausedUntilMs.values()].map((untilMs) => untilMs - monotonicMs());
+    nextReadInMs = [...eventsMs, ...pausesMs].reduce((first, ms) => Math.min(first, ms), Number.POSITIVE_INFINITY);
   }
 
   function canTakeMore(notificationId: string): boolean {
@@ -182,13 +166,6 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
 
   function endPauses(): void {
     for (const [notificationId, untilMs] of pausedUntilMs) if (untilMs <= monotonicMs()) pausedUntilMs.delete(notificationId);
-  }
-
-  function armTimer(waitsMs: readonly number[]): void {
-    clearTimeout(timer);
-    if (waitsMs.length === 0 || closing.signal.aborted) return;
-    const waitMs = waitsMs.reduce((first, ms) => Math.min(first, ms));
-    timer = setTimeout(wake, Math.min(Math.max(waitMs, 0), longestTimerMs));
   }
 
   /** Starts events, one of each target in turn, while places are free. */
@@ -220,7 +197,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       endedSinceRead.add(event.id);
       serve();
       if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
-      wake();
+      reading.wake();
     });
   }
 
@@ -261,7 +238,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       count(event, settlement);
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
-      await pause(storeRetryMs);
+      await pause(storeRetryMs, closing.signal);
     }
   }
 
@@ -295,14 +272,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         if (error instanceof ConflictError) return;
         log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook delivery; will retry');
         if (closing.signal.aborted || !begun.has(sliceOf(notificationId))) return;
-        await pause(storeRetryMs);
+        await pause(storeRetryMs, closing.signal);
       }
     }
-  }
-
-  /** Ends early when the delivery stops. */
-  async function pause(ms: number): Promise<void> {
-    await elapsed(ms, undefined, { signal: closing.signal }).catch(() => undefined);
   }
 
   return {
@@ -311,24 +283,21 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         const slice = String(index);
         const begin = async () => {
           begun.add(slice);
-          wake();
+          reading.wake();
         };
         return [slice, { begin, end: (isTakenOver = false) => endSlice(slice, isTakenOver) }];
       }),
     ),
-    wake,
+    wake: reading.wake,
     backlog: () => store.read.pendingEventCount(maxBacklogCount),
     async stop(deadline: AbortSignal): Promise<void> {
       closing.abort();
-      clearTimeout(timer);
-      const cut = () => {
+      onAbort(deadline, () => {
         cutting.abort();
         // Also ends requests that are still connecting.
         void dispatcher.destroy();
-      };
-      deadline.addEventListener('abort', cut, { once: true });
-      if (deadline.aborted) cut();
-      await reading;
+      });
+      await reading.stop();
       await Promise.all([...running.values()].map(({ ended }) => ended));
       await dispatcher.destroy();
     },

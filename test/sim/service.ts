@@ -10,7 +10,6 @@ import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
-import { createPause } from '../../src/core/work/abort.js';
 import type { DurationClock } from '../../src/core/work/clock.js';
 import type { Log } from '../../src/core/work/log.js';
 import type { Timers } from '../../src/core/work/timers.js';
@@ -212,7 +211,7 @@ export function startService(world: ServiceWorld): Service {
           configHashes: new Map(),
           commit: own.commit,
           clock,
-          pause: createPause({ after: (ms, task) => timers.after(ms * sharing.slowness, task) }),
+          timers: { after: (ms, task) => timers.after(ms * sharing.slowness, task) },
           log,
         });
   const store = members === null ? own : telling(own, members);

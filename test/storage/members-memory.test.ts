@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../../src/core/work/clock.js';
@@ -38,13 +37,17 @@ it('an instance that looks at the others for days keeps nothing of each look', a
     configHashes: new Map(),
     commit: async () => undefined,
     clock: systemClock,
-    async pause() {
-      looked += 1;
-      if (looked % looks === firstLooks) {
-        paused.resolve();
-        await goOn.promise;
-      }
-      await nextTurn();
+    timers: {
+      after(_, task) {
+        looked += 1;
+        const go = () => void setImmediate(task);
+        if (looked % looks !== firstLooks) go();
+        else {
+          paused.resolve();
+          void goOn.promise.then(go);
+        }
+        return () => undefined;
+      },
     },
     log: silentLog,
   });

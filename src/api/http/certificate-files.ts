@@ -26,7 +26,7 @@ export async function readCertificate({ certFile, keyFile }: CertificateFiles): 
 }
 
 /** Reads the files again from time to time. */
-export interface CertificateRenewal extends Repeating {
+export interface CertificateRenewal extends Pick<Repeating, 'stop'> {
   /** Reads them now. Never throws. */
   renew(): Promise<void>;
 }

@@ -92,7 +92,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
       await load();
       reloading = repeat(reload, reloadIntervalMs, { onError: logOnce, runsAtOnce: false });
     },
-    readAgain: () => void reload().catch(logOnce),
+    readAgain: () => reloading?.wake(),
     async stop() {
       await reloading?.stop();
     },

@@ -123,7 +123,6 @@ export interface Following {
 /** Follows the stored definitions from now on. Logs a definition that cannot be used once; it is tried again. */
 export function startFollowing(writer: Pick<DefinitionWriter, 'follow'>, log: Pick<Log, 'error'>): Following {
   let logged = '';
-  let isStopped = false;
 
   async function follow(): Promise<void> {
     await writer.follow();
@@ -138,13 +137,5 @@ export function startFollowing(writer: Pick<DefinitionWriter, 'follow'>, log: Pi
   }
 
   const repeating = repeat(follow, followEveryMs, { onError, runsAtOnce: false });
-  return {
-    look() {
-      if (!isStopped) void follow().catch(onError);
-    },
-    async stop() {
-      isStopped = true;
-      await repeating.stop();
-    },
-  };
+  return { look: repeating.wake, stop: repeating.stop };
 }

@@ -8,7 +8,9 @@ import type { Reads } from '../ports/store/store.js';
 import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
+import { type Repeating, repeat } from '../work/repeat.js';
 import type { Timers } from '../work/timers.js';
+import { createWaker } from '../work/waker.js';
 import { createAccountFunds, type Funds, isSameAccount } from './account-funds.js';
 import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versioned } from './network-glances.js';
 import { readBalances } from './read-balances.js';
@@ -115,10 +117,9 @@ export function createOverview(deps: OverviewDeps): Overview {
   let instances: (Versioned<readonly RunningInstance[]> & { readonly text: string }) | null = null;
   let looking: Promise<boolean> | null = null;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
-  /** Runs while a watch is open. */
-  let watching: Promise<void> | null = null;
   let isFresh = false;
-  let cancelPause: (() => void) | null = null;
+  /** Until the next look while a watch is open. */
+  let nextLookInMs = lookEveryMs;
   let balances: Promise<void> | null = null;
   let balancesReadAtMs: number | null = null;
   /** The relayers whose balances were asked for since the start. */
@@ -127,8 +128,7 @@ export function createOverview(deps: OverviewDeps): Overview {
   let sampledPositions: ReadonlyMap<string, number> | null = null;
   let balancePositions: ReadonlyMap<string, number> = new Map();
   let samplesTaken = 0;
-  let sampling: Promise<void> | null = null;
-  let cancelSample: (() => void) | null = null;
+  let sampling: Repeating | null = null;
   let isUnreadable = false;
 
   /** Looks at the whole service; false: the store cannot be read. Looks that overlap are one. */
@@ -229,35 +229,18 @@ export function createOverview(deps: OverviewDeps): Overview {
     backlog = { value, version: backlog?.value === value ? backlog.version : next, atMs: nowMs };
   }
 
-  /** Looks once a second until no watch is open. */
+  /** Looks if a watch is open, and wakes the watches. */
   async function watch(): Promise<void> {
-    while (wakers.size > 0 && !stopping.signal.aborted) {
-      readWatchedBalances();
-      // Watches that come and go cause no further looks.
-      const dueInMs = lookedAtMs + lookEveryMs - clock.elapsedMs();
-      if (dueInMs > 0 || (await look())) {
-        isFresh = true;
-        for (const wake of wakers) wake();
-      } else isFresh = false;
-      await new Promise<void>((resolve) => {
-        const cancel = timers.after(dueInMs > 0 ? dueInMs : lookEveryMs, resolve);
-        cancelPause = () => {
-          cancel();
-          resolve();
-        };
-        if (stopping.signal.aborted || wakers.size === 0) cancelPause();
-      });
-      cancelPause = null;
+    if (wakers.size === 0) {
+      isFresh = false;
+      return;
     }
-    isFresh = false;
-  }
-
-  function startWatching(): void {
-    if (watching !== null || stopping.signal.aborted) return;
-    watching = watch().finally(() => {
-      watching = null;
-      if (wakers.size > 0) startWatching();
-    });
+    readWatchedBalances();
+    // Watches that come and go cause no further looks.
+    const dueInMs = lookedAtMs + lookEveryMs - clock.elapsedMs();
+    nextLookInMs = dueInMs > 0 ? dueInMs : lookEveryMs;
+    isFresh = dueInMs > 0 || (await look());
+    if (isFresh) for (const wake of wakers) wake();
   }
 
   function readWatchedBalances(): void {
@@ -313,64 +296,48 @@ export function createOverview(deps: OverviewDeps): Overview {
     balancePositions = positions;
   }
 
-  function sample(): void {
-    sampling = takeSample()
-      // The next one counts what this one did not.
-      .catch((error: unknown) => {
-        if (isFault(error)) log.error({ err: error }, 'a sample for the overview could not be taken; will retry');
-      })
-      .finally(() => {
-        if (!stopping.signal.aborted) cancelSample = timers.after(sampleEveryMs, sample);
-      });
+  /** The next sample counts what this one did not. */
+  function onSampleError(error: unknown): void {
+    if (isFault(error)) log.error({ err: error }, "cannot record the overview's statistics; retrying");
   }
 
+  const watching = repeat(watch, () => (wakers.size === 0 ? Number.POSITIVE_INFINITY : nextLookInMs), {
+    onError: (error) => isFault(error) && log.error({ err: error }, 'the overview cannot be read; will retry'),
+    runsAtOnce: false,
+    timers,
+  });
   const state = (): OverviewState => ({ version, relayers, changed, removedAt, networks: networks.all, backlog, instances, samples });
 
   return {
-    start: sample,
+    start() {
+      sampling = repeat(takeSample, sampleEveryMs, { onError: onSampleError, timers });
+    },
     subscribe() {
-      let isChanged = false;
-      let isClosed = false;
-      let endWait: (() => void) | null = null;
-      const wake = () => {
-        isChanged = true;
-        endWait?.();
-      };
-      wakers.add(wake);
-      startWatching();
+      const waker = createWaker(timers);
+      wakers.add(waker.wake);
+      // A further watch causes no further look.
+      if (wakers.size === 1) watching.wake();
       return {
         state: () => (isFresh ? state() : null),
         async wait(timeoutMs) {
-          if (!isChanged && !isClosed) {
-            await new Promise<void>((resolve) => {
-              const cancel = timers.after(timeoutMs, resolve);
-              endWait = () => {
-                cancel();
-                resolve();
-              };
-            });
-            endWait = null;
-          }
-          isChanged = false;
+          await waker.wait(timeoutMs);
+          waker.heed();
         },
         turn() {
           lastTurn = lastTurn.then(() => nextTurn());
           return lastTurn;
         },
         close() {
-          isClosed = true;
-          wakers.delete(wake);
-          endWait?.();
-          if (wakers.size === 0) cancelPause?.();
+          wakers.delete(waker.wake);
+          waker.close();
+          if (wakers.size === 0) watching.wake();
         },
       };
     },
     async stop() {
       stopping.abort();
-      cancelSample?.();
-      cancelPause?.();
       for (const wake of wakers) wake();
-      await Promise.all([watching, sampling, looking]);
+      await Promise.all([watching.stop(), sampling?.stop(), looking]);
     },
   };
 }

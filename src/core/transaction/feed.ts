@@ -1,5 +1,6 @@
 import type { ChangedTransaction } from '../ports/store/feed.js';
 import type { TransactionView } from '../records/transaction.js';
+import { createWaker, type WaitEnd } from '../work/waker.js';
 
 /** The transactions that a reader follows: all of a relayer, or one. */
 export interface Topic {
@@ -16,7 +17,7 @@ export interface Subscription {
   /** Returns the next changes after a position. Readers that ask for the same ones share one read, and get the same objects. */
   next(after: number): Promise<readonly ChangedTransaction[]>;
   /** Resolves when something may have changed since the last `next`, when the time is over, or after `close`. */
-  wait(timeoutMs: number): Promise<'changed' | 'timeout' | 'closed'>;
+  wait(timeoutMs: number): Promise<WaitEnd>;
   close(): void;
 }
 
@@ -60,19 +61,14 @@ export function createFeed(): Feed {
       const key = keyOf(topic);
       const readers: Readers = topics.get(key) ?? { relayerId: topic.relayerId, wakers: new Set(), shared: null };
       topics.set(key, readers);
-      let isChanged = true;
-      let isClosed = false;
-      let stopWaiting: (() => void) | null = null;
-      const wake = () => {
-        isChanged = true;
-        stopWaiting?.();
-      };
-      readers.wakers.add(wake);
+      const waker = createWaker();
+      waker.wake();
+      readers.wakers.add(waker.wake);
 
       return {
         next(after) {
           // A change that is published from here on may be missing in what is read, so it must end the next wait.
-          isChanged = false;
+          waker.heed();
           if (readers.shared?.after === after) return readers.shared.changes;
           const shared = { after, changes: load(after) };
           readers.shared = shared;
@@ -82,27 +78,15 @@ export function createFeed(): Feed {
           return shared.changes;
         },
         async wait(timeoutMs) {
-          if (!isChanged && !isClosed) {
-            await new Promise<void>((resolve) => {
-              const timer = setTimeout(resolve, timeoutMs);
-              stopWaiting = () => {
-                clearTimeout(timer);
-                resolve();
-              };
-            });
-            stopWaiting = null;
-          }
-          if (isClosed) return 'closed';
-          if (isChanged) return 'changed';
+          const end = await waker.wait(timeoutMs);
           // After a silence the reader looks again: another process, or a commit whose answer was lost, publishes nothing.
-          readers.shared = null;
-          return 'timeout';
+          if (end === 'timeout') readers.shared = null;
+          return end;
         },
         close() {
-          isClosed = true;
-          readers.wakers.delete(wake);
+          readers.wakers.delete(waker.wake);
           if (readers.wakers.size === 0 && topics.get(key) === readers) topics.delete(key);
-          stopWaiting?.();
+          waker.close();
         },
       };
     },

@@ -103,7 +103,7 @@ export async function* watchTransactions(
         case 'timeout':
           yield { kind: 'heartbeat', resumeToken };
           break;
-        case 'changed':
+        case 'woken':
       }
     }
   } finally {

@@ -1,4 +1,6 @@
-import type { Pause } from '../../core/work/abort.js';
+import { onAbort } from '../../core/work/abort.js';
+import { repeat } from '../../core/work/repeat.js';
+import type { Timers } from '../../core/work/timers.js';
 import { createNewsBag, type NewsBag } from './news-channel.js';
 import type { Observer } from './postgres-observer.js';
 
@@ -17,32 +19,24 @@ export interface NewsSenderDeps {
   me(): number;
   /** Null: there is no connection now. */
   observer(): Observer | null;
-  readonly pause: Pause;
+  readonly timers: Timers;
   /** Nothing is sent any more once it is aborted. */
   readonly closing: AbortSignal;
 }
 
 /** Creates a sender. It sends one message at a time: what changes meanwhile comes with the next one. */
-export function createNewsSender({ me, observer, pause, closing }: NewsSenderDeps): NewsSender {
+export function createNewsSender({ me, observer, timers, closing }: NewsSenderDeps): NewsSender {
   const bag = createNewsBag();
-  let isSending = false;
 
-  function send(): void {
+  async function sendOnce(): Promise<void> {
     const current = observer();
-    if (isSending || current === null || closing.aborted) return;
-    const text = bag.take(me());
-    if (text === null) return;
-    isSending = true;
-    current
-      .tell(text)
-      // The next round sends everything, if need be on another connection.
-      .catch(() => bag.addAll())
-      .then(() => pause(messageGapMs, closing))
-      .finally(() => {
-        isSending = false;
-        send();
-      });
+    const text = current === null ? null : bag.take(me());
+    if (text !== null) await current?.tell(text);
   }
 
-  return { addChanges: bag.addChanges, addLeases: bag.addLeases, addAll: bag.addAll, send };
+  // After a failure, the next round sends everything, if need be on another connection.
+  const sending = repeat(sendOnce, Number.POSITIVE_INFINITY, { onError: bag.addAll, runsAtOnce: false, gapMs: messageGapMs, timers });
+  onAbort(closing, () => void sending.stop());
+
+  return { addChanges: bag.addChanges, addLeases: bag.addLeases, addAll: bag.addAll, send: sending.wake };
 }

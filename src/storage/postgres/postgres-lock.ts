@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
 import { postgres } from '../sql/dialect.js';
+import { repeat } from '../../core/work/repeat.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
@@ -81,8 +82,8 @@ export async function endHolder(client: pg.Client, schema: string, { pid, starte
 /** Sends something regularly until the connection ends, so that the other instances see that this one works. */
 function beat(writer: pg.Client): void {
   // If it fails, the connection is lost, which its owner notices.
-  const beating = setInterval(() => void writer.query('select 1').catch(() => undefined), beatEveryMs).unref();
-  writer.once('end', () => clearInterval(beating));
+  const beating = repeat(async () => void (await writer.query('select 1')), beatEveryMs, { onError: () => undefined, runsAtOnce: false });
+  writer.once('end', () => void beating.stop());
 }
 
 /** Names a connection for `pg_stat_activity`. */

@@ -3,13 +3,14 @@ import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { Store } from '../../core/ports/store/store.js';
-import type { Pause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';
 import type { Database, OwnRecord } from '../database/database.js';
 import { asStoreAway } from '../database/store-away.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
+import { type Repeating, repeat } from '../../core/work/repeat.js';
+import type { Timers } from '../../core/work/timers.js';
 import type { Statements } from '../statements/all-statements.js';
 import type { OwnConnection } from '../statements/instances.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
@@ -49,7 +50,7 @@ export interface MembersDeps {
   readonly configHashes: ReadonlyMap<string, string>;
   commit(changes: readonly Change[]): Promise<void>;
   readonly clock: Pick<DurationClock, 'elapsedMs'>;
-  readonly pause: Pause;
+  readonly timers: Timers;
   readonly log: Log;
 }
 
@@ -60,9 +61,8 @@ export interface MembersDeps {
  * deleting the row and freeing the leases, in one commit. No clock decides anything.
  */
 export function createMembers(deps: MembersDeps): Members {
-  const { database, commit, clock, pause, log } = deps;
+  const { database, commit, clock, timers, log } = deps;
   const { instances, leases } = deps.statements;
-  const ending = new AbortController();
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
   const watches = new Map<number, InstanceWatch>();
@@ -74,13 +74,12 @@ export function createMembers(deps: MembersDeps): Members {
   let seen: readonly MemberRow[] = [];
   /** What the last round failed with; null: it did not fail. */
   let failure: string | null = null;
-  let isStarted = false;
-  let running: Promise<void> | undefined;
-  let endPause = (): void => undefined;
+  let isEnding = false;
+  let rounds: Repeating | null = null;
   /** Those who wait for the end of the next round; `needsSuccess`: of the next one that does not fail. */
   let waiters: { readonly resolve: () => void; readonly needsSuccess: boolean }[] = [];
 
-  const news = createNewsSender({ me: () => me, observer: () => observer, pause, closing: closing.signal });
+  const news = createNewsSender({ me: () => me, observer: () => observer, timers, closing: closing.signal });
   const shares = createLeaseShares({ leases, query: database.query, commit, me: () => me, news, lookAgain, clock, log });
 
   database.onReturn(() => {
@@ -96,7 +95,7 @@ export function createMembers(deps: MembersDeps): Members {
   /** Makes the next look come at once, which reads the leases. */
   function lookAgain(): void {
     shares.outdate();
-    endPause();
+    rounds?.wake();
   }
 
   async function connectObserver(): Promise<Observer> {
@@ -220,35 +219,29 @@ export function createMembers(deps: MembersDeps): Members {
     observer = null;
   }
 
-  async function run(): Promise<void> {
-    while (!ending.signal.aborted) {
-      const waiting = waiters;
-      waiters = [];
-      try {
-        await exclusively(round);
-        failure = null;
-        for (const { resolve } of waiting) resolve();
-      } catch (error) {
-        for (const { resolve, needsSuccess } of waiting) if (!needsSuccess) resolve();
-        waiters.unshift(...waiting.filter(({ needsSuccess }) => needsSuccess));
-        await fail(error);
-      }
-      if (waiters.length > 0 && failure === null) continue;
-      const pausing = new AbortController();
-      endPause = () => pausing.abort();
-      // `stop` ends the pause. A signal of its own is free after it; one that joined `ending` would leave something there each time.
-      const isAlone = failure === null && seen.length === 1;
-      if (!ending.signal.aborted) await pause(isAlone ? lookEveryMs.alone : lookEveryMs.withOthers, pausing.signal);
-      endPause = () => undefined;
+  async function runRound(): Promise<void> {
+    const waiting = waiters;
+    waiters = [];
+    try {
+      await exclusively(round);
+      failure = null;
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      for (const { resolve, needsSuccess } of waiting) if (!needsSuccess) resolve();
+      waiters.unshift(...waiting.filter(({ needsSuccess }) => needsSuccess));
+      await fail(error);
     }
-    for (const { resolve } of waiters) resolve();
+  }
+
+  function nextRoundInMs(): number {
+    return failure === null && seen.length === 1 ? lookEveryMs.alone : lookEveryMs.withOthers;
   }
 
   /** Resolves after the next round, also if it fails: a caller must not wait until the other instances can be seen again. */
   function nextRound(needsSuccess = false): Promise<void> {
     lookAgain();
     return new Promise((resolve) => {
-      if (ending.signal.aborted) resolve();
+      if (isEnding) resolve();
       else waiters.push({ resolve, needsSuccess });
     });
   }
@@ -256,20 +249,20 @@ export function createMembers(deps: MembersDeps): Members {
   return {
     join: joinFirst,
     async start() {
-      isStarted = true;
-      running = run();
+      const onError = (error: unknown) => log.warn({ err: error }, 'the other instances cannot be seen; retrying');
+      rounds = repeat(runRound, nextRoundInMs, { onError, timers });
       await nextRound(true);
     },
     async add(kind, added) {
       shares.add(kind, added);
-      if (isStarted) await nextRound();
+      if (rounds !== null) await nextRound();
     },
     note: shares.note,
     remove: (kind, key) => exclusively(() => shares.remove(kind, key)),
     async stop() {
-      ending.abort();
-      endPause();
-      await running;
+      isEnding = true;
+      await rounds?.stop();
+      for (const { resolve } of waiters) resolve();
       // No instance counts on this one any more.
       await setState(me, 'draining').catch(() => undefined);
       await shares.giveAll();

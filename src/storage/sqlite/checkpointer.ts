@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type Sqlite from 'better-sqlite3';
 import { monotonicMs } from '../../core/work/clock.js';
+import { repeat } from '../../core/work/repeat.js';
 
 /** From this size on, a process of its own checkpoints the log: within a commit, a checkpoint of so much would hold the event loop. */
 const largeLogBytes = 32 * 1024 * 1024;
@@ -36,16 +37,19 @@ export function startCheckpointer(file: string, writer: Sqlite.Database, logByte
     started.once('exit', ended).once('error', ended);
   }
 
-  const timer = setInterval(() => {
+  async function check(): Promise<void> {
     const isLarge = logBytes() > largeLogBytes;
     if (isAutomatic === isLarge) writer.pragma(`wal_autocheckpoint = ${isLarge ? 0 : automaticPages}`);
     isAutomatic = !isLarge;
     if (isLarge && child === undefined && monotonicMs() >= nextRunMs) run();
-  }, checkIntervalMs);
+  }
+
+  // What fails here fails in the next commit too, which reports it.
+  const checking = repeat(check, checkIntervalMs, { onError: () => undefined, runsAtOnce: false });
 
   return {
     stop() {
-      clearInterval(timer);
+      void checking.stop();
       // A checkpoint can end at any point: the pages that it has not copied stay in the log.
       child?.kill('SIGKILL');
     },

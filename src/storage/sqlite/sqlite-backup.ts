@@ -23,6 +23,7 @@ import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type Sqlite from 'better-sqlite3';
+import { repeat } from '../../core/work/repeat.js';
 import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 import { partialOf, requireOneName } from './sqlite-lock.js';
 
@@ -77,7 +78,7 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
   let isGivenUp = false;
   const copy = openSync(partial, 'r');
   let syncing: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  const watch = async () => {
     // Little by little: one sync of the whole copy would hold up the commits of a service on the same disk for seconds.
     syncing ??= syncLater(copy).finally(() => {
       syncing = undefined;
@@ -85,7 +86,8 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
     if (logBytes(file) - bytesBefore <= maxGrowthBytes) return;
     isGivenUp = true;
     child.kill('SIGKILL');
-  }, logCheckMs);
+  };
+  const watching = repeat(watch, logCheckMs, { onError: () => child.kill('SIGKILL'), runsAtOnce: false });
   try {
     const [problem, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     if (isGivenUp)
@@ -94,7 +96,7 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
       );
     if (code !== 0) throw new Error(problem === '' ? `the process that copies ended with ${signal ?? `exit code ${code}`}` : problem);
   } finally {
-    clearInterval(timer);
+    await watching.stop();
     await syncing;
     closeSync(copy);
   }

@@ -1,6 +1,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { sqlite } from '../sql/dialect.js';
+import { repeat } from '../../core/work/repeat.js';
+import { systemTimers } from '../../core/work/timers.js';
 import { instanceStatements, type OwnRow } from '../statements/instances.js';
 
 /** How often an idle service checks that its files are still in place. */
@@ -74,13 +76,12 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
     return false;
   }
 
-  const timer = setInterval(() => {
-    try {
-      requireFiles();
-    } catch {
-      // `lost` has resolved with this error.
-    }
-  }, checkIntervalMs);
+  // `lost` has resolved with the error. Who waits for it needs the process.
+  const checking = repeat(async () => requireFiles(), checkIntervalMs, {
+    onError: () => undefined,
+    runsAtOnce: false,
+    timers: systemTimers,
+  });
 
   return {
     requireRecord(own) {
@@ -94,7 +95,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
     isDamaged: () => isDamaged,
     lost,
     stop() {
-      clearInterval(timer);
+      void checking.stop();
       if (log !== null) closeSync(log);
     },
   };

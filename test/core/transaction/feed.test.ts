@@ -24,7 +24,7 @@ describe('the feed', () => {
     for (const reader of readers) await reader.next(0);
     const waits = readers.map((reader) => reader.wait(longMs));
     feed.publish(view('a'));
-    assert.deepEqual(await Promise.all(waits.slice(0, 2)), ['changed', 'changed']);
+    assert.deepEqual(await Promise.all(waits.slice(0, 2)), ['woken', 'woken']);
     for (const reader of readers) reader.close();
     assert.deepEqual(await Promise.all(waits.slice(2)), ['closed', 'closed']);
   });
@@ -37,7 +37,7 @@ describe('the feed', () => {
     feed.publish(view('a'));
     loading.resolve();
     assert.deepEqual(await page, []);
-    assert.equal(await reader.wait(longMs), 'changed');
+    assert.equal(await reader.wait(longMs), 'woken');
     reader.close();
   });
 
