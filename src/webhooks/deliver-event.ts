@@ -7,6 +7,7 @@ import type { SpanFacts, Tracer } from '../core/ports/telemetry.js';
 import type { DeliveryAttempt, Notification, OutboxEvent } from '../core/records/notification.js';
 import type { Clock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
+import { retryAfterMs } from '../core/work/retry-after.js';
 import { type PostOutcome, post } from './post.js';
 import { signatureHeaders } from './sign-delivery.js';
 
@@ -46,7 +47,7 @@ const goneStatus = 410;
 /** With `Retry-After`, these concern the receiver, not one event. */
 const busyStatuses: ReadonlySet<number> = new Set([429, 503]);
 /** A receiver may delay the next attempt beyond the schedule, by at most a day. */
-const maxRetryAfterMs = 24 * 60 * 60 * 1000;
+const longestRetryMs = 24 * 60 * 60 * 1000;
 
 /** Attempts to deliver an event once. Returns undefined if the attempt was cut off and nothing must be stored. Throws if the store fails. */
 export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): Promise<Settlement | undefined> {
@@ -72,7 +73,10 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
     event: settled,
     attempt: { attemptedAtMs, durationMs, ...recordOf(outcome) },
     gone: outcome.kind === 'answered' && outcome.httpStatus === goneStatus ? notification : null,
-    pauseMs: outcome.kind === 'answered' && busyStatuses.has(outcome.httpStatus) ? retryAfterMs(outcome.retryAfter, clock.nowMs()) : 0,
+    pauseMs:
+      outcome.kind === 'answered' && busyStatuses.has(outcome.httpStatus)
+        ? (retryAfterMs(outcome.retryAfter, clock.nowMs(), longestRetryMs) ?? 0)
+        : 0,
   };
 }
 
@@ -191,12 +195,5 @@ export function nextAttemptMs({ attempts, retrySeconds, retryAfter, nowMs, rando
   const seconds = retrySeconds[attempts - 1];
   if (seconds === undefined) return undefined;
   const scheduledMs = seconds * 1000 * (0.9 + 0.2 * random);
-  return nowMs + Math.round(Math.max(scheduledMs, retryAfterMs(retryAfter, nowMs)));
-}
-
-function retryAfterMs(retryAfter: string | undefined, nowMs: number): number {
-  if (retryAfter === undefined) return 0;
-  const text = retryAfter.trim();
-  const waitMs = /^[0-9]+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 0 : Math.min(Math.max(waitMs, 0), maxRetryAfterMs);
+  return nowMs + Math.round(Math.max(scheduledMs, retryAfterMs(retryAfter, nowMs, longestRetryMs) ?? 0));
 }

@@ -3,8 +3,8 @@ import type { Log } from '../../core/work/log.js';
 import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;
-/** Also of a `Retry-After`: the endpoint may be the only one, and one call a minute overloads none. */
-const maxPauseMs = 60_000;
+/** The longest pause of an endpoint, also if its `Retry-After` asks for more: the endpoint may be the only one, and one call a minute overloads none. */
+export const longestPauseMs = 60_000;
 /** After this long without a failure, the next pause is short again. */
 const failuresForgottenAfterMs = 60_000;
 
@@ -101,9 +101,9 @@ export function createCircuitBreaker(
       const atMs = nowMs();
       if (trip !== null && call < trip.mark) return;
       if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) [failures, isQuiet] = [0, false];
-      const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, maxPauseMs) : 0;
-      const doubledMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
-      const pauseMs = failure.kind === 'other_chain' ? maxPauseMs : doubledMs;
+      const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, longestPauseMs) : 0;
+      const doubledMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
+      const pauseMs = failure.kind === 'other_chain' ? longestPauseMs : doubledMs;
       failures += 1;
       if (trip?.kind !== failure.kind) logTrip(failure, trip === null && failures > 1);
       trip = {

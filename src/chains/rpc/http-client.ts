@@ -4,6 +4,8 @@ import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import { percentDecoded, secretPartsOf } from '../../core/text/safe-text.js';
 import { startDeadline, TimeoutError } from '../../core/work/abort.js';
+import { retryAfterMs } from '../../core/work/retry-after.js';
+import { longestPauseMs } from './circuit-breaker.js';
 import { TransportError } from './node-error.js';
 
 /** Enough for the receipts of a large block with logs. */
@@ -106,7 +108,11 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
         });
         const text = await response.body.text();
         measure(response.statusCode < 300 ? 'answered' : 'refused');
-        return { statusCode: response.statusCode, text, retryAfterMs: retryAfterMsFrom(response.headers['retry-after']) };
+        return {
+          statusCode: response.statusCode,
+          text,
+          retryAfterMs: retryAfterMs(response.headers['retry-after'], Date.now(), longestPauseMs),
+        };
       } catch (error) {
         measure('failed');
         if (error instanceof TransportError) throw error;
@@ -118,13 +124,6 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
     calls: () => ({ http, items }),
     close: () => pool.destroy(),
   };
-}
-
-/** Reads seconds or a date (RFC 9110). */
-function retryAfterMsFrom(header: string | string[] | undefined): number | null {
-  if (typeof header !== 'string') return null;
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
 
 function codeOf(error: unknown): string | null {

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { outsideText } from '../../core/text/safe-text.js';
+import { retryAfterMs } from '../../core/work/retry-after.js';
 import { ProviderError } from './key-provider.js';
 import { withoutSecrets } from './without-secrets.js';
 
@@ -47,6 +48,8 @@ const shownCharacters = 300;
 const searchedCharacters = 16_384;
 /** Headers whose values are credentials. They are masked in the answer to their request, for others may have replaced them since. */
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-identity-header', 'x-stamp', 'x-vault-token', 'x-wallet-auth']);
+/** A key may have no other provider, so the service asks again at least this often. */
+const longestRetryMs = 60_000;
 const connectMs = 3_000;
 const answerMs = 10_000;
 
@@ -76,7 +79,7 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
     async send({ method, url, headers = {}, body }, signal) {
       const own = credentialsIn(headers);
       const { status, text, retryAfter } = await exchange();
-      if (status >= 300) throw new HttpError(status, shown(text, own), retryAfterFrom(retryAfter));
+      if (status >= 300) throw new HttpError(status, shown(text, own), retryAfterMs(retryAfter, Date.now(), longestRetryMs));
       return { status, json: jsonFrom(text) };
 
       async function exchange(): Promise<{ status: number; text: string; retryAfter: string | string[] | undefined }> {
@@ -97,11 +100,6 @@ export function createHttpClient({ parallel, secrets }: HttpClientOptions): Http
 /** Returns the credentials of a request, without the name of their scheme. */
 function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => (credentialHeaders.has(name) ? (value.split(' ').at(-1) ?? []) : []));
-}
-
-function retryAfterFrom(header: string | string[] | undefined): number | null {
-  const seconds = Number(header);
-  return header === undefined || !Number.isFinite(seconds) || seconds < 0 ? null : seconds * 1_000;
 }
 
 function jsonFrom(text: string): unknown {

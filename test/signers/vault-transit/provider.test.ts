@@ -190,4 +190,23 @@ describe('Vault Transit', () => {
         message: `HTTP ${status}: you sent [secret] for [secret]`,
       });
     });
+
+  it('Retry-After: a date is a wait too, at most a minute', async (test) => {
+    const { vault, provider, open } = await startRig(test);
+    await open();
+    let date = new Date(Date.now() + 30_000).toUTCString();
+    vault.intercept = (_, response) => {
+      response.writeHead(429, { 'retry-after': date }).end();
+      return true;
+    };
+    const waitMs = (): Promise<number> =>
+      provider.sign(randomBytes(32), AbortSignal.timeout(60_000)).then(
+        () => assert.fail('it signed'),
+        ({ retryAfterMs }) => retryAfterMs,
+      );
+    const soonMs = await waitMs();
+    assert.ok(soonMs > 20_000 && soonMs <= 30_000, `${soonMs} ms`);
+    date = 'Fri, 01 Jan 2100 00:00:00 GMT';
+    assert.equal(await waitMs(), 60_000);
+  });
 });
