@@ -272,7 +272,7 @@ describe('dependencies point one way', () => {
     });
     assert.deepEqual(
       setters.filter((file) => !['console', 'sandbox'].includes(topOf(file))),
-      [join('core', 'work', 'timers.ts'), join('storage', 'postgres', 'postgres-readers.ts')],
+      [join('core', 'work', 'timers.ts')],
     );
   });
 

@@ -10,7 +10,7 @@ import { findMovedAccounts, type MovedAccount } from '../core/relayer/moved-acco
 import { type Chains, nodesOf } from '../core/relayer/relayer-registry.js';
 import type { PinnedKey } from '../core/signer/hosted-key.js';
 import { createSigners, type HeldSigner, type HostedKeys, keyFor, type Signers } from '../core/signer/signers.js';
-import { limitParallel } from '../core/work/limit-parallel.js';
+import { createParallelLimit } from '../core/work/parallel-limit.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
 import { localKeys } from '../signers/local/local-keys.js';
 import type { ConfigInForce, RelayerInForce } from './config-in-force.js';
@@ -24,7 +24,7 @@ export interface OpenedRelayers {
 }
 
 /** Keystores are opened in turn: there may be thousands, and their decryption uses few threads. */
-const inTurn = limitParallel(8);
+const { run: inTurn } = createParallelLimit(8);
 
 /**
  * Opens the keystores and the hosted keys, and gives each relayer its signer and its chain. Throws ConfigError with every key that cannot be opened and

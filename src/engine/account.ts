@@ -3,8 +3,8 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
 import { laneOf, maxInFlightOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';
-import type { limitParallel } from '../core/work/limit-parallel.js';
 import type { Log } from '../core/work/log.js';
+import type { ParallelLimit } from '../core/work/parallel-limit.js';
 import { createLane, type Lane } from './lane/lane.js';
 import type { LaneWork } from './lane/lane-context.js';
 import { type LaneFigures, nothingOpen } from './lane/open-transactions.js';
@@ -51,7 +51,7 @@ export interface AccountDeps extends LaneWork {
   readonly leases: Pick<Leases, 'note'>;
   readStoredLanes(): Promise<StoredLanes>;
   /** Lets only some lanes read the store at once. */
-  readonly inTurn: ReturnType<typeof limitParallel>;
+  readonly inTurn: ParallelLimit['run'];
 }
 
 /** A lane that is open. Callers may use it before it is loaded. */

@@ -10,8 +10,8 @@ import type { LaneId } from '../core/records/transaction.js';
 import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
 import type { DurationClock } from '../core/work/clock.js';
-import { limitParallel } from '../core/work/limit-parallel.js';
 import type { Log } from '../core/work/log.js';
+import { createParallelLimit } from '../core/work/parallel-limit.js';
 import type { Timers } from '../core/work/timers.js';
 import { type Account, createAccount, laneKey, type StoredLanes } from './account.js';
 import type { LaneFigures } from './lane/open-transactions.js';
@@ -124,7 +124,7 @@ export function createEngine(deps: EngineDeps): Engine {
     },
   };
 
-  const accountDeps = { ...deps, lanes: engine, readStoredLanes, inTurn: limitParallel(loadedAtOnce) };
+  const accountDeps = { ...deps, lanes: engine, readStoredLanes, inTurn: createParallelLimit(loadedAtOnce).run };
 
   /** Wakes the lanes whose transactions have changed since they looked last: most have not. If the database does not answer, the next look does. */
   async function lookAtAll(): Promise<void> {

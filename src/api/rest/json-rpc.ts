@@ -1,5 +1,5 @@
 import type { DomainError, ErrorKind } from '../../core/errors/errors.js';
-import { limitParallel } from '../../core/work/limit-parallel.js';
+import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { type JsonObject, type JsonValue, jsonTextOf } from '../../json/json-value.js';
 import { domainErrorOf } from '../contract/errors.js';
 
@@ -40,7 +40,7 @@ export async function answerJsonRpc(
   if (body.length === 0 || body.length > maxBatch) {
     return errorText(null, codes.invalidRequest, `a batch must have 1 to ${maxBatch} calls; this one has ${body.length}`);
   }
-  const inTurn = limitParallel(parallelCalls);
+  const { run: inTurn } = createParallelLimit(parallelCalls);
   const texts = await Promise.all(
     body.map((call, index) => inTurn(() => answerCallOfBatch(call, callOne, index === 0 ? () => undefined : takeToken))),
   );

@@ -6,8 +6,8 @@ import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors/errors.js';
 import { onAbort, orAborted } from '../../core/work/abort.js';
-import { limitParallel } from '../../core/work/limit-parallel.js';
 import type { Log } from '../../core/work/log.js';
+import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { backgroundTimers } from '../../core/work/timers.js';
 import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
@@ -188,7 +188,7 @@ function atDeadlineOf({ head, response }: RpcExchange, onPassed: (error: DomainE
 /** Decompressions that run at the same time: fewer than the threads that they share with the disk, with DNS and with keystores. */
 const parallelDecompressions = 2;
 
-const inTurn = limitParallel(parallelDecompressions);
+const { run: inTurn } = createParallelLimit(parallelDecompressions);
 
 /** Bounds how many messages are decompressed at once, and gives a reason to the rejection of one that is over a limit then. */
 function limited(compression: Compression, input: DescMessage): Compression {

@@ -1,7 +1,7 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { limitParallel } from '../../core/work/limit-parallel.js';
+import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { KeystoreError } from './keystore-error.js';
 
 const pbkdf2Async = promisify(pbkdf2);
@@ -38,7 +38,7 @@ const maxPbkdf2Rounds = 2 ** 22;
 const pbkdf2BlockBytes = 32;
 
 /** Each derivation needs a processor, and scrypt 128 MiB or more, so at most two run at once. */
-const inTurn = limitParallel(2);
+const { run: inTurn } = createParallelLimit(2);
 
 /** Returns the key derivation for a new keystore, with a random salt. */
 export function newKeyDerivation(): KeyDerivation {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { endsWithin, startDeadline } from '../../core/work/abort.js';
+import { createQueue } from '../../core/work/queue.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { FoundToken, KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
 
@@ -84,7 +85,7 @@ function createModuleThreads(
   earlier: Promise<unknown> = Promise.resolve(),
 ): OwnThreads {
   const idle: Thread[] = [];
-  const waiting: ((thread: Thread) => void)[] = [];
+  const waiting = createQueue<Thread>();
   const all = new Set<Thread>();
   /** Tokens that the process is logged in to, each with the PIN of that login; null: the module must be initialized first. */
   let loggedIn: Map<string, string> | null = null;
@@ -109,7 +110,7 @@ function createModuleThreads(
       if (!all.delete(thread)) return;
       if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
       thread.answered?.({ problem: 'lost', message: `the thread ended: ${error instanceof Error ? error.message : error}` });
-      if (!isEnding) waiting.shift()?.(start());
+      if (!isEnding && waiting.size > 0) waiting.serve(start());
     };
     worker.on('message', (answer: ThreadAnswer) => thread.answered?.(answer));
     worker.on('error', fail);
@@ -119,28 +120,14 @@ function createModuleThreads(
 
   function release(thread: Thread): void {
     if (!all.has(thread)) return;
-    const next = waiting.shift();
-    if (next === undefined) idle.push(thread);
-    else next(thread);
+    if (!waiting.serve(thread)) idle.push(thread);
   }
 
   function idleThread(signal: AbortSignal, most = limits.parallel): Promise<Thread> {
     const thread = idle.pop() ?? (all.size < most ? start() : undefined);
     if (thread !== undefined) return Promise.resolve(thread);
-    return new Promise((resolve, reject) => {
-      const take = (free: Thread): void => {
-        signal.removeEventListener('abort', leave);
-        resolve(free);
-      };
-      const leave = (): void => {
-        if (waiting.includes(take)) waiting.splice(waiting.indexOf(take), 1);
-        reject(new ProviderError('unreachable', `${name} does not answer`));
-      };
-      if (signal.aborted) leave();
-      else {
-        signal.addEventListener('abort', leave, { once: true });
-        waiting.push(take);
-      }
+    return waiting.join(signal).catch(() => {
+      throw new ProviderError('unreachable', `${name} does not answer`);
     });
   }
 

@@ -1,7 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { StoreAwayError } from '../../core/ports/store/change.js';
+import { startDeadline } from '../../core/work/abort.js';
 import type { Log } from '../../core/work/log.js';
 import type { Query, Statement } from '../sql/statement.js';
+import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { connectionOptions, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;
@@ -18,80 +21,39 @@ export interface Readers {
   end(): Promise<void>;
 }
 
-/** A pool, and the number of its reads that run. */
-interface Connections {
-  readonly pool: pg.Pool;
-  running: number;
-}
-
-interface Waiting {
-  begin(connections: Connections): void;
-  refuse(error: Error): void;
-}
-
 /** Opens the reading side. It connects when it is first used. */
 export function openReaders(connectionString: string, log: Log): Readers {
-  let current: Connections = { pool: openPool(connectionString, log), running: 0 };
-  // Not in the queue of the pool, which a pool that is ended never serves.
-  const queue = new Set<Waiting>();
+  let pool = openPool(connectionString, log);
+  // Not the queue of the pool, which a pool that is ended never serves.
+  const limit = createParallelLimit(maxReaders);
   const ending = new Set<Promise<void>>();
-
-  /** Resolves when a connection is free. */
-  function take(): Promise<Connections> {
-    if (current.running < maxReaders) {
-      current.running += 1;
-      return Promise.resolve(current);
-    }
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => refuse(new StoreAwayError('the database is unavailable: all connections are in use')), queueTimeoutMs);
-      const leave = () => {
-        clearTimeout(timer);
-        queue.delete(waiting);
-      };
-      function refuse(error: Error): void {
-        leave();
-        reject(error);
-      }
-      function begin(connections: Connections): void {
-        leave();
-        resolve(connections);
-      }
-      const waiting: Waiting = { begin, refuse };
-      queue.add(waiting);
-    });
-  }
-
-  function serve(): void {
-    for (const waiting of queue) {
-      if (current.running >= maxReaders) return;
-      current.running += 1;
-      waiting.begin(current);
-    }
-  }
+  const closing = new AbortController();
+  // One listener for each read that waits.
+  setMaxListeners(0, closing.signal);
+  const allInUse = () => new StoreAwayError('the database is unavailable: all connections are in use');
 
   return {
     async query<P extends object, R>(statement: Statement<P, R>, values: P) {
       const bound = statement.bind(values);
       // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.
       if (bound.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-      const connections = await take();
+      const wait = limit.isFull() ? startDeadline(queueTimeoutMs, { outer: closing.signal, reason: allInUse }) : null;
       try {
-        const result = await connections.pool.query({ name: statement.name, text: statement.sql, values: bound });
-        return result.rows as R[];
+        const read = () => pool.query({ name: statement.name, text: statement.sql, values: bound });
+        return (await limit.run(read, wait?.signal)).rows as R[];
       } finally {
-        connections.running -= 1;
-        serve();
+        wait?.clear();
       }
     },
     renew() {
-      const ended = current.pool.end().finally(() => ending.delete(ended));
+      const ended = pool.end().finally(() => ending.delete(ended));
       ending.add(ended);
-      current = { pool: openPool(connectionString, log), running: 0 };
-      serve();
+      pool = openPool(connectionString, log);
+      limit.forgetRunning();
     },
     async end() {
-      for (const waiting of queue) waiting.refuse(new Error('the store is closed'));
-      await Promise.all([current.pool.end(), ...ending]);
+      closing.abort(new Error('the store is closed'));
+      await Promise.all([pool.end(), ...ending]);
     },
   };
 }
