@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { SecretBox } from '../ports/secret-box.js';
-import { ConflictError } from '../ports/store/change.js';
+import { isConflict } from '../ports/store/change.js';
 import type { Store } from '../ports/store/store.js';
+import { decideAgain } from '../work/decide-again.js';
 
 /** The purpose that the database's secret is sealed for. */
 export const databaseSecretPurpose = 'database';
@@ -20,8 +21,12 @@ export interface DatabaseSecretDeps {
  * Opens the secret of the database: random bytes that the first start makes and seals. It shows whether the encryption key is the database's
  * key before anything else is sealed with it. Returns null if the key does not open it.
  */
-export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buffer | null> {
-  const { store, secretBox } = deps;
+export function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buffer | null> {
+  // In a conflict, another instance was faster to make it.
+  return decideAgain(() => openOrMake(deps), isConflict);
+}
+
+async function openOrMake({ store, secretBox }: DatabaseSecretDeps): Promise<Buffer | null> {
   const stored = await store.read.databaseSecret();
   if (stored !== undefined) {
     try {
@@ -31,14 +36,8 @@ export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buff
     }
   }
   const secret = randomBytes(secretBytes);
-  try {
-    await store.commit([store.change.insertDatabaseSecret(secretBox.seal(secret.toString('base64'), databaseSecretPurpose))]);
-    return secret;
-  } catch (error) {
-    if (!(error instanceof ConflictError)) throw error;
-    // Another instance was faster.
-    return openDatabaseSecret(deps);
-  }
+  await store.commit([store.change.insertDatabaseSecret(secretBox.seal(secret.toString('base64'), databaseSecretPurpose))]);
+  return secret;
 }
 
 /**

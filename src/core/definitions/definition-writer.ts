@@ -1,6 +1,7 @@
 import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
 import type { Store } from '../ports/store/store.js';
 import type { Definition } from '../records/definition.js';
+import { decideAgain } from '../work/decide-again.js';
 import { createExclusively, type Exclusively } from '../work/exclusively.js';
 import type { Log } from '../work/log.js';
 import { repeat } from '../work/repeat.js';
@@ -86,15 +87,11 @@ export function createDefinitionWriter({ store, show, version }: DefinitionWrite
 
   const exclusively: Exclusively = (work) =>
     oneAtATime(async () => {
-      // A conflict means that another instance has changed something, so in every round one of them succeeds.
-      for (;;) {
+      const decide = async () => {
         await catchUp();
-        try {
-          return await work();
-        } catch (error) {
-          if (!isOvertaken(error)) throw error;
-        }
-      }
+        return work();
+      };
+      return decideAgain(decide, isOvertaken);
     });
 
   return {

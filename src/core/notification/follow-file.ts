@@ -1,8 +1,9 @@
 import type { SecretBox } from '../ports/secret-box.js';
-import { type Change, ConflictError } from '../ports/store/change.js';
+import { type Change, isConflict } from '../ports/store/change.js';
 import type { Store } from '../ports/store/store.js';
 import type { Notification } from '../records/notification.js';
 import type { Clock } from '../work/clock.js';
+import { decideAgain } from '../work/decide-again.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 
 /** A notification of the configuration file, checked by the rules of creation. */
@@ -28,12 +29,22 @@ export interface Followed {
  *
  * @param used the notifications that relayers use: their events must not be lost silently
  */
-export async function followFile(
-  deps: { readonly store: Store; readonly secretBox: SecretBox; readonly clock: Clock },
+export function followFile(deps: FollowDeps, wanted: readonly FileNotification[], used: readonly string[]): Promise<Followed> {
+  // In a conflict, another instance wrote one of the notifications meanwhile, such as one that starts at the same time.
+  return decideAgain(() => followOnce(deps, wanted, used), isConflict);
+}
+
+interface FollowDeps {
+  readonly store: Store;
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
+}
+
+async function followOnce(
+  { store, secretBox, clock }: FollowDeps,
   wanted: readonly FileNotification[],
   used: readonly string[],
 ): Promise<Followed> {
-  const { store, secretBox, clock } = deps;
   const { change, read } = store;
   const writtenRevisions = new Map((await read.fileEntries('notification')).map(({ id, revision }) => [id, revision]));
   const warnings: string[] = [];
@@ -70,7 +81,7 @@ export async function followFile(
       );
     } else if (stored === undefined || !isAsWanted(stored, entry)) {
       const next = stored ?? newNotification(id);
-      const keys = rotateSigningKey(deps, next, signingKey);
+      const keys = rotateSigningKey({ secretBox, clock }, next, signingKey);
       write({ ...next, ...keys, url, goneAtMs: null, revision: next.revision + 1 }, stored === undefined);
     }
   }
@@ -85,12 +96,6 @@ export async function followFile(
     if (!(willBe.get(id) ?? (await read.notification(id)) !== undefined)) missing.push(id);
   }
   if (missing.length > 0 || changes.length === 0) return { warnings, missing };
-  try {
-    await store.commit(changes);
-    return { warnings, missing };
-  } catch (error) {
-    if (!(error instanceof ConflictError)) throw error;
-    // Another instance wrote one of the notifications meanwhile, such as one that starts at the same time.
-    return followFile(deps, wanted, used);
-  }
+  await store.commit(changes);
+  return { warnings, missing };
 }

@@ -2,7 +2,7 @@ import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { DomainError } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import { ConflictError } from '../ports/store/change.js';
+import { isConflict } from '../ports/store/change.js';
 import type { PageOf, PageQuery } from '../ports/store/page.js';
 import type { Store } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
@@ -11,6 +11,7 @@ import type { Notification } from '../records/notification.js';
 import { entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
+import { decideAgain } from '../work/decide-again.js';
 import type { Exclusively } from '../work/exclusively.js';
 import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
@@ -76,7 +77,7 @@ export async function createNotification(
   try {
     await store.commit([store.change.insertNotification(notification), ...saveResponse(written)]);
   } catch (error) {
-    if (error instanceof ConflictError) throw notificationExists(id);
+    if (isConflict(error)) throw notificationExists(id);
     throw error;
   }
   return written;
@@ -134,8 +135,7 @@ export async function updateNotification(
   const { id, url, signingKey } = wanted;
   checkNotificationParts({ url, signingKey }, deps);
   const warnings = signingKey === undefined || signingKey === '' ? [] : signingKeyWarnings(signingKey);
-  // A conflict means that another update was written, so every round some caller succeeds.
-  for (;;) {
+  return decideAgain(async () => {
     const stored = await getNotification(deps, id);
     if (url === undefined && signingKey === undefined) return { notification: stored, warnings };
     const notification = {
@@ -145,13 +145,9 @@ export async function updateNotification(
       goneAtMs: null,
       revision: stored.revision + 1,
     };
-    try {
-      await store.commit([store.change.updateNotification(notification)]);
-      return { notification, warnings };
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-    }
-  }
+    await store.commit([store.change.updateNotification(notification)]);
+    return { notification, warnings };
+  }, isConflict);
 }
 
 /**
@@ -162,18 +158,12 @@ export async function deleteNotification(
   id: string,
 ): Promise<void> {
   const { store, relayersUsing, exclusively, writer } = deps;
-  for (;;) {
-    try {
-      return await exclusively(async () => {
-        const stored = await getNotification(deps, id);
-        const users = relayersUsing(id);
-        if (users.length > 0) throw inUse('Notification', users, 'set another notification_id for them first', 'NOTIFICATION_IN_USE');
-        // The writer keeps a relayer of another instance from using it meanwhile.
-        await writer.commit([], [store.change.deleteNotification(stored)], () => undefined);
-      });
-    } catch (error) {
-      // It was updated or deleted meanwhile: look again.
-      if (!(error instanceof ConflictError)) throw error;
-    }
-  }
+  const decide = async (): Promise<void> => {
+    const stored = await getNotification(deps, id);
+    const users = relayersUsing(id);
+    if (users.length > 0) throw inUse('Notification', users, 'set another notification_id for them first', 'NOTIFICATION_IN_USE');
+    // The writer keeps a relayer of another instance from using it meanwhile.
+    await writer.commit([], [store.change.deleteNotification(stored)], () => undefined);
+  };
+  await decideAgain(() => exclusively(decide), isConflict);
 }

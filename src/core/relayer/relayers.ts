@@ -6,7 +6,7 @@ import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
-import { ConflictError } from '../ports/store/change.js';
+import { isConflict } from '../ports/store/change.js';
 import type { Store } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
@@ -15,6 +15,7 @@ import { laneOf, type Relayer, type RelayerPolicies, relayerNotFound } from '../
 import { openStatuses } from '../records/transaction.js';
 import { keyFor, type Signers } from '../signer/signers.js';
 import { entryIdFromText, taken } from '../text/entry-id.js';
+import { decideAgain } from '../work/decide-again.js';
 import type { Exclusively } from '../work/exclusively.js';
 import type { ChangeableDirectory } from './create-directory.js';
 import type { RelayerRegistry } from './relayer-registry.js';
@@ -199,20 +200,15 @@ export async function checkRelayerChange(
  */
 export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
   const { store, directory, registry, fileRelayers, exclusively, writer } = deps;
-  for (;;) {
-    try {
-      return await exclusively(async () => {
-        const before = requireRelayer(directory, id);
-        await checkUnused(store, id);
-        const key = { kind: 'relayer', id } as const;
-        const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
-        await writer.commit([write], [store.change.closeRelayer(id)], () => registry.stop(directory.relayer(id) ?? before));
-      });
-    } catch (error) {
-      // A send was accepted meanwhile: look again.
-      if (!(error instanceof ConflictError)) throw error;
-    }
-  }
+  const decide = async (): Promise<void> => {
+    const before = requireRelayer(directory, id);
+    await checkUnused(store, id);
+    const key = { kind: 'relayer', id } as const;
+    const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
+    await writer.commit([write], [store.change.closeRelayer(id)], () => registry.stop(directory.relayer(id) ?? before));
+  };
+  // In a conflict, a send was accepted meanwhile.
+  await decideAgain(() => exclusively(decide), isConflict);
 }
 
 async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {

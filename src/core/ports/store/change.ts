@@ -20,6 +20,11 @@ export class ConflictError extends Error {
   }
 }
 
+/** True for a conflict: what was decided may no longer be true, so it can be decided again. */
+export function isConflict(error: unknown): error is ConflictError {
+  return error instanceof ConflictError;
+}
+
 /**
  * Thrown by reads and commits while the database cannot be reached, does not answer or cannot be written. A commit may still have happened.
  */
