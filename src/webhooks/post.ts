@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
-import { outsideText, secretPartsOf, withoutParts } from '../core/text/safe-text.js';
+import { outsideText, secretPartsOf } from '../core/text/safe-text.js';
+import { withoutSecrets } from '../core/text/without-secrets.js';
 import { startDeadline } from '../core/work/abort.js';
 
 /** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */
@@ -61,7 +62,7 @@ async function excerptOf(answer: AsyncIterable<Buffer>, secrets: readonly string
   } catch {
     // The part that arrived is the excerpt.
   }
-  return outsideText(withoutParts(Buffer.concat(chunks).toString('utf8'), secrets));
+  return outsideText(withoutSecrets(Buffer.concat(chunks).toString('utf8'), secrets));
 }
 
 function messageOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { withoutParts } from '../../core/text/safe-text.js';
+import { withoutSecrets } from '../../core/text/without-secrets.js';
 import { type Answer, isNestedOver, nodeText } from './answer.js';
 import type { HttpResponse, RpcTarget } from './http-client.js';
 import type { Position } from './lag-tracker.js';
@@ -175,7 +175,7 @@ function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: 
   const data = isNestedOver(rawData, maxDataDepth) ? null : rawData;
   // JSON-RPC requires an integer, and our API has 32 bits for it.
   const codeNumber = typeof code === 'number' && code === (code | 0) ? code : 0;
-  const masked = (text: string) => withoutParts(text, target.secrets);
+  const masked = (text: string) => withoutSecrets(text, target.secrets);
   const text = masked(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));

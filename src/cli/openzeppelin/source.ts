@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileProblem } from '../../config/json-file.js';
-import { outsideText, secretPartsOf, withoutParts } from '../../core/text/safe-text.js';
+import { outsideText, secretPartsOf } from '../../core/text/safe-text.js';
+import { withoutSecrets } from '../../core/text/without-secrets.js';
 import { CliError } from '../cli-error.js';
 
 /** A key of OpenZeppelin Relayer's Redis and the text under it. */
@@ -44,7 +45,7 @@ export async function* textsFromRedis(url: string, prefix: string, isWanted: (ke
   } catch (error) {
     const { host } = new URL(url);
     const message = error instanceof Error && error.message !== '' ? error.message : String((error as NodeJS.ErrnoException).code);
-    throw new CliError(`cannot read Redis at ${host}: ${outsideText(withoutParts(message, secretPartsOf(new URL(url))))}`);
+    throw new CliError(`cannot read Redis at ${host}: ${outsideText(withoutSecrets(message, secretPartsOf(new URL(url))))}`);
   } finally {
     client.destroy();
   }

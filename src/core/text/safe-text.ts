@@ -30,13 +30,7 @@ export function secretPartsOf(url: URL): readonly string[] {
   const values = url.search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const raw = [...url.pathname.split('/'), ...values, url.username, url.password];
   const parts = [...raw, ...url.searchParams.values(), ...raw.map(percentDecoded)].filter((part) => part.length >= minSecretLength);
-  // The longest first, so that masking a short part leaves no rest of a longer one.
-  return [...new Set(parts)].sort((a, b) => b.length - a.length);
-}
-
-/** Replaces each of these parts of the text by `***`. */
-export function withoutParts(text: string, parts: readonly string[]): string {
-  return parts.reduce((rest, part) => rest.replaceAll(part, '***'), text);
+  return [...new Set(parts)];
 }
 
 /** Undoes percent-encoding. Badly encoded text is returned as it is, since users write URLs by hand. */

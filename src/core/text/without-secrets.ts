@@ -1,30 +1,40 @@
 /** A shorter text is part of too many words: masking it would hide the error, and show what it is. */
 const minLength = 6;
 
+/** What replaces a credential. */
+const mask = '***';
+/** The part of a text that is searched for the other forms of a credential: it is read character by character. */
+const thoroughCharacters = 16_384;
+
 /** One character as JSON, URLs and forms write it. */
 const escaped = /%[0-9a-fA-F]{2}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|./gsu;
 const plain = /./gsu;
 
-/** A text as bytes, each a character, and where in the text each of them begins. */
+const ascii = /^[\t\n\r\x20-\x7e]*$/;
+const escapeStart = /[%\\]/;
+
+/** A text as bytes, each a character, and where in the text each of them begins; null: where it stands. */
 interface Reading {
   readonly bytes: string;
-  readonly starts: readonly number[];
+  readonly starts: readonly number[] | null;
 }
 
 /** Bytes from one position to before another. */
 type Range = readonly [from: number, to: number];
 
 /**
- * Replaces credentials in the text of a provider by `[secret]`: as they are, and as JSON, URLs, forms and base64 write them. Escapes are optional for most
- * characters, so the text is read without them instead of listing the forms of a credential. Texts of fewer than 6 characters stay, so callers must keep
- * credentials out of fields that they build themselves.
+ * Replaces credentials in the text of a node, a receiver or a provider by `***`: as they are, and at the beginning of the text also as JSON, URLs, forms and
+ * base64 write them. Escapes are optional for most characters, so the text is read without them instead of listing the forms of a credential. Texts of fewer than
+ * 6 characters stay, so callers must keep credentials out of fields that they build themselves.
  */
 export function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
   const known = new Set(secrets.filter((secret) => secret !== undefined && secret.length >= minLength) as string[]);
-  const found: Range[] = [];
-  for (const characters of [plain, escaped]) {
-    const { bytes, starts } = readingOf(text, characters);
-    const at = (position: number): number => starts[position] ?? text.length;
+  if (known.size === 0) return text;
+  const found = [...known].flatMap((secret) => rangesOf(text, secret));
+  const beginning = text.slice(0, thoroughCharacters);
+  for (const characters of escapeStart.test(beginning) ? [plain, escaped] : [plain]) {
+    const { bytes, starts } = readingOf(beginning, characters);
+    const at = (position: number): number => (starts === null ? position : (starts[position] ?? beginning.length));
     const inStandardBase64 = bytes.replaceAll('-', '+').replaceAll('_', '/');
     for (const secret of known) {
       const ranges = [secret, secret.replaceAll(' ', '+')].flatMap((form) => rangesOf(bytes, latin1Of(form)));
@@ -35,6 +45,8 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
 }
 
 function readingOf(text: string, characters: RegExp): Reading {
+  // Nearly all texts, which a slow reading would make costly: each answer of a receiver comes through here.
+  if (characters === plain && ascii.test(text)) return { bytes: text, starts: null };
   const starts: number[] = [];
   const parts: string[] = [];
   for (const { 0: character, index } of text.matchAll(characters)) {
@@ -76,7 +88,7 @@ function masked(text: string, found: readonly Range[]): string {
   let result = '';
   let end = 0;
   for (const [from, to] of found.toSorted(([a], [b]) => a - b)) {
-    if (from >= end) result += `${text.slice(end, from)}[secret]`;
+    if (from >= end) result += text.slice(end, from) + mask;
     end = Math.max(end, to);
   }
   return result + text.slice(end);

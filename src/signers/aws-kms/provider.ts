@@ -2,9 +2,9 @@ import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import type { Curve } from '../../core/records/network.js';
 import { outsideText } from '../../core/text/safe-text.js';
+import { withoutSecrets } from '../../core/text/without-secrets.js';
 import { type KeyProvider, ProviderError, type ProviderLimits, type ProviderProblem } from '../hosted/key-provider.js';
 import { publicKeyFromSpki } from '../hosted/spki.js';
-import { withoutSecrets } from '../hosted/without-secrets.js';
 
 /** A key of AWS KMS. */
 export interface AwsKey {

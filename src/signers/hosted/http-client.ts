@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici';
 import { outsideText } from '../../core/text/safe-text.js';
+import { withoutSecrets } from '../../core/text/without-secrets.js';
 import { retryAfterMs } from '../../core/work/retry-after.js';
 import { ProviderError } from './key-provider.js';
-import { withoutSecrets } from './without-secrets.js';
 
 /** A request to a provider's API. */
 export interface HttpRequest {

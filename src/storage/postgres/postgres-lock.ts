@@ -1,7 +1,7 @@
 import pg from 'pg';
+import { repeat } from '../../core/work/repeat.js';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
 import { postgres } from '../sql/dialect.js';
-import { repeat } from '../../core/work/repeat.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { StoreAwayError } from '../../core/ports/store/change.js';
 import { startDeadline } from '../../core/work/abort.js';
 import type { Log } from '../../core/work/log.js';
-import type { Query, Statement } from '../sql/statement.js';
 import { createParallelLimit } from '../../core/work/parallel-limit.js';
+import type { Query, Statement } from '../sql/statement.js';
 import { connectionOptions, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
-import { sqlite } from '../sql/dialect.js';
 import { repeat } from '../../core/work/repeat.js';
 import { systemTimers } from '../../core/work/timers.js';
+import { sqlite } from '../sql/dialect.js';
 import { instanceStatements, type OwnRow } from '../statements/instances.js';
 
 /** How often an idle service checks that its files are still in place. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
-import { outsideText, secretPartsOf, shownName, withoutParts } from '../../../src/core/text/safe-text.js';
+import { outsideText, secretPartsOf, shownName } from '../../../src/core/text/safe-text.js';
+import { withoutSecrets } from '../../../src/core/text/without-secrets.js';
 
 test('shownName: returns a name as it is, up to 64 whole characters', () => {
   assert.equal(shownName('r1'), 'r1');
@@ -27,10 +28,10 @@ it('outsideText: keeps at most 1 KiB of whole characters', () => {
 test('secretPartsOf: path, query values and credentials are secret, raw and decoded; short words and the host are not', () => {
   const url = new URL('https://user%2Bname:pass%40word@node.example.com/v3/0123456789ab?apikey=s%C3%A9cret-1&x=1');
   const quoted = 'no /v3/0123456789ab?apikey=s%C3%A9cret-1&x=1 (sécret-1, user+name, user%2Bname, pass@word) at node.example.com';
-  assert.equal(withoutParts(quoted, secretPartsOf(url)), 'no /v3/***?apikey=***&x=1 (***, ***, ***, ***) at node.example.com');
+  assert.equal(withoutSecrets(quoted, secretPartsOf(url)), 'no /v3/***?apikey=***&x=1 (***, ***, ***, ***) at node.example.com');
 });
 
-test('withoutParts: a part inside another leaves nothing of it', () => {
+test('withoutSecrets: a part inside another leaves nothing of it', () => {
   const url = new URL('https://h/secret/secret-and-more/100%25');
-  assert.equal(withoutParts('secret-and-more, secret', secretPartsOf(url)), '***, ***');
+  assert.equal(withoutSecrets('secret-and-more, secret', secretPartsOf(url)), '***, ***');
 });

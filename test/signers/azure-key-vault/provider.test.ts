@@ -102,7 +102,7 @@ describe('Azure Key Vault', () => {
     });
     await assert.rejects(open(configured, test).publicKey(soon()), {
       problem: 'refused',
-      message: 'HTTP 401: {"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: [secret]"}',
+      message: 'HTTP 401: {"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: ***"}',
     });
   });
 

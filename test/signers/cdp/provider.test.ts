@@ -111,7 +111,7 @@ describe('CDP', () => {
       return true;
     };
     const error = String(await provider.sign(randomBytes(32), soon()).catch((one: unknown) => one));
-    assert.equal(error, 'ProviderError: HTTP 403: Bearer [secret] [secret]');
+    assert.equal(error, 'ProviderError: HTTP 403: Bearer *** ***');
     assert.equal(server.tokens.length, 2);
   });
 

@@ -85,7 +85,7 @@ describe('Google Cloud KMS', () => {
     server.revokeTokens();
     await assert.rejects(provider.publicKey(soon()), {
       problem: 'refused',
-      message: 'HTTP 400: {"error":"invalid_grant","error_description":"Invalid JWT: [secret]"}',
+      message: 'HTTP 400: {"error":"invalid_grant","error_description":"Invalid JWT: ***"}',
     });
     await assert.rejects(requireValid(signer, randomBytes(32)), {
       reason: 'SIGNER_UNAVAILABLE',

@@ -106,14 +106,14 @@ describe('Vault Transit', () => {
     vault.revokeTokens();
     await provider.sign(randomBytes(32), AbortSignal.timeout(60_000));
     held[0]?.();
-    await assert.rejects(slow, { message: 'HTTP 500: you sent [secret]' });
+    await assert.rejects(slow, { message: 'HTTP 500: you sent ***' });
     vault.intercept = ({ headers, path }, response) => {
       const type = `${headers['x-vault-token']} ${vault.secretId} ${'x'.repeat(10_000)}`;
       if (path?.includes('/keys/') === true) response.writeHead(200).end(JSON.stringify({ data: { type } }));
       return path?.includes('/keys/') === true;
     };
     await assert.rejects(provider.publicKey(AbortSignal.timeout(60_000)), {
-      message: /^the key is of type \[secret\] \[secret\] x{1,300}; Vault/,
+      message: /^the key is of type \*\*\* \*\*\* x{1,300}; Vault/,
     });
   });
 
@@ -187,7 +187,7 @@ describe('Vault Transit', () => {
       await assert.rejects(provider.sign(randomBytes(32), AbortSignal.timeout(60_000)), {
         problem,
         retryAfterMs: 2_000,
-        message: `HTTP ${status}: you sent [secret] for [secret]`,
+        message: `HTTP ${status}: you sent *** for ***`,
       });
     });
 
