@@ -5,7 +5,10 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Runs a task when the signal aborts, at once if it has aborted. Returns the function that takes the task back, without which a signal that lives on keeps it. */
+/**
+ * Runs a task when the signal aborts, at once if it has aborted. Returns the function that takes the task back, without which a signal that
+ * lives on keeps it.
+ */
 export function onAbort(signal: AbortSignal, task: () => void): () => void {
   if (signal.aborted) {
     task();

@@ -3,8 +3,8 @@ import { createQueue } from './queue.js';
 /** Bounds how many tasks run at the same time. */
 export interface ParallelLimit {
   /**
-   * Runs a task when fewer than the limit run, in the order of the calls. Rejects with the signal's reason if that aborts before the start; it does not end a task
-   * that runs.
+   * Runs a task when fewer than the limit run, in the order of the calls. Rejects with the signal's reason if that aborts before the start;
+   * it does not end a task that runs.
    */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** True if a further task would wait. */
