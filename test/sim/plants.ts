@@ -47,7 +47,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a transaction is final one block too early',
-    module: 'engine/lane/settle-slots',
+    module: 'engine/lane/block-view',
     changes: [
       ['return head.number - blockNumber + 1n >=', 'return head.number - blockNumber + 2n >='],
       ['blockNumber <= final', 'blockNumber <= final + 1n'],
@@ -71,7 +71,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a block that no node shows counts as another block',
-    module: 'engine/lane/settle-slots',
+    module: 'engine/lane/block-view',
     changes: [
       ["return hash === null ? null : hash === blockHash ? 'same' : 'another';", "return hash === blockHash ? 'same' : 'another';"],
     ],
@@ -90,10 +90,7 @@ export const plants: readonly Plant[] = [
     name: 'a nonce that nothing explains ends the transaction at once',
     module: 'engine/lane/explain-foreign',
     changes: [
-      [
-        'const isSearched = !isForeign && emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());',
-        'const isSearched = !isForeign;',
-      ],
+      ['const isSearched = !isForeign && isSearchedLong(lane, open, emptyHeads);', 'const isSearched = !isForeign;'],
       [
         'const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));',
         'const isLost = isSearched && !isKnown;',
@@ -137,7 +134,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'expired content is broadcast',
-    module: 'engine/lane/broadcast',
+    module: 'engine/lane/due-attempts',
     changes: [
       [
         'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',
@@ -354,7 +351,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'Stellar: a landed fee bump counts as the earlier one around the same transaction',
     network: 'stellar',
-    module: 'engine/lane/settle-slots',
+    module: 'engine/lane/block-view',
     changes: [['return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;', 'return false;']],
     faults: ['slow signer', 'foreign envelope', 'surge', 'lost requests', 'lost answers', 'slow answers', 'outage', 'stall'],
   },
@@ -381,7 +378,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'Stellar: expired transactions are broadcast',
     network: 'stellar',
-    module: 'engine/lane/broadcast',
+    module: 'engine/lane/due-attempts',
     changes: [
       [
         'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',

@@ -6,8 +6,8 @@ import type { Attempt, Content, OpenTransaction, Transaction } from '../../core/
 import { signed } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
+import { heldBackBy } from './due-attempts.js';
 import { isExpired } from './expire.js';
 import { readBalance } from './funds.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';

@@ -1,11 +1,12 @@
-import type { Head, NonceAnswer, SenderTransaction, Sequence } from '../../core/ports/chain.js';
+import type { Head, SenderTransaction, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
+import { finalAt, isDeep, isUsed } from './block-view.js';
 import { waitsFor } from './commit-moves.js';
+import { isProvablyUsed, isSearchedLong } from './give-up-slot.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import { finalAt, isDeep, isUsed } from './settle-slots.js';
 import type { Tracked } from './tracked.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
@@ -15,17 +16,10 @@ const searchesPerHead = 4;
  * and a gateway that counts its pool leaves nothing to find.
  */
 const maxDoublings = 3;
-/** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
-const givenUpAfterMs = 600_000;
 /** The gas of a payment. With no more than that, no code can run. */
 const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
-/** Give up if searches find nothing for this many heads, and not before the nonce is as deep as the required confirmations. */
-const maxEmptyHeads = 64;
-/** The depth at which a nonce must be used before its transaction is given up: gateways count their pool into the newest block, and nodes prune state. */
-const provenDepth = { least: 8, most: 64 };
-
 /**
  * Makes the chore that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a block at the required
  * confirmations displaces ours.
@@ -90,8 +84,7 @@ async function explainOne(
   const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
   record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAtBlock: head.number };
   if (user === null) return 'empty';
-  const patience = Math.max(maxEmptyHeads, lane.relayer().network.requiredConfirmations);
-  const isSearched = !isForeign && emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());
+  const isSearched = !isForeign && isSearchedLong(lane, open, emptyHeads);
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&
@@ -136,28 +129,6 @@ function withoutReceipt(
 /** True for content that only takes a slot, and for a payment that runs no code. */
 function cannotFail({ purpose, fields }: Attempt): boolean {
   return purpose !== 'content' || (fields.network === 'evm' && fields.gasLimit === plainTransferGas && fields.to !== null);
-}
-
-/**
- * True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. A second
- * endpoint must show it too, since a transaction that is given up may be paid again by its caller.
- */
-async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint): Promise<boolean> {
-  const { least, most } = provenDepth;
-  const depth = BigInt(Math.min(most, Math.max(least, lane.relayer().network.requiredConfirmations)));
-  const shown = async (otherThan?: NonceAnswer) => {
-    const at = (block: bigint) => sequence.nextAt(lane.id.account, block, otherThan).catch(nullIfUnavailable);
-    const deep = await at(head.number > depth ? head.number - depth : 0n);
-    return deep?.next === 'pruned' ? at(head.number) : deep;
-  };
-  const isUsedIn = (answer: NonceAnswer | null) => typeof answer?.next === 'bigint' && answer.next > nonce;
-  const first = await shown();
-  return first !== null && isUsedIn(first) && isUsedIn(await shown(first));
-}
-
-/** True if its newest attempt is old enough for a node's index to have recovered from an outage. */
-function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
-  return nowMs - (attempts.at(-1)?.createdAtMs ?? nowMs) >= givenUpAfterMs;
 }
 
 function unknownUser(transaction: Transaction, nonce: bigint): string {

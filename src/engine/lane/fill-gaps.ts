@@ -3,6 +3,7 @@ import { type Attempt, isFinal } from '../../core/records/transaction.js';
 import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
+import { emptyNonces } from './account-numbers.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import { dismiss, doubt } from './doubt-account.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
@@ -145,18 +146,6 @@ async function isTaken(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigi
     else if (!isHere || transaction.failureReason !== 'unresolvable') isDisplaced = true;
   }
   return (isDisplaced && !losesBlocks) || lane.transactions.atNonce(nonce) !== undefined;
-}
-
-/**
- * Returns the nonces from `chainNonce` (the first that no block holds) up to `signedNonce` (one above the highest that we signed) that are not
- * taken, lowest first, at most `max`.
- */
-export function emptyNonces(chainNonce: bigint, signedNonce: bigint, isTaken: (nonce: bigint) => boolean, max: number): readonly bigint[] {
-  const empty: bigint[] = [];
-  for (let nonce = chainNonce; nonce < signedNonce && empty.length < max; nonce += 1n) {
-    if (!isTaken(nonce)) empty.push(nonce);
-  }
-  return empty;
 }
 
 /** Fills a gap; or returns why that is impossible now. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { emptyNonces } from '../../../src/engine/lane/fill-gaps.js';
+import { emptyNonces } from '../../../src/engine/lane/account-numbers.js';
 import { startLaneRig } from '../../support/lane-rig.js';
 
 describe('gaps', () => {
