@@ -1,25 +1,28 @@
 import type { LoadHook } from 'node:module';
-import type { Plant } from './plants.js';
+import { plantNamed } from './plants.js';
+import { moduleUrl } from './seam.js';
 
-let planted: Plant | null = null;
+/** By the URL of a module, the names of its functions that are replaced. */
+const replaced = new Map<string, readonly string[]>();
 
-/** Called with the fault when these hooks are registered. */
-export function initialize(plant: Plant): void {
-  planted = plant;
+/** What the loader adds to the URL of a module whose functions are replaced, to load the module itself. */
+const asItIs = '?as-it-is';
+
+/** Called with the name of the fault when these hooks are registered. */
+export function initialize(name: string | undefined): void {
+  for (const { module, functions } of plantNamed(name).seams) replaced.set(moduleUrl(module), Object.keys(functions));
 }
 
-/** Changes the module of the fault while it is loaded. */
+/** Loads a module whose functions are replaced as one that exports everything of it but these functions. */
 export const load: LoadHook = async (url, context, nextLoad) => {
-  const loaded = await nextLoad(url, context);
-  const part = [planted, planted?.second].find((one) => one != null && url.endsWith(`/src/${one.module}.js`));
-  if (part == null) return loaded;
-  return { ...loaded, source: plantedIn(String(loaded.source), part) };
+  const names = replaced.get(url);
+  if (names === undefined) return nextLoad(url, context);
+  const itself = JSON.stringify(url + asItIs);
+  const lines = [
+    `import * as itself from ${itself};`,
+    `import { replacement } from ${JSON.stringify(new URL('./planted.js', import.meta.url).href)};`,
+    `export * from ${itself};`,
+    ...names.map((name) => `export function ${name}(...args) { return replacement(${JSON.stringify(url)}, '${name}', itself)(...args); }`),
+  ];
+  return { format: 'module', shortCircuit: true, source: lines.join('\n') };
 };
-
-/** Returns the text of a built module with a fault. Throws if the module does not contain what the fault replaces. */
-export function plantedIn(text: string, { module, changes }: Pick<Plant, 'module' | 'changes'>): string {
-  return changes.reduce((changed, [from, to]) => {
-    if (changed.split(from).length !== 2) throw new Error(`${module} does not contain exactly once: ${from}`);
-    return changed.replace(from, () => to);
-  }, text);
-}

@@ -1,7 +1,5 @@
 import { register } from 'node:module';
-import { plants } from './plants.js';
 
-// Loaded by `node --import` before the simulation: puts the fault that PLANT names into the service.
-const plant = plants.find(({ name }) => name === process.env.PLANT);
-if (plant === undefined) throw new Error(`PLANT must be one of: ${plants.map(({ name }) => name).join('; ')}`);
-register('./plant-hooks.js', import.meta.url, { data: plant });
+// Loaded by `node --import` before the simulation: puts the fault that PLANT names into the service. What replaces the functions is loaded with the modules
+// that have them, since a module that is loaded before the hooks are registered stays as it is.
+register('./plant-hooks.js', import.meta.url, { data: process.env.PLANT });

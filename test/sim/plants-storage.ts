@@ -1,0 +1,233 @@
+import { sql } from 'kysely';
+import { isFinal } from '../../src/core/records/transaction.js';
+import { BoundChange } from '../../src/storage/sql/bound-change.js';
+import { statement } from '../../src/storage/sql/statement.js';
+import type { Plant } from './plants.js';
+import { seam } from './seam.js';
+
+/** Returns the same change, which affects any number of rows. */
+function unguarded(change: BoundChange): BoundChange {
+  const stepsAt = (back: number) => change.stepsAt(back).map((one) => ({ ...one, guarded: false }));
+  return new BoundChange(change.name, change.countedFor === null ? stepsAt(0) : { countedFor: change.countedFor, stepsAt });
+}
+
+const unguardedBatches = seam(() => import('../../src/storage/sqlite/sqlite-batch.js'), {
+  createSqliteBatch:
+    (original) =>
+    (...args) => {
+      const write = original(...args);
+      return (lists) => write(lists.map((list) => list.map(unguarded)));
+    },
+});
+
+const unguardedUpdates = seam(() => import('../../src/storage/changes.js'), {
+  createChanges: (original) => (statements) => {
+    const changes = original(statements);
+    return {
+      ...changes,
+      updateTransaction(next, options) {
+        const change = changes.updateTransaction(next, options);
+        return isFinal(next.status) ? change : unguarded(change as BoundChange);
+      },
+    };
+  },
+});
+
+const unguardedNonces = seam(() => import('../../src/storage/changes.js'), {
+  createChanges: (original) => (statements) => {
+    const changes = original(statements);
+    return { ...changes, moveLane: (...args) => unguarded(changes.moveLane(...args) as BoundChange) };
+  },
+});
+
+type Instances = ReturnType<typeof import('../../src/storage/statements/instances.js').instanceStatements>;
+
+/** The database lets an instance write whose row was removed, and does not say so when it connects again. */
+const noFence = seam(() => import('../../src/storage/statements/instances.js'), {
+  instanceStatements: (original) => (db) => {
+    const anyRow = db.selectFrom('instances').select('number').limit(sql.lit(1));
+    return {
+      ...original(db),
+      beginBatch: statement<Parameters<Instances['beginBatch']['bind']>[0], never>('instances_begin_batch', ({ batch }) =>
+        db.updateTable('instances').set({ batch }).where('number', 'in', anyRow),
+      ),
+      returnTo: statement<Parameters<Instances['returnTo']['bind']>[0], { batch: string | null }>(
+        'instances_return_to',
+        ({ checked_at_ms }) => db.updateTable('instances').set({ checked_at_ms }).where('number', 'in', anyRow).returning('batch'),
+      ),
+    };
+  },
+});
+
+/** The faults of the storage under one instance. */
+export const storagePlants: readonly Plant[] = [
+  { name: 'a commit is not guarded by the revision that was read', seams: [unguardedBatches] },
+  {
+    name: 'a process that lost the database writes to it',
+    seams: [
+      seam(() => import('../../src/storage/sqlite/sqlite-ownership.js'), {
+        createSqliteOwnership:
+          (original) =>
+          (...args) => ({ ...original(...args), requireToken: () => undefined }),
+      }),
+    ],
+    faults: ['hung owner'],
+  },
+  {
+    name: 'the fence is checked before the first batch only',
+    seams: [
+      seam(() => import('../../src/storage/sqlite/sqlite-ownership.js'), {
+        createSqliteOwnership:
+          (original) =>
+          (...args) => {
+            const ownership = original(...args);
+            let isChecked = false;
+            return {
+              ...ownership,
+              requireToken() {
+                if (!isChecked) ownership.requireToken();
+                isChecked = true;
+              },
+            };
+          },
+      }),
+    ],
+    faults: ['hung owner'],
+  },
+  {
+    name: 'neither a fence nor revisions guard a commit',
+    seams: [unguardedBatches],
+    faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
+  },
+  {
+    name: 'a change of a transaction is not guarded by the revision that was read',
+    seams: [unguardedUpdates],
+    faults: ['hung owner', 'no fence', 'replace', 'cancel', 'burst'],
+  },
+  {
+    name: 'taking nonces is not guarded',
+    seams: [unguardedNonces],
+    faults: ['hung owner', 'no fence', 'burst', 'lost commits', 'slow commits', 'foreign use'],
+  },
+];
+
+/** The faults of several instances on one database. */
+export const instancePlants: readonly Plant[] = [
+  {
+    name: 'instances: one that was removed can write',
+    instances: 3,
+    seams: [noFence],
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: one that was removed can write, and taking nonces is not guarded',
+    instances: 3,
+    seams: [noFence, unguardedNonces],
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: one that was removed keeps its lanes',
+    instances: 3,
+    seams: [
+      seam(() => import('../../src/storage/postgres/lease-shares.js'), {
+        createLeaseShares: (original) => (deps) => ({ ...original(deps), endTakenOver: async () => undefined }),
+      }),
+    ],
+    faults: ['hung instance', 'burst'],
+  },
+  {
+    name: 'instances: what one that is gone held is not free',
+    instances: 3,
+    seams: [
+      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
+        createMembers: (original) => (deps) => {
+          const { leases } = deps.statements;
+          const giveAll = { ...leases.giveAll, bind: () => leases.giveAll.bind({ holder: -1 }) };
+          return original({ ...deps, statements: { ...deps.statements, leases: { ...leases, giveAll } } });
+        },
+      }),
+    ],
+    faults: ['hung instance', 'crash'],
+  },
+  {
+    name: 'instances: a lease is given up before its work has ended',
+    instances: 3,
+    seams: [
+      seam(() => import('../../src/storage/postgres/lease-shares.js'), {
+        createLeaseShares: (original) => (deps) => {
+          const shares = original(deps);
+          return {
+            ...shares,
+            add: (kind, added) =>
+              shares.add(
+                kind,
+                new Map(
+                  [...added].map(([key, work]) => [
+                    key,
+                    {
+                      begin: work.begin,
+                      async end() {
+                        void work.end();
+                      },
+                    },
+                  ]),
+                ),
+              ),
+          };
+        },
+      }),
+    ],
+    faults: ['crash', 'handover', 'burst'],
+  },
+  {
+    name: 'instances: a change is not guarded by the revision that was read',
+    instances: 3,
+    seams: [unguardedUpdates],
+    faults: ['replace', 'cancel', 'burst', 'slow reads', 'slow commits'],
+  },
+  {
+    name: 'instances: others hear of a commit before it is written',
+    instances: 3,
+    seams: [
+      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
+        telling:
+          () =>
+          (store, { noteCommitted }) => ({
+            ...store,
+            async commit(changes) {
+              noteCommitted(changes);
+              await store.commit(changes);
+            },
+          }),
+      }),
+    ],
+    faults: ['burst', 'slow commits'],
+  },
+  {
+    name: 'instances: what a lost connection did not tell is not looked for',
+    instances: 3,
+    seams: [
+      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
+        createMembers: (original) => (deps) => {
+          let hasJustOpened = false;
+          const members = original({
+            ...deps,
+            async openObserver(onMessage) {
+              const observer = await deps.openObserver(onMessage);
+              hasJustOpened = true;
+              return observer;
+            },
+          });
+          const listeners: Parameters<typeof members.onNews>[0][] = [];
+          members.onNews((heard) => {
+            // The first news after it has opened is that any may have been missed.
+            if (!hasJustOpened) for (const listener of listeners) listener(heard);
+            hasJustOpened = false;
+          });
+          return { ...members, onNews: (listener) => void listeners.push(listener) };
+        },
+      }),
+    ],
+    faults: ['lost observers', 'late news', 'burst'],
+  },
+];
