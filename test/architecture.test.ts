@@ -281,4 +281,11 @@ describe('dependencies point one way', () => {
     const readers = files.filter((file) => roomOf(file) !== 'console' && readFileSync(join('src', file), 'utf8').includes('process.env'));
     assert.deepEqual(readers, [join('config', 'environment.ts')]);
   });
+
+  it('nonces: only the numbers of an account take them', () => {
+    const takers = files.filter(
+      (file) => roomOf(file) === 'engine' && /\.(openLane|moveLane)\(/.test(readFileSync(join('src', file), 'utf8')),
+    );
+    assert.deepEqual(takers, [join('engine', 'lane', 'account-numbers.ts')]);
+  });
 });

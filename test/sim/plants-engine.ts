@@ -1,5 +1,6 @@
 import type { Sequence } from '../../src/core/ports/chain.js';
 import type { Store } from '../../src/core/ports/store/store.js';
+import type { DoubtedNonce } from '../../src/engine/lane/account-numbers.js';
 import type { LaneContext } from '../../src/engine/lane/lane-context.js';
 import type { Plant } from './plants.js';
 import { type Seam, seam } from './seam.js';
@@ -64,13 +65,13 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'a doubted nonce is never renewed',
     seams: [
-      seam(() => import('../../src/engine/lane/follow-nonce.js'), {
-        followNonce:
+      seam(() => import('../../src/engine/lane/account-numbers.js'), {
+        createAccountNumbers:
           (original) =>
-          async (lane, ...args) => {
-            const before = lane.doubtedNonce;
-            await original(lane, ...args);
-            if (before !== null && lane.doubtedNonce !== null) lane.doubtedNonce = before;
+          (...args) => {
+            const numbers = original(...args);
+            const { doubt } = numbers;
+            return Object.assign(numbers, { doubt: (answer: DoubtedNonce) => numbers.doubted ?? doubt(answer) });
           },
       }),
     ],

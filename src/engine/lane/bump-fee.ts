@@ -42,7 +42,7 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
 export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let lowest: Lowest | null = null;
   return async (head) => {
-    const [first] = lane.transactions.minable(lane.chainNonce);
+    const [first] = lane.transactions.minable(lane.numbers.onChain);
     const nonce = first?.transaction.nonce ?? null;
     if (nonce === null) lowest = null;
     else if (lowest?.nonce !== nonce) lowest = { nonce, sinceBlock: head.number, sinceMs: lane.deps.clock.elapsedMs() };
@@ -56,7 +56,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
   let bumpedUnsequenced = 0;
-  for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced]) {
+  for (const open of [...first(transactions.minable(lane.numbers.onChain), reach), ...unsequenced]) {
     const live = open.attempts.at(-1);
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
     const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);

@@ -90,16 +90,6 @@ export function createConflictLimit(): (error: unknown, before: Pick<Transaction
 }
 
 /**
- * The changes that take the nonces from `from` up to `to`. The commit fails if another process took any.
- *
- * A lane without a stored nonce gets its row first.
- */
-export function takeNonces({ id, deps, storedNonce }: LaneContext, from: bigint, to: bigint): readonly Change[] {
-  const { change } = deps.store;
-  return storedNonce === null ? [change.openLane(id, from), change.moveLane(id, from, to)] : [change.moveLane(id, storedNonce, to)];
-}
-
-/**
  * Why an unsequenced attempt may not be sent yet: another transaction has an attempt with the same bytes, so the chain would execute both only once.
  * Null: none has. `others`: attempts that are about to be stored.
  */

@@ -47,7 +47,7 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const { content, validUntilMs } = transaction;
   const mayDepend = followsOthers(lane, transaction);
   const span = journal.step('transaction prepared', transaction);
-  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
+  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.numbers.next };
   const drafted = await journal.within(span, () => lane.chain.draft(request));
   const draft = mayDepend ? undecided(drafted) : drafted;
   // A repeated try with the same result leaves no span.

@@ -59,9 +59,9 @@ const maxTurnBlocks = 8n;
  * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes first, so that
  * neither kind starves.
  */
-export function heldBackBy({ transactions, chain, chainNonce, settled }: LaneContext, attempt: Attempt): OpenTransaction | null {
+export function heldBackBy({ transactions, chain, numbers, settled }: LaneContext, attempt: Attempt): OpenTransaction | null {
   if (attempt.nonce !== null || chain.unsequenced === null) return null;
-  const [own] = transactions.minable(chainNonce);
+  const [own] = transactions.minable(numbers.onChain);
   const first = own && attemptsInSlot(own)[0];
   const live = own?.attempts.at(-1);
   if (own === undefined || first === undefined || live === undefined || !chain.unsequenced.excludes(attempt, live)) return null;

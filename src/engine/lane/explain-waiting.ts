@@ -33,7 +33,7 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   }
   const [doubt] = lane.doubts.values();
   if (doubt !== undefined) return `an RPC node reports a problem that is not confirmed yet: ${doubt.sentence}`;
-  if (lane.doubtedNonce !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';
+  if (lane.numbers.doubted !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';
   if (slotsLeft(lane) > 0) return null;
   const most = lane.inFlightLimit.current();
   if (most === 1) return 'an earlier transaction of the account is not mined yet; will send after it';

@@ -4,7 +4,7 @@ import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { emptyNonces } from './account-numbers.js';
-import { commitMoves, takeNonces } from './commit-moves.js';
+import { commitMoves } from './commit-moves.js';
 import { dismiss, doubt } from './doubt-account.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
@@ -95,7 +95,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   return async (head) => {
     if (lookedAtHash === head.hash) return;
     const { transactions } = lane;
-    const empty = emptyNonces(lane.chainNonce, lane.signedNonce, (nonce) => transactions.atNonce(nonce) !== undefined, maxLooks);
+    const empty = emptyNonces(lane.numbers.onChain, lane.numbers.signed, (nonce) => transactions.atNonce(nonce) !== undefined, maxLooks);
     const stillEmpty = new Set(empty);
     for (const nonce of seenAt.keys()) if (!stillEmpty.has(nonce)) seenAt.delete(nonce);
     const finals: Attempt[] = [];
@@ -118,10 +118,10 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     lookedAtHash = head.hash;
     if (unused > maxGaps) {
       const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
-      const numbers = `its ${slot} for the account is ${lane.chainNonce - 1n}, but the service has signed transactions up to ${lane.signedNonce - 1n}`;
+      const numbers = `its ${slot} for the account is ${lane.numbers.onChain - 1n}, but the service has signed transactions up to ${lane.numbers.signed - 1n}`;
       const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
-      const another = (await sequence.nextAt(lane.id.account, head.number, lane.chainNonceAnswer).catch(nullIfUnavailable))?.next;
-      const shows = typeof another !== 'bigint' ? null : another > lane.chainNonce ? 'different' : 'same';
+      const another = (await sequence.nextAt(lane.id.account, head.number, lane.numbers.shownBy).catch(nullIfUnavailable))?.next;
+      const shows = typeof another !== 'bigint' ? null : another > lane.numbers.onChain ? 'different' : 'same';
       await doubt(lane, { doubt: 'reset', head, sentence, another: shows });
       return;
     }
@@ -163,7 +163,7 @@ async function fillGap(lane: LaneContext, sequence: Sequence, { nonce, attempts:
   const newAttempt = { ...first, version: outbids.reduce((highest, { version }) => Math.max(highest, version), 0) + 1 };
   const before = { transaction, attempts: [] };
   const move = { steps: [signed(transaction, newAttempt)] as const, newAttempt };
-  await commitMoves(lane, [{ before, move, isNew: true }], takeNonces(lane, lane.signedNonce, lane.signedNonce));
-  lane.storedNonce = lane.signedNonce;
+  const { signed: highest } = lane.numbers;
+  await lane.numbers.take(highest, highest, (changes) => commitMoves(lane, [{ before, move, isNew: true }], changes));
   return null;
 }

@@ -1,4 +1,5 @@
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
+import type { DoubtedNonce } from './account-numbers.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /** An account's nonce as an endpoint shows it. */
@@ -12,7 +13,7 @@ export interface SeenNonce extends NonceAnswer {
  * null: it does not answer.
  */
 export async function nonceAt(
-  { id, signedNonce }: LaneContext,
+  { id, numbers }: LaneContext,
   sequence: Sequence,
   head: Head,
 ): Promise<SeenNonce | { readonly another: 'same' | null }> {
@@ -25,12 +26,12 @@ export async function nonceAt(
   const { next } = answer;
   if (typeof next === 'bigint') return { ...answer, next };
   const latest = await sequence.nextOf(id.account);
-  return { next: signedNonce === 0n ? latest : lower(latest, signedNonce) };
+  return { next: numbers.signed === 0n ? latest : lower(latest, numbers.signed) };
 }
 
-/** Decides from which nonce on the lane signs, after an endpoint has shown this one. Sets `nextNonce`, or `doubtedNonce` until it is confirmed. */
+/** Decides from which nonce on the lane signs, after an endpoint has shown this one. It is doubted until it is confirmed. */
 export async function followNonce(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
-  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seen);
+  if (lane.settled === null && lane.numbers.signed === 0n) await believeFirst(lane, sequence, head, seen);
   else await followChain(lane, sequence, head, seen);
 }
 
@@ -42,19 +43,19 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   if (typeof another?.next === 'bigint') {
-    lane.nextNonce = lower(another.next, seen.next);
+    lane.numbers.believe(lower(another.next, seen.next));
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
   if (isUnconfirmed && seen.next > 0n) {
-    lane.doubtedNonce = doubtOf(lane, head, seen, seen.next);
+    doubt(lane, head, seen, seen.next);
     return;
   }
-  lane.nextNonce = lower(await sequence.nextOf(lane.id.account), seen.next);
+  lane.numbers.believe(lower(await sequence.nextOf(lane.id.account), seen.next));
 }
 
-function doubtOf(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): NonNullable<LaneContext['doubtedNonce']> {
-  return { nonce, head, endpoint, sinceMs: lane.deps.clock.elapsedMs() };
+function doubt({ numbers, deps }: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
+  numbers.doubt({ nonce, head, endpoint, sinceMs: deps.clock.elapsedMs() });
 }
 
 function lower(a: bigint, b: bigint): bigint {
@@ -67,17 +68,18 @@ function lower(a: bigint, b: bigint): bigint {
  * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
  */
 async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
-  const wanted = seen.next > lane.signedNonce ? seen.next : lane.signedNonce;
-  const doubted = lane.doubtedNonce;
-  if (wanted === lane.nextNonce) {
-    lane.doubtedNonce = null;
+  const { numbers } = lane;
+  const wanted = seen.next > numbers.signed ? seen.next : numbers.signed;
+  const { doubted } = numbers;
+  if (wanted === numbers.next) {
+    numbers.believe(wanted);
     return;
   }
-  const isHigher = wanted > lane.nextNonce;
+  const isHigher = wanted > numbers.next;
   // Both answers of an increase are from the endpoint that the other one must not be.
   const isOthers = isHigher && doubted?.endpoint !== seen.endpoint;
-  if (doubted === null || isOthers || doubted.nonce > lane.nextNonce !== isHigher) {
-    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
+  if (doubted === null || isOthers || doubted.nonce > numbers.next !== isHigher) {
+    doubt(lane, head, seen, wanted);
     return;
   }
   if (doubted.head.hash === head.hash) return;
@@ -88,13 +90,13 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
       : wanted;
   if (believed === 'contradicted') {
     // The chain may reach this nonce later, and the old head would never show that.
-    lane.doubtedNonce = doubtOf(lane, head, seen, wanted);
+    doubt(lane, head, seen, wanted);
     return;
   }
   // What was signed meanwhile stays ours.
-  if (believed === null || believed < lane.signedNonce) return;
-  lane.nextNonce = believed;
-  lane.doubtedNonce = believed === wanted ? null : doubtOf(lane, head, seen, wanted);
+  if (believed === null || believed < numbers.signed) return;
+  numbers.believe(believed);
+  if (believed !== wanted) doubt(lane, head, seen, wanted);
 }
 
 /** While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
@@ -102,7 +104,7 @@ const aloneFor = { blocks: 8n, ms: 60_000 };
 
 /** An increase of the nonce that two heads show. */
 interface Increase {
-  readonly doubted: NonNullable<LaneContext['doubtedNonce']>;
+  readonly doubted: DoubtedNonce;
   readonly head: Head;
   readonly seen: NonceAnswer;
   readonly wanted: bigint;
@@ -125,5 +127,5 @@ async function confirmed(
     return isOld ? lower(doubted.nonce, wanted) : null;
   }
   if (typeof another !== 'bigint') return null;
-  return another <= lane.nextNonce ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
+  return another <= lane.numbers.next ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { Chain, Head, NonceAnswer } from '../../core/ports/chain.js';
+import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { Relayer } from '../../core/records/relayer.js';
@@ -8,6 +8,7 @@ import type { TransactionDeps } from '../../core/transaction/send-transaction.js
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Timers } from '../../core/work/timers.js';
+import type { AccountNumbers } from './account-numbers.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
@@ -63,18 +64,8 @@ export interface LaneContext {
   settled: Head | null;
   /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
   isStale: boolean;
-  /** The account's nonce at that head: the first that no block holds. */
-  chainNonce: bigint;
-  /** The answer that showed it: another endpoint must confirm it before the relayer is disabled for it. */
-  chainNonceAnswer: NonceAnswer;
-  /** The first nonce that neither we nor the chain have used. */
-  nextNonce: bigint;
-  /** One above the highest nonce that we ever signed: a gap can exist only below it. */
-  signedNonce: bigint;
-  /** A next nonce that differs from ours because of one answer, its head and the endpoint that gave it; null: none. Nothing takes a nonce meanwhile. */
-  doubtedNonce: { readonly nonce: bigint; readonly head: Head; readonly endpoint: number | undefined; readonly sinceMs: number } | null;
-  /** The next nonce as stored, which is lower if a foreign transaction used the key; null: none is stored yet. */
-  storedNonce: bigint | null;
+  /** The account's nonces. */
+  readonly numbers: AccountNumbers;
   /** The balance was below the required minimum when it was last read, and this was reported. */
   isBalanceLow: boolean;
   /** The balance that was read since the newest head came, and until when it counts; null: none was read. See `readBalance`. */
@@ -106,12 +97,6 @@ export interface LaneContext {
   /** Wakes it after this time; a later call replaces an earlier one. */
   wakePrepareIn(ms: number): void;
   wakeBroadcast(): void;
-}
-
-/** Takes note that every nonce below this one may have been signed. */
-export function noteSigned(lane: LaneContext, nonce: bigint): void {
-  if (nonce > lane.signedNonce) lane.signedNonce = nonce;
-  if (nonce > lane.nextNonce) lane.nextNonce = nonce;
 }
 
 /** True if no RPC node answered: this says nothing about the chain. */

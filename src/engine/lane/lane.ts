@@ -4,6 +4,7 @@ import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
 import { type Content, isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import type { Log } from '../../core/work/log.js';
+import { createAccountNumbers } from './account-numbers.js';
 import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
@@ -15,7 +16,7 @@ import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
 import { createStoredFinder } from './find-stored.js';
 import { createInFlightLimit } from './in-flight-limit.js';
-import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
+import type { LaneContext, LaneWork } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
@@ -105,6 +106,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     inFlight: () => transactions.inFlightCount(),
     allowed: () => maxInFlightOf(relayer().policies),
   });
+  const numbers = createAccountNumbers(id, deps.store.change);
   const lane: LaneContext = {
     id,
     deps,
@@ -123,12 +125,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     isUnreachable: false,
     settled: null,
     isStale: false,
-    chainNonce: 0n,
-    chainNonceAnswer: { next: 0n },
-    nextNonce: 0n,
-    signedNonce: 0n,
-    doubtedNonce: null,
-    storedNonce: null,
+    numbers,
     doubts: new Map(),
     isBalanceLow: false,
     balanceAtHead: null,
@@ -276,8 +273,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
   }
 
   async function loadNonce(): Promise<void> {
-    lane.storedNonce = (await deps.store.read.nextNonce(id)) ?? null;
-    noteSigned(lane, lane.storedNonce ?? 0n);
+    numbers.loaded(await deps.store.read.nextNonce(id));
   }
 
   return {
@@ -292,7 +288,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
           const { id: one, nonce, revision } = open.transaction;
           // A caller may have changed it meanwhile.
           if ((transactions.tracked(one)?.transaction.revision ?? 0) < revision) transactions.put(open);
-          if (nonce !== null) noteSigned(lane, nonce + 1n);
+          if (nonce !== null) numbers.filledUpTo(nonce + 1n);
         }
         after = page.at(-1)?.transaction.id;
         if (page.length < loadedAtOnce) break;

@@ -38,7 +38,7 @@ function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Atte
 
 /** A node that has the lowest and the highest transaction in flight has those between them: a full pool drops the highest first, or does not take them. */
 async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<void> {
-  const last = lane.transactions.atNonce(lane.signedNonce - 1n);
+  const last = lane.transactions.atNonce(lane.numbers.signed - 1n);
   const highest = last && newestTaken(lane, last);
   // Its answer is on its way.
   if (highest === undefined) return;
@@ -66,7 +66,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
   return async (head) => {
     const nowMs = lane.deps.clock.elapsedMs();
     if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
-    const [first] = lane.transactions.minable(lane.chainNonce);
+    const [first] = lane.transactions.minable(lane.numbers.onChain);
     const lowest = first && newestTaken(lane, first);
     askedAtMs = nowMs;
     askedAtHash = head.hash;

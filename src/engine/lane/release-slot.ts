@@ -29,7 +29,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     if (askedAtHash === head.hash) return;
     askedAtHash = head.hash;
     const { transactions } = lane;
-    const [lowest] = transactions.minable(lane.chainNonce);
+    const [lowest] = transactions.minable(lane.numbers.onChain);
     const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest?.transaction.intent === 'content' && live != null && state?.takenAtMs === null;

@@ -33,8 +33,8 @@ export function createRest(lane: LaneContext, isLookingForStored: () => boolean)
 
   /** True if the last look at the account showed nothing to follow. */
   function isCertain(head: Head): boolean {
-    const { settled, doubts, doubtedNonce, chainNonce, signedNonce } = lane;
-    return settled?.hash === head.hash && doubts.size === 0 && doubtedNonce === null && chainNonce >= signedNonce;
+    const { settled, doubts, numbers } = lane;
+    return settled?.hash === head.hash && doubts.size === 0 && numbers.doubted === null && numbers.onChain >= numbers.signed;
   }
 
   return {

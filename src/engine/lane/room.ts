@@ -15,15 +15,15 @@ export function isMemoryFull({ transactions }: LaneContext): boolean {
   return transactions.heldCharacters() >= maxHeldCharacters;
 }
 
-function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
-  return doubtedNonce !== null || doubts.size > 0;
+function isNonceDoubted({ numbers, doubts }: LaneContext): boolean {
+  return numbers.doubted !== null || doubts.size > 0;
 }
 
 /** How many transactions may take a nonce now. */
 export function slotsLeft(lane: LaneContext): number {
   if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
   // Slots that the chain shows as used and that are not explained yet take no room from others.
-  return lane.inFlightLimit.current() - lane.transactions.inFlightCount() + lane.transactions.inFlightBelow(lane.chainNonce);
+  return lane.inFlightLimit.current() - lane.transactions.inFlightCount() + lane.transactions.inFlightBelow(lane.numbers.onChain);
 }
 
 /** How many unsequenced transactions may be signed now. */

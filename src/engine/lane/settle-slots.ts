@@ -27,7 +27,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   await dismiss(lane, 'absent');
   await followNonce(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
-  const chainNonce = seen.next < lane.nextNonce ? seen.next : lane.nextNonce;
+  const chainNonce = seen.next < lane.numbers.next ? seen.next : lane.numbers.next;
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
@@ -54,8 +54,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     const record = transactions.tracked(transaction.id);
     if (record !== undefined) record.unexplained = null;
   }
-  lane.chainNonce = chainNonce;
-  lane.chainNonceAnswer = seen;
+  lane.numbers.chainShows(chainNonce, seen);
   if (blocks.isUnanswered() || look.unanswered.size > 0 || proof === null) throw unanswered();
   lane.settled = head;
 }
@@ -66,10 +65,10 @@ function unanswered(): DomainError {
 
 /** The same if no node shows the account: then every slot may be used. If the service has signed for it, it was removed, or the chain was reset. */
 async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head: Head, another: 'same' | null): Promise<void> {
-  const { id, transactions, signedNonce } = lane;
+  const { id, transactions, numbers } = lane;
   // Without any nonce of ours it was not created yet.
   const sentence = `account ${id.account} no longer exists on ${lane.relayer().network.name}; nothing is sent until it is created again`;
-  if (signedNonce > 0n) await doubt(lane, { doubt: 'absent', head, sentence, another });
+  if (numbers.signed > 0n) await doubt(lane, { doubt: 'absent', head, sentence, another });
   const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()] });
   const blocks = createBlockView(sequence, head);
   await blocks.read([...look.found.values()].map(({ blockNumber }) => blockNumber));

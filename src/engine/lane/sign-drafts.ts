@@ -6,10 +6,10 @@ import type { Attempt, OpenTransaction } from '../../core/records/transaction.js
 import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { validUntilWith } from '../../core/transaction/valid-until.js';
-import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce, takeNonces } from './commit-moves.js';
+import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { holdBack } from './hold-back.js';
-import { type LaneContext, noteSigned, signerAwayError } from './lane-context.js';
+import { type LaneContext, signerAwayError } from './lane-context.js';
 import { slotsLeft } from './room.js';
 
 /**
@@ -60,7 +60,7 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
  */
 export async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
   if (!isActive(lane.relayer())) return;
-  const from = lane.nextNonce;
+  const from = lane.numbers.next;
   const chosen = withNonces(lane, drafted, from);
   const startMs = lane.deps.clock.elapsedMs();
   // Settled at once, since a part is looked at only when those before it are stored.
@@ -121,7 +121,7 @@ async function storeAll(
     if (!isActive(lane.relayer())) return null;
     const nowMs = lane.deps.clock.nowMs();
     // While they were signed, the account's next nonce may have changed, and its room.
-    const end = lane.nextNonce === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
+    const end = lane.numbers.next === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
     let to = from;
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
     duplicates = [];
@@ -145,14 +145,13 @@ async function storeAll(
     }
     if (planned.length === 0) return null;
     try {
-      await commitMoves(lane, planned, to === from ? [] : takeNonces(lane, from, to));
+      if (to === from) await commitMoves(lane, planned);
+      else await lane.numbers.take(from, to, (changes) => commitMoves(lane, planned, changes));
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
       await lane.reload(ids);
       return error;
     }
-    if (to !== from) lane.storedNonce = to;
-    noteSigned(lane, to === from ? 0n : to);
     return null;
   }
 

@@ -6,6 +6,7 @@ import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { modelRelayer } from '../../support/model-lane.js';
+import { numbersOf } from '../../support/numbers.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 function sent(nonce: bigint): OpenTransaction {
@@ -26,7 +27,7 @@ async function searchesOf(nonces: readonly bigint[], heads: number, answer: (non
     transactions,
     deps: { clock: { nowMs: () => 0 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
-    chainNonce: 100n,
+    numbers: numbersOf(100n),
     move: async () => null,
   } as unknown as LaneContext;
   const searched: bigint[] = [];

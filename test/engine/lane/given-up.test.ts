@@ -13,6 +13,7 @@ import { startStellar } from '../../../src/sandbox/stellar/server.js';
 import { evmNetwork } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 import { modelRelayer } from '../../support/model-lane.js';
+import { numbersOf } from '../../support/numbers.js';
 import { stellarNetwork } from '../../support/stellar.js';
 import { createWallet } from '../../support/stellar-wallet.js';
 import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
@@ -42,7 +43,7 @@ async function isGivenUp({ sequence, account, nonce, head }: Lost): Promise<bool
     transactions,
     deps: { clock: { nowMs: () => 3_600_000 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
-    chainNonce: nonce + 1n,
+    numbers: numbersOf(nonce + 1n),
     async move(_: string, decide: Decide) {
       const decided = await decide(open);
       isLost ||= decided?.steps.some(({ failureReason }) => failureReason === 'unresolvable') === true;

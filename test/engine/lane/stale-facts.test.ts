@@ -11,6 +11,7 @@ import { settleSlots } from '../../../src/engine/lane/settle-slots.js';
 import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
 import { evmContent } from '../../support/evm.js';
 import { modelRelayer } from '../../support/model-lane.js';
+import { numbersOf } from '../../support/numbers.js';
 import { anAttempt, aTransaction, next, silentLog } from '../../support/stored-samples.js';
 
 const first = { hash: '0x01', version: 1 } as const;
@@ -45,9 +46,7 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     chain: { sequence: null, unsequenced: { whyEndless: () => 'it could be mined at any time' } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     settled: head,
-    chainNonce: 8n,
-    nextNonce: 8n,
-    signedNonce: 8n,
+    numbers: numbersOf(8n),
     doubts: new Map(),
     beside: (_: string, task: () => Promise<void>) => task(),
     // By the one that has stored something else.
@@ -147,9 +146,9 @@ describe('a nonce above what was signed', () => {
     };
     await settle(101n, 0);
     await settle(102n, 1);
-    assert.deepEqual([asked, lane.nextNonce], [[], 8n]);
+    assert.deepEqual([asked, lane.numbers.next], [[], 8n]);
     await settle(103n, 1);
-    assert.deepEqual([asked, lane.nextNonce], [[1], 831n]);
+    assert.deepEqual([asked, lane.numbers.next], [[1], 831n]);
   });
 
   it('a nonce above what was signed is believed after 8 blocks and a minute if no other endpoint has the state', async () => {
@@ -163,7 +162,7 @@ describe('a nonce above what was signed', () => {
     } as unknown as Sequence;
     const nextNonceAt = async (number: bigint) => {
       await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
-      return lane.nextNonce;
+      return lane.numbers.next;
     };
     assert.equal(await nextNonceAt(101n), 8n);
     assert.equal(await nextNonceAt(109n), 8n, 'less than a minute has passed');
@@ -174,7 +173,7 @@ describe('a nonce above what was signed', () => {
   it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
-    Object.assign(lane, { settled: null, nextNonce: 0n, signedNonce: 0n });
+    Object.assign(lane, { settled: null, numbers: numbersOf(0n) });
     const sequence = {
       nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
         otherThan === undefined ? { next: 831n, endpoint: 1 } : { next: 'pruned' },
@@ -184,14 +183,14 @@ describe('a nonce above what was signed', () => {
       finalBlock: async () => null,
     } as unknown as Sequence;
     await settleSlots(lane, sequence, head);
-    assert.deepEqual([lane.nextNonce, lane.doubtedNonce?.nonce], [0n, 831n]);
+    assert.deepEqual([lane.numbers.next, lane.numbers.doubted?.nonce], [0n, 831n]);
   });
 
   it('a nonce far below what was signed must be confirmed by another endpoint than the one that showed it', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (NonceAnswer | undefined)[] = [];
-    Object.assign(lane, { settled: null, nextNonce: 200n, signedNonce: 200n, log: silentLog });
+    Object.assign(lane, { settled: null, numbers: numbersOf(200n, 8n), log: silentLog });
     Object.assign(lane.deps, { store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
     const sequence = {
       async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {
