@@ -282,6 +282,12 @@ describe('dependencies point one way', () => {
     assert.deepEqual(readers, [join('config', 'environment.ts')]);
   });
 
+  it('tasks of a lane: only the lane imports them, and they do not import one another', () => {
+    const tasks = join('engine', 'lane', 'tasks');
+    const importers = imports.filter(({ targetFile }) => targetFile !== null && dirname(targetFile) === tasks).map(({ file }) => file);
+    assert.deepEqual([...new Set(importers)], [join('engine', 'lane', 'lane.ts')]);
+  });
+
   it('nonces: only the numbers of an account take them', () => {
     const takers = files.filter(
       (file) => roomOf(file) === 'engine' && /\.(openLane|moveLane)\(/.test(readFileSync(join('src', file), 'utf8')),

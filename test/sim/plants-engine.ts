@@ -55,7 +55,7 @@ const idle = () => () => nothing;
 
 /** The task that fills gaps works with another view of the chain. */
 function gapsWith(changed: Partial<Sequence>): Seam {
-  return seam(() => import('../../src/engine/lane/fill-gaps.js'), {
+  return seam(() => import('../../src/engine/lane/tasks/fill-gaps.js'), {
     createGapFiller: (original) => (lane, sequence) => original(lane, { ...sequence, ...changed }),
   });
 }
@@ -118,7 +118,7 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'a foreign transaction displaces ours before it is final',
     seams: [
-      seam(() => import('../../src/engine/lane/explain-foreign.js'), {
+      seam(() => import('../../src/engine/lane/tasks/explain-foreign.js'), {
         createForeignExplainer: (original) => (lane, sequence) =>
           original(
             seenWith(lane, {
@@ -144,14 +144,14 @@ export const enginePlants: readonly Plant[] = [
   },
   {
     name: 'a failing chore ends the upkeep of its lane',
-    seams: [seam(() => import('../../src/engine/lane/chore.js'), { createChore: () => (_name, _deps, task) => task })],
+    seams: [seam(() => import('../../src/engine/lane/task.js'), { createChore: () => (_name, _deps, task) => task })],
   },
   { name: 'expired content is broadcast', seams: [expiredIsDue] },
   { name: 'Stellar: expired transactions are broadcast', network: 'stellar', seams: [expiredIsDue] },
   {
     name: 'expired transactions are not replaced',
     seams: [
-      seam(() => import('../../src/engine/lane/expire.js'), {
+      seam(() => import('../../src/engine/lane/tasks/expire.js'), {
         createExpirer: () => () => ({ expireUnsigned: nothing, expireSigned: nothing }),
       }),
     ],
@@ -174,7 +174,7 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'what was stored without an answer is not looked for',
     seams: [
-      seam(() => import('../../src/engine/lane/find-stored.js'), {
+      seam(() => import('../../src/engine/lane/tasks/find-stored.js'), {
         createStoredFinder: (original) => (deps) => ({ ...original(deps), noteUnanswered: () => undefined, noteReturn: () => undefined }),
       }),
     ],
@@ -182,7 +182,7 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'attempts that nodes have forgotten are not sent again',
     seams: [
-      seam(() => import('../../src/engine/lane/rebroadcast.js'), {
+      seam(() => import('../../src/engine/lane/tasks/rebroadcast.js'), {
         createRebroadcaster: (original) => (lane, sequence) =>
           original(seenWith(lane, { transactions: { ...lane.transactions, forgetTaken: () => undefined } }), sequence),
       }),
@@ -190,17 +190,17 @@ export const enginePlants: readonly Plant[] = [
   },
   {
     name: 'a slot whose attempt no node accepts is not released',
-    seams: [seam(() => import('../../src/engine/lane/release-slot.js'), { createSlotReleaser: idle })],
+    seams: [seam(() => import('../../src/engine/lane/tasks/release-slot.js'), { createSlotReleaser: idle })],
   },
   {
     name: 'gaps are not filled',
-    seams: [seam(() => import('../../src/engine/lane/fill-gaps.js'), { createGapFiller: idle })],
+    seams: [seam(() => import('../../src/engine/lane/tasks/fill-gaps.js'), { createGapFiller: idle })],
     faults: ['reorg', 'foreign use'],
   },
   {
     name: 'a gap is filled at the first look',
     seams: [
-      seam(() => import('../../src/engine/lane/fill-gaps.js'), {
+      seam(() => import('../../src/engine/lane/tasks/fill-gaps.js'), {
         createGapFiller:
           (original) =>
           (...args) => {
@@ -277,7 +277,7 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'what another owner accepted is never looked for',
     seams: [
-      seam(() => import('../../src/engine/lane/find-stored.js'), {
+      seam(() => import('../../src/engine/lane/tasks/find-stored.js'), {
         createStoredFinder: (original) => (deps) => original({ ...deps, reload: async () => undefined }),
       }),
     ],
@@ -325,7 +325,7 @@ export const enginePlants: readonly Plant[] = [
     name: 'instances: a failed look at what others have changed is not repeated',
     instances: 3,
     seams: [
-      seam(() => import('../../src/engine/lane/find-stored.js'), {
+      seam(() => import('../../src/engine/lane/tasks/find-stored.js'), {
         createStoredFinder: (original) => (deps) => ({ ...original(deps), isBehind: () => false }),
       }),
     ],
@@ -335,7 +335,7 @@ export const enginePlants: readonly Plant[] = [
     name: 'instances: the position of changes is read after what is open',
     instances: 3,
     seams: [
-      seam(() => import('../../src/engine/lane/find-stored.js'), {
+      seam(() => import('../../src/engine/lane/tasks/find-stored.js'), {
         createStoredFinder: (original) => (deps) => {
           const finder = original(deps);
           return {

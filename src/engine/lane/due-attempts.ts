@@ -2,7 +2,7 @@ import type { Span } from '../../core/ports/telemetry.js';
 import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
-import { isExpired } from './expire.js';
+import { isExpired } from './is-expired.js';
 import type { LaneContext } from './lane-context.js';
 import type { AttemptState } from './tracked.js';
 

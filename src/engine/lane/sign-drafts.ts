@@ -6,11 +6,11 @@ import type { Attempt, OpenTransaction } from '../../core/records/transaction.js
 import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { validUntilWith } from '../../core/transaction/valid-until.js';
+import { slotsLeft } from './capacity.js';
 import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './commit-moves.js';
-import { isExpired } from './expire.js';
 import { holdBack } from './hold-back.js';
+import { isExpired } from './is-expired.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';
-import { slotsLeft } from './room.js';
 
 /**
  * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than `slowMs`. The sizes are

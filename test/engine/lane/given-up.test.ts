@@ -6,9 +6,9 @@ import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js
 import type { Head, Sequence } from '../../../src/core/ports/chain.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction } from '../../../src/core/records/transaction.js';
-import { createForeignExplainer } from '../../../src/engine/lane/explain-foreign.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
+import { createForeignExplainer } from '../../../src/engine/lane/tasks/explain-foreign.js';
 import { startStellar } from '../../../src/sandbox/stellar/server.js';
 import { evmNetwork } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';

@@ -4,7 +4,7 @@ import type { AttemptOutcome, Unsequenced } from '../../../src/core/ports/chain.
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { Attempt, MinedAt, OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
-import { settleUnsequenced } from '../../../src/engine/lane/settle-unsequenced.js';
+import { settleUnsequenced } from '../../../src/engine/lane/tasks/settle-unsequenced.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 const attempt = anAttempt({ transactionId: 't', nonce: null });

@@ -1,12 +1,12 @@
-import { isNotIncreasedReason } from '../../core/fees/escalation.js';
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
-import type { Attempt } from '../../core/records/transaction.js';
-import { submitted } from '../../core/transaction/lifecycle.js';
-import { waitsFor } from './commit-moves.js';
-import { type Broadcast, dueAttempts, heldBackBy, keptAttempt, retryAfterMs } from './due-attempts.js';
-import type { LaneContext } from './lane-context.js';
-import { type Decision, moveAll } from './move-all.js';
-import { isUnpooled } from './rebroadcast.js';
+import { isNotIncreasedReason } from '../../../core/fees/escalation.js';
+import type { BroadcastOutcome } from '../../../core/ports/chain.js';
+import type { Attempt } from '../../../core/records/transaction.js';
+import { submitted } from '../../../core/transaction/lifecycle.js';
+import { waitsFor } from '../commit-moves.js';
+import { type Broadcast, dueAttempts, heldBackBy, keptAttempt, retryAfterMs } from '../due-attempts.js';
+import type { LaneContext } from '../lane-context.js';
+import { type Decision, moveAll } from '../move-all.js';
+import { isUnpooled } from '../unpooled.js';
 
 const unanswered: BroadcastOutcome = { kind: 'unknown', sentence: 'the RPC node did not answer' };
 

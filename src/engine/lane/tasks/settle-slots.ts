@@ -1,16 +1,16 @@
-import { DomainError } from '../../core/errors/errors.js';
-import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
-import type { Move } from '../../core/ports/lanes.js';
-import type { OpenTransaction } from '../../core/records/transaction.js';
-import { type Attempt, hashesOf } from '../../core/records/transaction.js';
-import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
-import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from './block-view.js';
-import { dismiss, doubt } from './doubt-account.js';
-import { followNonce, nonceAt } from './follow-nonce.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import { type Look, lookUpReceipts } from './look-up-receipts.js';
-import { type Decision, moveAll } from './move-all.js';
+import { DomainError } from '../../../core/errors/errors.js';
+import type { Head, Receipt, Sequence } from '../../../core/ports/chain.js';
+import type { Move } from '../../../core/ports/lanes.js';
+import type { OpenTransaction } from '../../../core/records/transaction.js';
+import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
+import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
+import { attemptsInSlot } from '../../../core/transaction/outbid.js';
+import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
+import { dismiss, doubt } from '../doubt-account.js';
+import { followNonce, nonceAt } from '../follow-nonce.js';
+import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import { type Look, lookUpReceipts } from '../look-up-receipts.js';
+import { type Decision, moveAll } from '../move-all.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:

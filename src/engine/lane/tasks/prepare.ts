@@ -1,17 +1,17 @@
-import { maxCost } from '../../core/fees/price.js';
-import { type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
-import { smallestUnits } from '../../core/records/network.js';
-import { isActive } from '../../core/records/relayer.js';
-import { isSigned, type OpenTransaction } from '../../core/records/transaction.js';
-import { storedAtOnce, waitsFor } from './commit-moves.js';
-import { draftInTime } from './draft-in-time.js';
-import { isExpired } from './expire.js';
-import { checkBalance, readFunds, reportLowBalance, splitByFunds } from './funds.js';
-import { holdBack, type Obstacle } from './hold-back.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
-import { type Drafted, signAll } from './sign-drafts.js';
-import { forgetRefusals, type Tracked } from './tracked.js';
+import { maxCost } from '../../../core/fees/price.js';
+import { type Head, isRefusal, type Refusal } from '../../../core/ports/chain.js';
+import { smallestUnits } from '../../../core/records/network.js';
+import { isActive } from '../../../core/records/relayer.js';
+import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
+import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
+import { storedAtOnce, waitsFor } from '../commit-moves.js';
+import { draftInTime } from '../draft-in-time.js';
+import { checkBalance, readFunds, reportLowBalance, splitByFunds } from '../funds.js';
+import { holdBack, type Obstacle } from '../hold-back.js';
+import { isExpired } from '../is-expired.js';
+import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import { type Drafted, signAll } from '../sign-drafts.js';
+import { forgetRefusals, type Tracked } from '../tracked.js';
 
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;

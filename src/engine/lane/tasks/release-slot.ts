@@ -1,10 +1,10 @@
-import { DomainError } from '../../core/errors/errors.js';
-import { maxCost } from '../../core/fees/price.js';
-import type { Head, Obstacle } from '../../core/ports/chain.js';
-import type { OpenTransaction } from '../../core/records/transaction.js';
-import { attemptsInSlot, earlierAlike, outbid } from '../../core/transaction/outbid.js';
-import { shownAttempt } from '../../core/transaction/transaction-changes.js';
-import { isUnavailable, type LaneContext } from './lane-context.js';
+import { DomainError } from '../../../core/errors/errors.js';
+import { maxCost } from '../../../core/fees/price.js';
+import type { Head, Obstacle } from '../../../core/ports/chain.js';
+import type { OpenTransaction } from '../../../core/records/transaction.js';
+import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
+import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
+import { isUnavailable, type LaneContext } from '../lane-context.js';
 
 /** An attempt that no node accepts keeps its slot for this many blocks and this long: the account may be funded, and another node may accept it. */
 const patience = { blocks: 5n, ms: 60_000 };

@@ -1,10 +1,11 @@
-import { DomainError, type ErrorReason } from '../../core/errors/errors.js';
-import type { Head } from '../../core/ports/chain.js';
-import { isSigned, type Transaction } from '../../core/records/transaction.js';
-import { endedUnsigned, givenUp, slotTerms } from '../../core/transaction/lifecycle.js';
-import { outbid } from '../../core/transaction/outbid.js';
-import { waitsFor } from './commit-moves.js';
-import type { LaneContext } from './lane-context.js';
+import { DomainError, type ErrorReason } from '../../../core/errors/errors.js';
+import type { Head } from '../../../core/ports/chain.js';
+import { isSigned, type Transaction } from '../../../core/records/transaction.js';
+import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
+import { outbid } from '../../../core/transaction/outbid.js';
+import { waitsFor } from '../commit-moves.js';
+import { isExpired } from '../is-expired.js';
+import type { LaneContext } from '../lane-context.js';
 
 /** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
@@ -131,14 +132,6 @@ export function createExpirer(lane: LaneContext): Expirer {
       );
     },
   };
-}
-
-/** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
-export function isExpired(
-  { transaction: { validUntilMs, intent, mined } }: { readonly transaction: Pick<Transaction, 'validUntilMs' | 'intent' | 'mined'> },
-  nowMs: number,
-): boolean {
-  return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }
 
 /** The time of the newest block. Solana's heads have none: only the own clock says when they were seen. */

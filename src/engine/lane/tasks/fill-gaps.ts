@@ -1,12 +1,12 @@
-import { type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
-import { type Attempt, isFinal } from '../../core/records/transaction.js';
-import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
-import { newTransaction } from '../../core/transaction/send-transaction.js';
-import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { emptyNonces } from './account-numbers.js';
-import { commitMoves } from './commit-moves.js';
-import { dismiss, doubt } from './doubt-account.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { type Head, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
+import { type Attempt, isFinal } from '../../../core/records/transaction.js';
+import { signed, slotTerms } from '../../../core/transaction/lifecycle.js';
+import { newTransaction } from '../../../core/transaction/send-transaction.js';
+import { signAttempt } from '../../../core/transaction/sign-attempt.js';
+import { emptyNonces } from '../account-numbers.js';
+import { commitMoves } from '../commit-moves.js';
+import { dismiss, doubt } from '../doubt-account.js';
+import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 
 /** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;

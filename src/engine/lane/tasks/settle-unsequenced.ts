@@ -1,4 +1,4 @@
-import { maxCost } from '../../core/fees/price.js';
+import { maxCost } from '../../../core/fees/price.js';
 import {
   type AttemptOutcome,
   type Draft,
@@ -7,21 +7,21 @@ import {
   isRefusal,
   type Refusal,
   type Unsequenced,
-} from '../../core/ports/chain.js';
-import type { Decide } from '../../core/ports/lanes.js';
-import { isActive } from '../../core/records/relayer.js';
-import type { Attempt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
-import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
-import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { isInBlockOf, mayBeNewer, minedAt } from './block-view.js';
-import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
-import { followsOthers, undecided } from './draft-in-time.js';
-import { heldBackBy } from './due-attempts.js';
-import { isExpired } from './expire.js';
-import { readFunds, splitByFunds } from './funds.js';
-import { type LaneContext, nullIfUnavailable, signerAwayError } from './lane-context.js';
-import { highestCost } from './open-transactions.js';
-import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
+} from '../../../core/ports/chain.js';
+import type { Decide } from '../../../core/ports/lanes.js';
+import { isActive } from '../../../core/records/relayer.js';
+import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
+import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../../core/transaction/lifecycle.js';
+import { signAttempt } from '../../../core/transaction/sign-attempt.js';
+import { isInBlockOf, mayBeNewer, minedAt } from '../block-view.js';
+import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
+import { followsOthers, undecided } from '../draft-in-time.js';
+import { heldBackBy } from '../due-attempts.js';
+import { readFunds, splitByFunds } from '../funds.js';
+import { isExpired } from '../is-expired.js';
+import { type LaneContext, nullIfUnavailable, signerAwayError } from '../lane-context.js';
+import { highestCost } from '../open-transactions.js';
+import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
 const resendAfterMs = 2_000;

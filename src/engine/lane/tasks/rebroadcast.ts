@@ -1,32 +1,15 @@
-import type { Head, Sequence } from '../../core/ports/chain.js';
-import type { Move } from '../../core/ports/lanes.js';
-import type { Attempt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
-import { submitted } from '../../core/transaction/lifecycle.js';
-import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { waitsFor } from './commit-moves.js';
-import type { LaneContext } from './lane-context.js';
-import type { AttemptState } from './tracked.js';
+import type { Head, Sequence } from '../../../core/ports/chain.js';
+import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
+import { attemptsInSlot } from '../../../core/transaction/outbid.js';
+import type { LaneContext } from '../lane-context.js';
+import type { AttemptState } from '../tracked.js';
+import { whenPooled, whenUnpooled } from '../unpooled.js';
 
 /** Without a new block, the lane still asks nodes this often. */
 const askAgainAfterMs = 30_000;
 
 /** The number of blocks until the next lookup doubles with each loss, at most this many times. */
 const maxDoublings = 5;
-
-const unpooled = 'waiting: the RPC node answers with a hash, but does not have the transaction in its pool; rebroadcasting';
-
-/** True if nodes accept it without taking it into their pools: then its price is not known to be the problem. */
-export function isUnpooled({ statusReason }: Transaction): boolean {
-  return statusReason === unpooled;
-}
-
-function whenUnpooled(transaction: Transaction): Move | null {
-  return transaction.mined === null && transaction.status === 'submitted' ? waitsFor(transaction, unpooled) : null;
-}
-
-function whenPooled(transaction: Transaction, nowMs: number): Move | null {
-  return isUnpooled(transaction) ? { steps: [submitted(transaction, nowMs)] } : null;
-}
 
 /** The attempt that nodes should have; undefined: none, or the newest one is on its way to them and may replace it at any time. */
 function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Attempt | undefined {

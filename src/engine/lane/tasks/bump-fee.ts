@@ -1,17 +1,17 @@
-import { isEscalationDue, notIncreasedReason } from '../../core/fees/escalation.js';
-import { maxCost } from '../../core/fees/price.js';
-import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
-import type { Speed } from '../../core/records/evm.js';
-import type { Attempt, Content, OpenTransaction, Transaction } from '../../core/records/transaction.js';
-import { signed } from '../../core/transaction/lifecycle.js';
-import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { duplicateOf, waitsFor } from './commit-moves.js';
-import { heldBackBy } from './due-attempts.js';
-import { isExpired } from './expire.js';
-import { readBalance } from './funds.js';
-import { type LaneContext, signerAwayError } from './lane-context.js';
-import { isUnpooled } from './rebroadcast.js';
+import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
+import { maxCost } from '../../../core/fees/price.js';
+import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
+import type { Speed } from '../../../core/records/evm.js';
+import type { Attempt, Content, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
+import { signed } from '../../../core/transaction/lifecycle.js';
+import { attemptsInSlot } from '../../../core/transaction/outbid.js';
+import { signAttempt } from '../../../core/transaction/sign-attempt.js';
+import { duplicateOf, waitsFor } from '../commit-moves.js';
+import { heldBackBy } from '../due-attempts.js';
+import { readBalance } from '../funds.js';
+import { isExpired } from '../is-expired.js';
+import { type LaneContext, signerAwayError } from '../lane-context.js';
+import { isUnpooled } from '../unpooled.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
 const reach = 16;

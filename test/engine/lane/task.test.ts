@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store/change.js';
 import type { Log } from '../../../src/core/work/log.js';
-import { createChore, logFailure } from '../../../src/engine/lane/chore.js';
+import { createChore, logFailure } from '../../../src/engine/lane/task.js';
 
 function startChore(task: () => Promise<void>) {
   let nowMs = 1_000_000;

@@ -1,13 +1,13 @@
-import type { Head, SenderTransaction, Sequence } from '../../core/ports/chain.js';
-import type { Move } from '../../core/ports/lanes.js';
-import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
-import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
-import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { finalAt, isDeep, isUsed } from './block-view.js';
-import { waitsFor } from './commit-moves.js';
-import { isProvablyUsed, isSearchedLong } from './give-up-slot.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import type { Tracked } from './tracked.js';
+import type { Head, SenderTransaction, Sequence } from '../../../core/ports/chain.js';
+import type { Move } from '../../../core/ports/lanes.js';
+import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
+import { displaced, mined, resolved, slotTerms, unresolvable } from '../../../core/transaction/lifecycle.js';
+import { attemptsInSlot } from '../../../core/transaction/outbid.js';
+import { finalAt, isDeep, isUsed } from '../block-view.js';
+import { waitsFor } from '../commit-moves.js';
+import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
+import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import type { Tracked } from '../tracked.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
 const searchesPerHead = 4;

@@ -1,5 +1,5 @@
-import { isFinal, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
-import type { LaneContext } from './lane-context.js';
+import { isFinal, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
+import type { LaneContext } from '../lane-context.js';
 
 /** The database may write a commit this long after its answer was lost. */
 const lateCommitMs = 30_000;

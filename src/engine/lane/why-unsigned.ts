@@ -1,0 +1,39 @@
+import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
+import { notSignedYet } from '../../core/transaction/lifecycle.js';
+import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './capacity.js';
+import type { LaneContext } from './lane-context.js';
+
+/** Returns why no transaction with a nonce, or no unsequenced one, can be signed now. Without such an obstacle, returns `notSignedYet` alone. */
+export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
+  const obstacle = obstacleOf(lane, isUnsequenced);
+  return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
+}
+
+/** Why a relayer signs nothing, also without its lane; null: it signs. */
+export function whyRelayerSignsNone({ disabledReason, paused }: Relayer): string | null {
+  if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
+  return paused ? 'the relayer is paused; will send when it is no longer paused' : null;
+}
+
+function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
+  const { policies } = lane.relayer();
+  const inactive = whyRelayerSignsNone(lane.relayer());
+  if (inactive !== null) return inactive;
+  if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
+  if (lane.settled === null) return 'the service is reading the state of the account from the RPC nodes';
+  if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;
+  if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
+  if (isUnsequenced) {
+    return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
+  }
+  const [doubt] = lane.doubts.values();
+  if (doubt !== undefined) return `an RPC node reports a problem that is not confirmed yet: ${doubt.sentence}`;
+  if (lane.numbers.doubted !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';
+  if (slotsLeft(lane) > 0) return null;
+  const most = lane.inFlightLimit.current();
+  if (most === 1) return 'an earlier transaction of the account is not mined yet; will send after it';
+  // Without a number, since each change of the sentence is written into all records that wait.
+  return maxInFlightOf(policies) === null
+    ? 'the automatic limit of transactions in flight is reached; will send when one is mined'
+    : `${most} earlier transactions are in flight, as max_in_flight allows; will send when one is mined`;
+}
