@@ -159,7 +159,7 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
   }
   await waitFor('a webhook to fail', () => (service.output().includes('webhook failed') ? true : undefined));
   await waitFor('the lane to meet the errors of its node', () =>
-    /chore of the lane|no RPC node of the network is usable/.test(service.output()) ? true : undefined,
+    /lane task|no RPC node of the network is usable/.test(service.output()) ? true : undefined,
   );
 
   await ask('GET', `${api}/notifications/made/deliveries`);

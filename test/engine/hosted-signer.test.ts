@@ -33,7 +33,7 @@ const away = new DomainError('unavailable', 'SIGNER_UNAVAILABLE', 'signer s1 can
   metadata: { signer_id: 's1' },
   retryAfterMs: 250,
 });
-const awayReason = 'waiting: not signed yet: signer s1 cannot sign now: the fake is not reachable; retrying';
+const awayReason = 'waiting: queued for signing: signer s1 cannot sign now: the fake is not reachable; retrying';
 
 let anvil: Anvil;
 before(async () => {
@@ -201,7 +201,7 @@ describe('a lane with a hosted key', () => {
     await rig.untilWithBlocks(id, 'confirmed');
   });
 
-  it('a self-transfer that waits for its signature holds up no other chore', async (test) => {
+  it('a self-transfer that waits for its signature holds up no other task', async (test) => {
     const { rig, hosted } = await startRig(test);
     const validUntilMs = rig.clock.nowMs() + 60_000;
     const [first = ''] = await sendMany(rig, 1);

@@ -103,7 +103,7 @@ for (const [network, start] of Object.entries(networks))
       const waiting = await sendMany(rig, 3);
       await rig.untilWithBlocks(signed, 'confirmed');
       for (const id of waiting)
-        await untilReason(rig, id, 'waiting: not signed yet: signer s1 cannot sign now: the fake is not reachable; retrying');
+        await untilReason(rig, id, 'waiting: queued for signing: signer s1 cannot sign now: the fake is not reachable; retrying');
       assert.ok(refused > 0);
       for (const id of waiting) {
         const { nonce, attempts } = { ...(await rig.view(id)).transaction, attempts: await rig.attempts(id) };

@@ -7,7 +7,7 @@ import { payment, stellarKey } from '../support/stellar.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-const unreachable = 'waiting: not signed yet: no RPC node is reachable; retrying';
+const unreachable = 'waiting: queued for signing: no RPC node is reachable; retrying';
 const accepted = 'waiting: an RPC node has accepted it; not mined yet';
 
 /** Checks what two transactions say that wait behind others, and that they and a new one say so when no node is reachable. */
@@ -33,7 +33,8 @@ describe('status_reason of transactions that wait', () => {
       await rig.until(id, 'submitted');
       await untilReason(rig, id, accepted);
     }
-    const behind = 'waiting: not signed yet: 2 earlier transactions are in flight, as max_in_flight allows; will send when one is mined';
+    const behind =
+      'waiting: queued for signing: 2 earlier transactions are in flight, as max_in_flight allows; will send when one is mined';
     await checkQueue(rig, send, behind, () => anvil.stop());
   });
 
@@ -45,7 +46,7 @@ describe('status_reason of transactions that wait', () => {
     const first = await send();
     await rig.until(first, 'submitted');
     await untilReason(rig, first, accepted);
-    const behind = 'waiting: not signed yet: an earlier transaction of the account is not mined yet; will send after it';
+    const behind = 'waiting: queued for signing: an earlier transaction of the account is not mined yet; will send after it';
     await checkQueue(rig, send, behind, () => rig.node.stop());
   });
 

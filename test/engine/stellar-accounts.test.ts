@@ -72,9 +72,9 @@ function claiming(claims: Claims): (chain: Chain) => Chain {
 }
 
 const isGone = /^account G\w+ no longer exists on local/;
-const isGoneWhileWaiting = /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: account G/;
+const isGoneWhileWaiting = /^waiting: queued for signing: an RPC node reports a problem that is not confirmed yet: account G/;
 const isResetWhileWaiting =
-  /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: the chain was reset, or an RPC node is wrong: /;
+  /^waiting: queued for signing: an RPC node reports a problem that is not confirmed yet: the chain was reset, or an RPC node is wrong: /;
 
 describe('an account that disappears', { concurrency: 4 }, () => {
   it('has its landed transaction confirmed, and the relayer is disabled with the reason', async (test) => {
@@ -215,7 +215,7 @@ describe('the word of one RPC node about an account', { concurrency: 4 }, () => 
     );
     assert.match(
       (await rig.view(next.transaction.id)).transaction.statusReason ?? '',
-      /^waiting: not signed yet: an RPC node reports a problem that is not confirmed yet: account G\w+ no longer exists on local/,
+      /^waiting: queued for signing: an RPC node reports a problem that is not confirmed yet: account G\w+ no longer exists on local/,
     );
     await closeLedgers(rig, 4);
     assert.match(disabledReasonOf(rig) ?? '', isGone);

@@ -103,7 +103,7 @@ for (const [name, start] of networks) {
       await untilReason(rig, id, clockReason);
       await requireRenewal(started, id, untilMs);
       assert.equal((await rig.view(id)).transaction.status, 'pending');
-      await untilReason(rig, id, 'waiting: not signed yet: no RPC node is reachable; retrying');
+      await untilReason(rig, id, 'waiting: queued for signing: no RPC node is reachable; retrying');
     });
 
     it(`${name}: a replacement of a signed transaction is refused once valid_until has passed, unless it sets a later one`, async (test) => {

@@ -143,8 +143,8 @@ export const enginePlants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a failing chore ends the upkeep of its lane',
-    seams: [seam(() => import('../../src/engine/lane/task.js'), { createChore: () => (_name, _deps, task) => task })],
+    name: 'a failing task ends the upkeep of its lane',
+    seams: [seam(() => import('../../src/engine/lane/task.js'), { createTask: () => (_name, _deps, task) => task })],
   },
   { name: 'expired content is broadcast', seams: [expiredIsDue] },
   { name: 'Stellar: expired transactions are broadcast', network: 'stellar', seams: [expiredIsDue] },

@@ -567,7 +567,7 @@ describe('answers', () => {
     assert.match(
       answer.text,
       new RegExp(
-        `^\\{"success":true,"data":\\{"id":"${uuid}","relayer_id":"r1","status":"pending","status_reason":"waiting: not signed yet: [^"]+","created_at":"${time}","sent_at":null,` +
+        `^\\{"success":true,"data":\\{"id":"${uuid}","relayer_id":"r1","status":"pending","status_reason":"waiting: queued for signing: [^"]+","created_at":"${time}","sent_at":null,` +
           `"confirmed_at":null,"hash":null,"from":"${rig.home.address}","to":"${to}","value":"7","data":null,"nonce":null,"gas_limit":null,` +
           '"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":"fast","signature":null,"is_canceled":false,' +
           `"revision":1,"updated_at":"${time}","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null,"valid_until":null\\},"error":null\\}$`,

@@ -162,7 +162,7 @@ describe('a Solana transaction', () => {
     assert.equal(status, 200);
     const { id, status_reason, created_at, updated_at, ...record } = body.data;
     assert.ok(id && created_at && updated_at);
-    assert.match(String(status_reason), /^waiting: not signed yet: /);
+    assert.match(String(status_reason), /^waiting: queued for signing: /);
     assert.deepEqual(record, {
       ...pendingRecord,
       transaction: '',

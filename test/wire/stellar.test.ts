@@ -569,7 +569,7 @@ describe('accepted Stellar requests', () => {
 
   it('Stellar request: the answer is the record of the transaction', async () => {
     const { data } = (await taken({ network: 'local', operations: [pay] })) as { data: Record<string, unknown> };
-    assert.match(String(data.status_reason), /^waiting: not signed yet: /);
+    assert.match(String(data.status_reason), /^waiting: queued for signing: /);
     assert.deepEqual(
       { ...data, id: '', status_reason: '', created_at: '', updated_at: '' },
       {

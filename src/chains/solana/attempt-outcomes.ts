@@ -125,7 +125,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     }
   }
 
-  /** Logs that no node can search. The attempts stay open, and the failure must not stop other chores. */
+  /** Logs that no node can search. The attempts stay open, and the failure must not stop other tasks. */
   function logFailure(error: unknown): void {
     if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
     const cause = error.cause instanceof Error ? error.cause.message : error.message;

@@ -80,7 +80,7 @@ function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
     choice.explicit === null
       ? 'a lower price would not be mined; will send when the market price falls'
       : 'the service does not lower a price that the caller set; cancel it, or add an RPC node with a higher fee cap';
-  const sentence = `waiting: no RPC node accepts a transaction that may cost so much, and ${why}`;
+  const sentence = `waiting: every RPC node rejects the maximum cost of this transaction; ${why}`;
   return { refused: 'bump_limit', sentence, lasting: false };
 }
 

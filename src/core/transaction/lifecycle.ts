@@ -23,7 +23,7 @@ import {
  */
 
 /** Why an accepted transaction waits. A known obstacle follows after a colon. */
-export const notSignedYet = 'waiting: not signed yet';
+export const notSignedYet = 'waiting: queued for signing';
 const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
 const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
 const notFinalYet = 'waiting: mined; not final until it has the required confirmations';

@@ -19,7 +19,7 @@ export interface BesideDeps {
   readonly onLateFailure: (name: string, error: unknown) => void;
 }
 
-/** How long the other chores wait for one that waits for a hosted key. */
+/** How long the other tasks wait for one that waits for a hosted key. */
 const patienceMs = 1_000;
 
 /** Makes the runner of one lane. */

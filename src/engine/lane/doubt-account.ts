@@ -25,7 +25,7 @@ export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, an
   const facts = { relayer: lane.relayer().id, reason: sentence };
   const shown = disablingSentence(lane);
   const known = lane.doubts.get(kind);
-  if (known === undefined) lane.log.warn(facts, 'no transaction takes a nonce until the RPC nodes confirm or contradict the reason');
+  if (known === undefined) lane.log.warn(facts, `nonce assignment paused until a second RPC node confirms: ${sentence}`);
   const isNew = known === undefined || another === 'different';
   const before = isNew ? { sinceBlock: head.number, sinceMs: nowMs, confirmedAtHash: null, disables: false } : known;
   const isLasting = head.number - before.sinceBlock >= patience.blocks && nowMs - before.sinceMs >= patience.ms;

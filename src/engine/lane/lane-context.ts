@@ -32,7 +32,7 @@ export interface LaneWork extends TransactionDeps {
 }
 
 /**
- * The state that the chores of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what
+ * The state that the tasks of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what
  * it finds again, and only then signs new attempts.
  */
 export interface LaneContext {

@@ -15,7 +15,7 @@ import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
 import { createRest } from './rest.js';
 import { hostedBatch } from './sign-drafts.js';
-import { createChore, logFailure } from './task.js';
+import { createTask, logFailure } from './task.js';
 import { broadcast } from './tasks/broadcast.js';
 import { createFeeBumper } from './tasks/bump-fee.js';
 import { createExpirer } from './tasks/expire.js';
@@ -64,7 +64,7 @@ export interface Lane {
   figures(): LaneFigures;
 }
 
-type HeadChore = (head: Head) => Promise<void>;
+type HeadTask = (head: Head) => Promise<void>;
 
 /** The parts that make a lane. */
 export interface LaneDeps {
@@ -82,7 +82,7 @@ export interface LaneDeps {
  *
  * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing, then explaining why the rest
  * waits) and broadcasting.
- * Their work is split into chores, of which each fails alone. A chore asks nodes without a lock, and changes a transaction only through `move` or
+ * Their work is split into tasks, of which each fails alone. A task asks nodes without a lock, and changes a transaction only through `move` or
  * `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneDeps): Lane {
@@ -94,7 +94,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
   const besides = createBeside({
     timers: deps.timers,
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
-    onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, chore: name }, error),
+    onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, task: name }, error),
   });
   let head: Head | null = null;
   let stopped = false;
@@ -120,8 +120,8 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     move,
     reload,
     noteUnanswered: () => storedFinder.noteUnanswered(),
-    beside: (name, task) => besides.run(name, task),
-    hold: (ids, task) => oneAtATime.run(ids, task),
+    beside: (name, work) => besides.run(name, work),
+    hold: (ids, work) => oneAtATime.run(ids, work),
     isHeld: oneAtATime.isHeld,
     isUnreachable: false,
     settled: null,
@@ -143,45 +143,45 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     wakeBroadcast: () => broadcasting.wake(),
   };
 
-  const choreDeps = { log, clock: deps.clock, relayerId: () => relayer().id };
-  function chore<A extends readonly unknown[]>(name: string, task: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
-    return createChore(name, choreDeps, task);
+  const taskDeps = { log, clock: deps.clock, relayerId: () => relayer().id };
+  function task<A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
+    return createTask(name, taskDeps, work);
   }
-  /** A chore that signs. */
-  const signingChore = (name: string, task: HeadChore): HeadChore => chore(name, (newest: Head) => lane.beside(name, () => task(newest)));
+  /** A task that signs. */
+  const signingTask = (name: string, work: HeadTask): HeadTask => task(name, (newest: Head) => lane.beside(name, () => work(newest)));
   const { sequence, unsequenced } = chain;
   /** Each at a new head; until they have succeeded once, nothing else runs. */
-  const settling: readonly HeadChore[] = [
-    ...(unsequenced === null ? [] : [chore('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
-    ...(sequence === null ? [] : [chore('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
+  const settling: readonly HeadTask[] = [
+    ...(unsequenced === null ? [] : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
+    ...(sequence === null ? [] : [task('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
-  const fillGaps: readonly HeadChore[] = sequence === null ? [] : [signingChore('fill gaps', createGapFiller(lane, sequence))];
-  const upkeep: readonly HeadChore[] =
+  const fillGaps: readonly HeadTask[] = sequence === null ? [] : [signingTask('fill gaps', createGapFiller(lane, sequence))];
+  const upkeep: readonly HeadTask[] =
     sequence === null
       ? []
       : [
-          chore('explain foreign use', createForeignExplainer(lane, sequence)),
-          signingChore('bump fees', createFeeBumper(lane, sequence)),
-          signingChore('release slot', createSlotReleaser(lane)),
+          task('explain foreign use', createForeignExplainer(lane, sequence)),
+          signingTask('bump fees', createFeeBumper(lane, sequence)),
+          signingTask('release slot', createSlotReleaser(lane)),
           ...fillGaps,
-          chore('rebroadcast', createRebroadcaster(lane, sequence)),
+          task('rebroadcast', createRebroadcaster(lane, sequence)),
         ];
   const expirer = createExpirer(lane);
-  const expireUnsignedChore = chore('expire unsigned', expirer.expireUnsigned);
-  const expireSignedChore = signingChore('expire', expirer.expireSigned);
-  const prepareChore = chore('prepare', () => prepare(lane));
-  const broadcastChore = chore('broadcast', () => broadcast(lane));
+  const expireUnsignedTask = task('expire unsigned', expirer.expireUnsigned);
+  const expireSignedTask = signingTask('expire', expirer.expireSigned);
+  const prepareTask = task('prepare', () => prepare(lane));
+  const broadcastTask = task('broadcast', () => broadcast(lane));
 
   const explainer = createWaitingExplainer(lane);
-  const explainChore = chore('explain waiting', explainer.explain);
+  const explainTask = task('explain waiting', explainer.explain);
 
   const storedFinder = createStoredFinder({ ...lane, put, onChange: endRest });
   const rest = createRest(lane, storedFinder.isLooking);
-  const findStoredChore = chore('find stored', storedFinder.find);
+  const findStoredTask = task('find stored', storedFinder.find);
 
   const maintaining = createLoop(async () => {
-    await findStoredChore();
-    await expireUnsignedChore(head);
+    await findStoredTask();
+    await expireUnsignedTask(head);
     if (head === null || lane.isUnreachable) return;
     const newest = head;
     // It began to rest in the last round, during which another head came.
@@ -189,7 +189,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
-    if (lane.settled !== null) await expireSignedChore(newest);
+    if (lane.settled !== null) await expireSignedTask(newest);
     // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain returns.
     if (lane.settled !== null && !lane.doubts.has('absent'))
       for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
@@ -199,13 +199,13 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
   });
   // In one loop, since a draft is used only if its record has not changed.
   const preparing = createLoop(async () => {
-    await prepareChore();
-    await explainChore();
+    await prepareTask();
+    await explainTask();
   });
-  const broadcasting = createLoop(broadcastChore);
-  const followChore = chore('follow changes of other instances', storedFinder.follow);
+  const broadcasting = createLoop(broadcastTask);
+  const followTask = task('follow changes of other instances', storedFinder.follow);
   const followingElsewhere = createLoop(async () => {
-    await followChore();
+    await followTask();
     preparing.wake();
     broadcasting.wake();
     await new Promise<void>((resolve) => void deps.timers.after(followGapMs, resolve));

@@ -2,35 +2,35 @@ import { ConflictError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
 import { isUnavailable, signerAwayError } from './lane-context.js';
 
-/** The first retry of a failed chore comes after this time, each further one after twice the last. */
+/** The first retry of a failed task comes after this time, each further one after twice the last. */
 const firstRetryMs = 250;
 const maxRetryMs = 10_000;
 
-/** The dependencies of a chore. */
-export interface ChoreDeps {
+/** The dependencies of a task. */
+export interface TaskDeps {
   readonly log: Log;
   readonly clock: { elapsedMs(): number };
   readonly relayerId: () => string;
 }
 
-/** Logs a failed chore. What nodes, signers and other changes cause is no error of the service. */
-export function logFailure(log: Log, facts: { readonly relayer: string; readonly chore: string }, error: unknown): void {
+/** Logs a failed task. What nodes, signers and other changes cause is no error of the service. */
+export function logFailure(log: Log, facts: { readonly relayer: string; readonly task: string }, error: unknown): void {
   // The state was read again, and the next run decides again.
   if (error instanceof ConflictError) return;
   const detail = error instanceof Error ? error.message : String(error);
-  if (isUnavailable(error)) log.warn({ ...facts, detail }, 'no RPC node answered a chore of the lane; retrying');
-  else if (signerAwayError(error) !== null) log.warn({ ...facts, detail }, 'a chore of the lane got no signature; retrying');
-  else log.error({ ...facts, err: error }, 'a chore of the lane failed; retrying');
+  if (isUnavailable(error)) log.warn({ ...facts, detail }, `lane task "${facts.task}" got no answer from an RPC node; retrying`);
+  else if (signerAwayError(error) !== null) log.warn({ ...facts, detail }, `lane task "${facts.task}" got no signature; retrying`);
+  else log.error({ ...facts, err: error }, `lane task "${facts.task}" failed; retrying`);
 }
 
 /**
- * Makes a chore: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
- * so that it stops no other chore.
+ * Makes a task: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
+ * so that it stops no other task.
  */
-export function createChore<A extends readonly unknown[]>(
+export function createTask<A extends readonly unknown[]>(
   name: string,
-  deps: ChoreDeps,
-  task: (...args: A) => Promise<void>,
+  deps: TaskDeps,
+  work: (...args: A) => Promise<void>,
 ): (...args: A) => Promise<void> {
   let failures = 0;
   let notBeforeMs = 0;
@@ -40,7 +40,7 @@ export function createChore<A extends readonly unknown[]>(
     const { log, clock, relayerId } = deps;
     if (failures > 0 && clock.elapsedMs() < notBeforeMs) return;
     try {
-      await task(...args);
+      await work(...args);
     } catch (error) {
       failures += 1;
       notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
@@ -48,10 +48,10 @@ export function createChore<A extends readonly unknown[]>(
       const detail = error instanceof Error ? error.message : String(error);
       if (reported === detail) return;
       reported = detail;
-      logFailure(log, { relayer: relayerId(), chore: name }, error);
+      logFailure(log, { relayer: relayerId(), task: name }, error);
       return;
     }
-    if (reported !== null) log.info({ relayer: relayerId(), chore: name }, 'a chore of the lane succeeds again');
+    if (reported !== null) log.info({ relayer: relayerId(), task: name }, `lane task "${name}" succeeds again`);
     failures = 0;
     reported = null;
   };

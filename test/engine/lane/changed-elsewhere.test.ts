@@ -22,7 +22,7 @@ it('a transaction that another instance changes while it is signed does not dela
   });
   const { store } = rig;
   await store.commit([store.change.updateTransaction({ ...changed.transaction, statusReason: 'changed elsewhere', revision: 2 })]);
-  // The clock stands still: a chore that failed would not run again.
+  // The clock stands still: a task that failed would not run again.
   await rig.lane().flow();
   const [attempt] = await rig.attempts(first.transaction.id);
   assert.equal(attempt?.nonce, 1n);

@@ -31,7 +31,7 @@ describe('commits whose answer is lost', () => {
     const id = await rig.send();
     const [attempt] = await rig.attempts(id);
     assert.equal(rig.chain.offers.size, 0);
-    // The chore that failed is not due again yet.
+    // The task that failed is not due again yet.
     await rig.see(100);
     assert.deepEqual([...rig.chain.offers.keys()], [attempt?.hash]);
   });

@@ -55,7 +55,7 @@ describe('changes of several transactions at once', () => {
     const { rig, ids } = await startBroadcast(test);
     assert.deepEqual(await standOf(rig, ids), ['sent 2', 'sent 2', 'sent 2']);
     await changeElsewhere(rig, ids[1] ?? '');
-    // The clock stands still: a chore that failed would not run again.
+    // The clock stands still: a task that failed would not run again.
     await rig.lane().flow();
     assert.deepEqual(rig.lane().surprises, []);
     assert.deepEqual(await standOf(rig, ids), ['submitted 3', 'submitted 4', 'submitted 3']);

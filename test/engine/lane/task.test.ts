@@ -3,23 +3,23 @@ import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import { ConflictError } from '../../../src/core/ports/store/change.js';
 import type { Log } from '../../../src/core/work/log.js';
-import { createChore, logFailure } from '../../../src/engine/lane/task.js';
+import { createTask, logFailure } from '../../../src/engine/lane/task.js';
 
-function startChore(task: () => Promise<void>) {
+function startTask(task: () => Promise<void>) {
   let nowMs = 1_000_000;
   const lines: string[] = [];
   const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
-  const run = createChore('test', { log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1' }, task);
+  const run = createTask('test', { log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1' }, task);
   return { run, lines, wait: (ms: number) => (nowMs += ms) };
 }
 
 const unavailable = new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable');
 
-describe('a chore', () => {
-  it('a chore: never throws, and waits longer after each failure', async () => {
+describe('a task', () => {
+  it('a task: never throws, and waits longer after each failure', async () => {
     let runs = 0;
-    const { run, wait } = startChore(async () => {
+    const { run, wait } = startTask(async () => {
       runs += 1;
       throw new Error('broken');
     });
@@ -37,9 +37,9 @@ describe('a chore', () => {
     assert.equal(runs, 3);
   });
 
-  it('a chore: runs at least every ten seconds, however often it failed', async () => {
+  it('a task: runs at least every ten seconds, however often it failed', async () => {
     let runs = 0;
-    const { run, wait } = startChore(async () => {
+    const { run, wait } = startTask(async () => {
       runs += 1;
       throw unavailable;
     });
@@ -50,9 +50,9 @@ describe('a chore', () => {
     assert.equal(runs, 50);
   });
 
-  it('a chore: logs an obstacle once, another one again, and the recovery', async () => {
+  it('a task: logs an obstacle once, another one again, and the recovery', async () => {
     const failures: (Error | null)[] = [unavailable, unavailable, new Error('broken'), null, null, unavailable];
-    const { run, lines, wait } = startChore(async () => {
+    const { run, lines, wait } = startTask(async () => {
       const failure = failures.shift();
       if (failure != null) throw failure;
     });
@@ -61,24 +61,24 @@ describe('a chore', () => {
       wait(10_000);
     }
     assert.deepEqual(lines, [
-      'warn: no RPC node answered a chore of the lane; retrying',
-      'error: a chore of the lane failed; retrying',
-      'info: a chore of the lane succeeds again',
-      'warn: no RPC node answered a chore of the lane; retrying',
+      'warn: lane task "test" got no answer from an RPC node; retrying',
+      'error: lane task "test" failed; retrying',
+      'info: lane task "test" succeeds again',
+      'warn: lane task "test" got no answer from an RPC node; retrying',
     ]);
   });
 
   it('logs no conflict: the next run decides again', async () => {
-    const { run, lines } = startChore(async () => {
+    const { run, lines } = startTask(async () => {
       throw new ConflictError('updateTransaction');
     });
     await run();
     assert.deepEqual(lines, []);
   });
 
-  it('a chore: runs at once again after a success', async () => {
+  it('a task: runs at once again after a success', async () => {
     let runs = 0;
-    const { run } = startChore(async () => {
+    const { run } = startTask(async () => {
       runs += 1;
     });
     await run();
@@ -87,12 +87,12 @@ describe('a chore', () => {
   });
 });
 
-it('a chore that fails after its lane stopped waiting: what nodes, signers and other changes cause is no error in the log', () => {
+it('a task that fails after its lane stopped waiting: what nodes, signers and other changes cause is no error in the log', () => {
   const lines: string[] = [];
   const note = (level: string) => (): void => void lines.push(level);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
   const away = new DomainError('unavailable', 'SIGNER_UNAVAILABLE', 'the signer is away', { metadata: { signer_id: 's1' } });
   for (const error of [unavailable, away, new ConflictError('a change'), new Error('broken')])
-    logFailure(log, { relayer: 'r1', chore: 'bump fee' }, error);
+    logFailure(log, { relayer: 'r1', task: 'bump fee' }, error);
   assert.deepEqual(lines, ['warn', 'warn', 'error']);
 });

@@ -32,7 +32,7 @@ const maxDemands = 4;
 const unpayable = 'fee not increased: insufficient balance; the current attempt stays live';
 
 /**
- * Makes the chore that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or
+ * Makes the task that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or
  * whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the
  * minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
  *

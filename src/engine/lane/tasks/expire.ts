@@ -10,7 +10,7 @@ import type { LaneContext } from '../lane-context.js';
 /** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
 
-/** Errors that apply to every self-transfer. After one of them, the chore signs none until the next head, or for this time if no head comes. */
+/** Errors that apply to every self-transfer. After one of them, the task signs none until the next head, or for this time if no head comes. */
 const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE', 'SIGNER_UNAVAILABLE'];
 const sharedForMs = 3_000;
 
@@ -24,12 +24,12 @@ const endsWhen = 'waiting: valid_until has passed; ends when';
 const endsWithNode = `${endsWhen} an RPC node is reachable`;
 const endsWithClock = `${endsWhen} the clock of the database or of the network shows it too`;
 
-/** What the chore needs of a transaction. */
+/** What the task needs of a transaction. */
 interface Expiring {
   readonly transaction: Pick<Transaction, 'id' | 'statusReason' | 'validUntilMs' | 'intent' | 'mined'>;
 }
 
-/** The chores that end transactions whose `valid_until` has passed. */
+/** The tasks that end transactions whose `valid_until` has passed. */
 export interface Expirer {
   /** Ends the unsigned ones. Needs no node; while none is reachable, the records of the signed ones say so. `head`: the newest known; null: none yet. */
   expireUnsigned(head: Head | null): Promise<void>;
@@ -38,7 +38,7 @@ export interface Expirer {
 }
 
 /**
- * Makes the chores. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and the newest
+ * Makes the tasks. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and the newest
  * block's. A wrong clock alone ends nothing.
  */
 export function createExpirer(lane: LaneContext): Expirer {

@@ -21,7 +21,7 @@ const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
 /**
- * Makes the chore that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a block at the required
+ * Makes the task that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a block at the required
  * confirmations displaces ours.
  */
 export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {

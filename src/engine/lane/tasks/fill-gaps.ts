@@ -31,7 +31,7 @@ const maxGaps = 64;
 const maxLooks = 1_024;
 
 /**
- * Makes the chore that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which nothing is
+ * Makes the task that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which nothing is
  * mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
  *
  * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again. Otherwise a

@@ -30,7 +30,7 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
 }
 
 /**
- * Makes the chore that notices when nodes have dropped attempts that they accepted: restarts, reorgs and more expensive transactions empty their pools.
+ * Makes the task that notices when nodes have dropped attempts that they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
  * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be
  * mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again. Some nodes answer with a hash to

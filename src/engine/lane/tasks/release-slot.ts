@@ -16,7 +16,7 @@ const noPatience = { blocks: 0n, ms: 0 };
 const minAnswers = 3;
 
 /**
- * Makes the chore that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait behind it:
+ * Makes the task that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait behind it:
  * a self-transfer takes the nonce, and the transaction fails when that is resolved. If nothing waits behind it, or the self-transfer cannot be paid
  * either, it waits for funds. Throws `NODE_UNAVAILABLE`.
  */
