@@ -14,6 +14,7 @@ import { http1Attacks } from './http1.hostile.js';
 import { http2Attacks } from './http2.hostile.js';
 import { mutationAttacks } from './mutations.hostile.js';
 import { type Probed, probeAll, probeWhile } from './probe.js';
+import { attackByResets } from './resets.hostile.js';
 import { layFarAndWide } from './slow.hostile.js';
 import { createTarget, type Target } from './target.js';
 import { attackTls } from './tls.hostile.js';
@@ -64,6 +65,8 @@ await service.kill();
 if (positionals.length === 0) await attackTls({ home, isShort, say, violation: (sentence) => violation('TLS', sentence) });
 if (positionals.length === 0 || positionals.includes('cost'))
   await attackByCost({ isShort, say, violation: (sentence) => violation('cost', sentence) });
+if (positionals.length === 0 || positionals.includes('resets'))
+  await attackByResets({ isShort, say, violation: (sentence) => violation('resets', sentence) });
 await anvil.stop();
 await home.remove();
 if (violations > 0) {

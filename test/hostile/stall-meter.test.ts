@@ -29,13 +29,16 @@ describe('stall meter of the hostile suite', () => {
     assert.ok((user + system) / 1000 < blockedMs / 2, 'the read waits, and does not compute');
     const stallMs = meter.take();
     assert.ok(stallMs > blockedMs / 2, `${stallMs} ms`);
+    assert.ok(meter.takeTurnCpu() < blockedMs / 2, 'a stall without computation is no processor time');
   });
 
-  it('stall meter: a computation shows as a stall', () => {
+  it('stall meter: a computation shows as a stall, and as processor time', () => {
     meter.reset();
     const { user } = process.cpuUsage();
     while (process.cpuUsage().user - user < blockedMs * 1000);
     const stallMs = meter.take();
     assert.ok(stallMs > blockedMs / 2, `${stallMs} ms`);
+    const turnMs = meter.takeTurnCpu();
+    assert.ok(turnMs > blockedMs / 2, `${turnMs} ms`);
   });
 });

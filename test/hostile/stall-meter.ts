@@ -7,6 +7,8 @@ const resolutionMs = 5;
 export interface StallMeter {
   /** Returns the longest stall since the last call, in milliseconds. */
   take(): number;
+  /** Returns the longest processor time of the thread between two looks since the last call: that of the longest turn of the event loop. */
+  takeTurnCpu(): number;
   /** Begins anew. */
   reset(): void;
   stop(): void;
@@ -19,18 +21,23 @@ export interface StallMeter {
  */
 export function startStallMeter(): StallMeter {
   const schedstat = `/proc/self/task/${process.pid}/schedstat`;
-  /** The time that this thread has waited for a processor. */
-  const waitedForProcessorMs = () => Number(readFileSync(schedstat, 'latin1').split(' ')[1]) / 1_000_000;
+  /** The processor time of this thread, and the time that it has waited for a processor. */
+  const processorMs = () => {
+    const [used, waited] = readFileSync(schedstat, 'latin1').split(' ');
+    return { usedMs: Number(used) / 1_000_000, waitedMs: Number(waited) / 1_000_000 };
+  };
   let stallMs = 0;
+  let turnCpuMs = 0;
   let lookedAtMs = performance.now();
-  let waitedMs = waitedForProcessorMs();
+  let processor = processorMs();
 
   function look(): void {
-    const waitedNowMs = waitedForProcessorMs();
+    const processorNow = processorMs();
     const nowMs = performance.now();
-    stallMs = Math.max(stallMs, nowMs - lookedAtMs - (waitedNowMs - waitedMs) - resolutionMs);
+    stallMs = Math.max(stallMs, nowMs - lookedAtMs - (processorNow.waitedMs - processor.waitedMs) - resolutionMs);
+    turnCpuMs = Math.max(turnCpuMs, processorNow.usedMs - processor.usedMs);
     lookedAtMs = nowMs;
-    waitedMs = waitedNowMs;
+    processor = processorNow;
   }
 
   const timer = setInterval(look, resolutionMs).unref();
@@ -41,9 +48,16 @@ export function startStallMeter(): StallMeter {
       stallMs = 0;
       return longestMs;
     },
+    takeTurnCpu() {
+      look();
+      const longestMs = turnCpuMs;
+      turnCpuMs = 0;
+      return longestMs;
+    },
     reset() {
       look();
       stallMs = 0;
+      turnCpuMs = 0;
     },
     stop: () => clearInterval(timer),
   };

@@ -37,6 +37,8 @@ export interface Target {
   settle(): Promise<Memory>;
   /** The longest stall of the process since the last call, in milliseconds. */
   stallMs(): Promise<number>;
+  /** The processor time of the longest turn of the process's event loop since the last call, in milliseconds. */
+  turnCpuMs(): Promise<number>;
 }
 
 /** Mebibytes. */
@@ -46,6 +48,7 @@ export interface Memory {
   readonly held: number;
   /** The longest stall of the process since the last call, in milliseconds. */
   readonly stallMs: number;
+  readonly turnCpuMs: number;
 }
 
 const defaultPatienceMs = 8_000;
@@ -140,8 +143,8 @@ export function createTarget(service: RunningService): Target {
     const before = service.output().length;
     process.kill(pid, 'SIGUSR2');
     const line = await waitFor('the collection of garbage', () => /^.*"msg":"collected".*$/m.exec(service.output().slice(before))?.[0]);
-    const { heldBytes, stallMs } = JSON.parse(line) as { heldBytes: number; stallMs: number };
-    return { rss: residentOf(pid), held: inMebibytes(heldBytes), stallMs };
+    const { heldBytes, ...turns } = JSON.parse(line) as { heldBytes: number; stallMs: number; turnCpuMs: number };
+    return { rss: residentOf(pid), held: inMebibytes(heldBytes), stallMs: turns.stallMs, turnCpuMs: turns.turnCpuMs };
   }
 
   async function settle(): Promise<Memory> {
@@ -169,6 +172,7 @@ export function createTarget(service: RunningService): Target {
     sockets: () => socketsOf(pid, port),
     settle,
     stallMs: async () => (await collect()).stallMs,
+    turnCpuMs: async () => (await collect()).turnCpuMs,
   };
 }
 

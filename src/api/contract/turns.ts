@@ -1,28 +1,16 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Interceptor } from '@connectrpc/connect';
-
-/** How long calls may begin one after another before timers and connections get their turn. */
-const turnMs = 10;
+import { createTurnBudget } from '../../core/work/turn-budget.js';
 
 /**
  * Creates the interceptor that lets calls share the event loop. A caller can send hundreds of calls at once, and Node runs all that arrive together
  * without looking at timers or other connections. So only one call begins in each run of microtasks, in which the steps of all calls would alternate, and
  * a call that would begin late in a turn waits for the next iteration of the loop, behind those that wait already.
  */
-export function createTurns(nowMs: () => number = () => performance.now()): Interceptor {
-  let turnBeganMs: number | null = null;
+export function createTurns(nowMs?: () => number): Interceptor {
+  const isOver = createTurnBudget(nowMs);
   let hasBegun = false;
   let waiting = 0;
-
-  function isOver(): boolean {
-    if (turnBeganMs !== null) return nowMs() - turnBeganMs >= turnMs;
-    turnBeganMs = nowMs();
-    // Runs before the calls that wait, which are behind it in the queue of immediates.
-    setImmediate(() => {
-      turnBeganMs = null;
-    });
-    return false;
-  }
 
   function mayBegin(): boolean {
     if (hasBegun || isOver()) return false;

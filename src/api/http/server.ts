@@ -8,7 +8,7 @@ import { breakOff, closeIfWaiting } from './answer.js';
 import type { Certificate } from './certificate-files.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
-import { closeAfterGoaway, endUnused, limitResets, limitStream } from './http2-limits.js';
+import { closeAfterGoaway, createCallQueue, endUnused, limitStream } from './http2-limits.js';
 
 /** The time limits of connections, in milliseconds. */
 export interface ServerTimeouts {
@@ -105,8 +105,7 @@ export function createServer({
   const undecided = new Set<Socket>();
   /** The unfinished answers of each HTTP/1 connection. Node does not report a closed connection to answers that wait behind another one. */
   const http1Responses = new Map<Socket, Set<ServerResponse>>();
-  /** The check of each HTTP/2 session's calls. */
-  const sessions = new Map<ServerHttp2Session, ReturnType<typeof limitResets>>();
+  const sessions = new Set<ServerHttp2Session>();
 
   const http1 = createHttp1Server({
     maxHeaderSize: maxHeaderBytes,
@@ -158,14 +157,15 @@ export function createServer({
     maxHeaderListPairs: 128,
     settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
   });
-  http2.on('request', (request, response) => {
-    if (sessions.get(request.stream.session as ServerHttp2Session)?.(request) !== true) return;
+  const calls = createCallQueue((request, response) => {
     limitStream(request, timeouts.requestMs);
     handle(request, response);
   });
+  http2.on('request', calls.addCall);
   http2.on('session', (session) => {
     closeAfterGoaway(session);
-    sessions.set(session, limitResets(session));
+    sessions.add(session);
+    calls.addSession(session);
     session.once('close', () => sessions.delete(session));
     endUnused(session, timeouts.quietSessionMs, timeouts.idleSessionMs);
     if (stopping) session.close();
@@ -226,11 +226,11 @@ export function createServer({
       for (const response of responses) if (!response.headersSent) response.setHeader('connection', 'close');
       if (responses.size === 0) socket.destroy();
     }
-    for (const session of sessions.keys()) session.close();
+    for (const session of sessions) session.close();
     for (const socket of undecided) socket.destroy();
     const stopDeadline = backgroundTimers.after(shutdownDeadlineMs, () => {
       log.warn({ connections: sockets.size }, 'shutdown deadline reached; closing open connections');
-      for (const session of sessions.keys()) session.destroy();
+      for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     });
     await closed;
