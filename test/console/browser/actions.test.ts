@@ -27,7 +27,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
   /** Sends a transaction of `treasury`, and opens it when the node has it. */
   async function openSubmitted(value: number): Promise<string> {
     const id = await rig.send('treasury', { value });
-    await until(id, 'submitted');
+    await broadcast(id, 1);
     await console.visit({
       location: `#/relayers/treasury/transactions/${id}`,
       loaded: () => page.getByRole('region', { name: 'Status' }).getByText(id),
@@ -38,8 +38,12 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
 
   const recordOf = async (id: string) => (await rig.call('GET', `/relayers/treasury/transactions/${id}`)).body.data;
   const attemptsOf = async (id: string) => (await rig.call('GET', `/relayers/treasury/transactions/${id}/attempts`)).body.data;
-  const until = (id: string, status: string) =>
-    waitFor(`${id} to be ${status}`, async () => ((await recordOf(id)).status === status ? true : undefined));
+  /** Waits until the node has the newest attempt. The record is `submitted` from the first one on. */
+  const broadcast = (id: string, attempts: number) =>
+    waitFor(`attempt ${attempts} of ${id} at the node`, async () => {
+      const all = await attemptsOf(id);
+      return all.length === attempts && (await onChain(all[0].hash)) !== null ? all[0] : undefined;
+    });
   const onChain = async (hash: string) =>
     (await rig.anvil.rpc('eth_getTransactionByHash', [hash])) as { blockNumber: string | null; to: string; value: string; from: string };
 
@@ -74,7 +78,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^#2 newest/ }).waitFor();
-    await until(id, 'submitted');
+    await broadcast(id, 2);
 
     const { mined, status } = await mine(id);
     assert.equal(status, 'confirmed');
@@ -100,8 +104,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     assert.equal(await fee.inputValue(), minimum);
     await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
-    assert.equal((await attemptsOf(id)).length, 2);
-    await until(id, 'submitted');
+    await broadcast(id, 2);
     assert.equal((await mine(id)).status, 'confirmed');
   });
 
@@ -113,9 +116,8 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     await dialog.getByRole('radio', { name: /^Minimum/ }).check();
     await dialog.getByRole('button', { name: 'Speed up', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
-    const [second] = await attemptsOf(id);
+    const second = await broadcast(id, 2);
     assert.equal(BigInt(second.max_fee_per_gas), (BigInt(first.max_fee_per_gas) * 11n) / 10n + 1n);
-    await until(id, 'submitted');
     const { mined, status } = await mine(id);
     assert.equal(status, 'confirmed');
     assert.deepEqual([mined.to.toLowerCase(), BigInt(mined.value)], [payee.toLowerCase(), 8n]);
@@ -131,10 +133,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
     await dialog.getByLabel(/^Type/).fill(id);
     await confirm.click();
     await dialog.waitFor({ state: 'detached' });
-    await waitFor('the self-transfer at the node', async () => {
-      const [newest] = await attemptsOf(id);
-      return newest.purpose === 'cancel' && (await onChain(newest.hash)) !== null ? true : undefined;
-    });
+    assert.equal((await broadcast(id, 2)).purpose, 'cancel');
     const { mined, status } = await mine(id);
     assert.equal(status, 'canceled');
     assert.deepEqual([mined.to, mined.from, BigInt(mined.value)], [mined.from, rig.addressOf('treasury').toLowerCase(), 0n]);
