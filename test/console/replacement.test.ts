@@ -1,36 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
-import { AttemptSchema, TransactionSchema, TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
-import { minimumOutbid, statedMinimum } from '../../src/console/model/replacement.js';
+import { TransactionSchema, TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
+import { MinimumReplacementPriceSchema } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { minimumBid, statedMinimum } from '../../src/console/model/replacement.js';
 import { isChangeable, isFinal, stepsOf } from '../../src/console/model/timeline.js';
-import { minimumReplacement } from '../../src/core/fees/price.js';
-
-const evm = (value: { maxFeePerGas?: string; maxPriorityFeePerGas?: string; gasPrice?: string }) =>
-  create(AttemptSchema, { network: { case: 'evm', value } });
 
 describe('console: the minimum of a replacement', () => {
-  it('is the one that the service requires', () => {
-    for (const [maxFee, priorityFee] of [
-      [30_000_000_000n, 1_500_000_000n],
-      [9n, 0n],
-      [1n, 1n],
-    ] as const) {
-      const minimum = minimumOutbid([evm({ maxFeePerGas: String(maxFee), maxPriorityFeePerGas: String(priorityFee) })]);
-      const required = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: maxFee, maxPriorityFeePerGasWei: priorityFee });
-      assert.deepEqual(minimum, { maxFee: required.maxFeePerGasWei, priorityFee: required.maxPriorityFeePerGasWei });
-    }
-  });
-
-  it('outbids every attempt, and both prices of a legacy one', () => {
-    const attempts = [evm({ maxFeePerGas: '100', maxPriorityFeePerGas: '10' }), evm({ maxFeePerGas: '90', maxPriorityFeePerGas: '20' })];
-    assert.deepEqual(minimumOutbid(attempts), { maxFee: 111n, priorityFee: 23n });
-    assert.deepEqual(minimumOutbid([evm({ gasPrice: '100' })]), { maxFee: 111n, priorityFee: 111n });
-  });
-
-  it('is null if nothing is signed, or the network has no bids', () => {
-    assert.equal(minimumOutbid([]), null);
-    assert.equal(minimumOutbid([create(AttemptSchema, { network: { case: 'solana', value: {} } })]), null);
+  it('is the one that the service states', () => {
+    const stated = create(MinimumReplacementPriceSchema, { maxFeePerGas: '33000000001', maxPriorityFeePerGas: '111' });
+    assert.deepEqual(minimumBid(stated), { maxFee: 33_000_000_001n, priorityFee: 111n });
+    assert.equal(minimumBid(undefined), null);
   });
 
   it('takes what the error states, and keeps what it does not', () => {

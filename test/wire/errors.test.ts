@@ -720,9 +720,21 @@ describe('errors of sent transactions', () => {
       error,
       metadata: { minimum_wei: minimum, minimum_priority_wei: priority },
     });
+    const statedNow = async (attempts: number) => {
+      const listed = await rig.ask('POST', '/relayer.v1.TransactionService/ListAttempts', {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ relayerId: 'r1', transactionId: id, pageSize: 1 }),
+      });
+      const { minimumReplacementPrice, pagination } = JSON.parse(listed.text);
+      assert.equal(pagination.totalItems, String(attempts));
+      return minimumReplacementPrice;
+    };
+    assert.deepEqual(await statedNow(1), { maxFeePerGas: minimum, maxPriorityFeePerGas: priority });
     // A program that reads the minimum is accepted with its next call.
     const enough = { to, value: '1', max_fee_per_gas: minimum, max_priority_fee_per_gas: priority };
     assert.equal((await rig.ask('PUT', call.path, { body: JSON.stringify(enough) })).status, 200);
+    const next = (wei: string) => String((BigInt(wei) * 11n) / 10n + 1n);
+    assert.deepEqual(await statedNow(2), { maxFeePerGas: next(minimum), maxPriorityFeePerGas: next(priority) });
   });
 
   it('400 Bad Request: a replacement that the account cannot pay for names both amounts', async () => {

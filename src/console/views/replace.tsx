@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import { useId, useRef, useState } from 'preact/hooks';
 import { type EvmTransaction, EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
-import type { Attempt, Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
+import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { type ReplaceTransactionRequest, ReplaceTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
-import { type Bid, minimumOutbid, statedMinimum } from '../model/replacement.js';
+import { type Bid, statedMinimum } from '../model/replacement.js';
 import { AmountField, type AmountInput, amountInput } from '../parts/amount-field.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Dialog } from '../parts/dialog.js';
@@ -29,8 +29,8 @@ const gwei: Unit = { name: 'gwei', decimals: 9 };
 interface ReplaceProperties {
   readonly relayerId: string;
   readonly transaction: Transaction;
-  /** Newest first. */
-  readonly attempts: readonly Attempt[];
+  /** The minimum that the service states. Null: it states none. */
+  readonly minimum: Bid | null;
   readonly onDone: (record: Transaction | undefined) => void;
   readonly onClose: () => void;
 }
@@ -82,16 +82,15 @@ function priceOf(bid: Bid, isLegacy: boolean): Price {
 }
 
 /** Raises the bid of a transaction and keeps its content: to the minimum, or to a market price. */
-export function SpeedUpDialog({ relayerId, transaction, attempts, onDone, onClose }: ReplaceProperties) {
+export function SpeedUpDialog({ relayerId, transaction, minimum: known, onDone, onClose }: ReplaceProperties) {
   const [choice, setChoice] = useState<'minimum' | 'fast' | 'fastest'>('fast');
   const [stated, setStated] = useState<Bid | null>(null);
   const lane = useCall((signal) => relayers.getLane({ relayerId, limit: 1 }, { ...once, signal }), [relayerId]);
   const replace = useReplace(onDone);
   const name = useId();
   const content = transaction.network.case === 'evm' ? transaction.network.value : null;
-  const calculated = minimumOutbid(attempts);
-  if (content === null || calculated === null) return null;
-  const minimum = stated ?? calculated;
+  if (content === null || known === null) return null;
+  const minimum = stated ?? known;
   const isLegacy = content.gasPrice !== undefined;
   const marketOf = (speed: Speed) => lane.data?.lane?.market.find((market) => market.speed === speed)?.price;
   const cap = lane.data?.lane?.gasPriceCap;
@@ -161,7 +160,7 @@ export function SpeedUpDialog({ relayerId, transaction, attempts, onDone, onClos
                   replace.clear();
                 }}
               >
-                Take the minimum that the service states
+                Use the service's minimum
               </button>
             </p>
           )}
@@ -197,7 +196,7 @@ export function ReplaceDialog(properties: ReplaceProperties) {
 function EvmReplaceForm({
   relayerId,
   transaction,
-  attempts,
+  minimum,
   content,
   onDone,
   onClose,
@@ -206,7 +205,6 @@ function EvmReplaceForm({
   const coinUnits = unitsOf(coin.symbol, coin.decimals);
   const coinUnit = coinUnits.at(-1) ?? gwei;
   const isLegacy = content.gasPrice !== undefined;
-  const minimum = minimumOutbid(attempts);
   const [to, setTo] = useState(content.to ?? '');
   const [value, setValue] = useState<AmountInput>(amountInput(BigInt(content.value), coinUnit));
   const [data, setData] = useState(content.data ?? '');
@@ -341,7 +339,7 @@ function EvmReplaceForm({
                 replace.clear();
               }}
             >
-              Take the minimum that the service states
+              Use the service's minimum
             </button>
           </p>
         )}

@@ -6,6 +6,7 @@ import { bidOf, priorityFeeOf, purposeText } from '../model/attempts.js';
 import { eventTexts } from '../model/deliveries.js';
 import { capitalized } from '../model/lane.js';
 import { msOf } from '../model/ms-of.js';
+import { type Bid, minimumBid } from '../model/replacement.js';
 import { locationTo } from '../model/route.js';
 import { failureText, isChangeable, stepsOf } from '../model/timeline.js';
 import { Amount } from '../parts/amount.js';
@@ -71,7 +72,13 @@ function TransactionContentView({
   return (
     <>
       <StatusCard transaction={transaction} />
-      <Actions relayerId={relayerId} transaction={transaction} attempts={list} take={take} />
+      <Actions
+        relayerId={relayerId}
+        transaction={transaction}
+        isSigned={list.length > 0}
+        minimum={minimumBid(attempts.data?.minimumReplacementPrice)}
+        take={take}
+      />
       <Timeline transaction={transaction} relayerId={relayerId} />
       <section class="panel" aria-label="Attempts">
         <div class="panel-head">
@@ -142,18 +149,20 @@ function IsCanceling({ transaction: { network, status } }: { readonly transactio
 function Actions({
   relayerId,
   transaction,
-  attempts,
+  isSigned,
+  minimum,
   take,
 }: {
   readonly relayerId: string;
   readonly transaction: Transaction;
-  readonly attempts: readonly Attempt[];
+  readonly isSigned: boolean;
+  readonly minimum: Bid | null;
   readonly take: (record: Transaction | undefined) => void;
 }) {
   const { id, status, revision, network } = transaction;
   const canChange = may(scopes.write) && isChangeable(status);
   const isCanceling = network.case === 'evm' && network.value.isCanceled;
-  const canSpeedUp = canChange && network.case === 'evm' && attempts.length > 0 && !isCanceling;
+  const canSpeedUp = canChange && minimum !== null && !isCanceling;
   const [asked, setAsked] = useState<Asked>(null);
   // A link from the lane asks for the dialog at once; it opens when the attempts are known.
   const wish = currentQuery.value.get('do');
@@ -204,17 +213,17 @@ function Actions({
           onClose={close}
         >
           <p>
-            {attempts.length === 0
-              ? 'It is not signed yet: the service withdraws it at once, and nothing is paid.'
-              : 'It is signed: the service outbids it by a self-transfer in its slot, which costs a fee. It can still be mined before that.'}
+            {isSigned
+              ? 'It is signed: the service outbids it by a self-transfer in its slot, which costs a fee. It can still be mined before that.'
+              : 'It is not signed yet: the service withdraws it at once, and nothing is paid.'}
           </p>
         </ConfirmDialog>
       )}
       {asked === 'speed-up' && (
-        <SpeedUpDialog relayerId={relayerId} transaction={transaction} attempts={attempts} onDone={replaced} onClose={close} />
+        <SpeedUpDialog relayerId={relayerId} transaction={transaction} minimum={minimum} onDone={replaced} onClose={close} />
       )}
       {asked === 'replace' && (
-        <ReplaceDialog relayerId={relayerId} transaction={transaction} attempts={attempts} onDone={replaced} onClose={close} />
+        <ReplaceDialog relayerId={relayerId} transaction={transaction} minimum={minimum} onDone={replaced} onClose={close} />
       )}
     </div>
   );

@@ -1,4 +1,5 @@
 import { DomainError } from '../errors/errors.js';
+import { type Bid, minimumOutbid } from '../fees/price.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Relayer } from '../records/relayer.js';
@@ -83,6 +84,11 @@ async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: At
 /** Returns the attempts in the transaction's present slot: for an unsequenced transaction, all of them. */
 export function attemptsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
+}
+
+/** Returns the minimum bid that replaces all attempts in the transaction's slot; null if none is signed, or the network has no bids of this kind. */
+export function minimumReplacementBid(open: OpenTransaction): Bid | null {
+  return minimumOutbid(attemptsInSlot(open).flatMap(({ fields }) => (fields.network === 'evm' ? [fields.price] : [])));
 }
 
 /** Returns the earlier attempts in the slot that do the same as this one at another price, newest first. */

@@ -100,7 +100,7 @@ describe('the actions of the console', { skip: skipWithoutChromium }, () => {
       .getByText(/minimum/i)
       .first()
       .waitFor();
-    await dialog.getByRole('button', { name: 'Take the minimum that the service states' }).click();
+    await dialog.getByRole('button', { name: "Use the service's minimum" }).click();
     assert.equal(await fee.inputValue(), minimum);
     await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -1,11 +1,14 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
-import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import { type ListAttemptsResponseSchema, TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors/errors.js';
+import type { Bid } from '../../../core/fees/price.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
-import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
+import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
+import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import { callOf, relayerOf } from '../../contract/call.js';
@@ -72,14 +75,21 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     },
     async listAttempts(request, context) {
       const page = pageOf(request, callOf(context));
-      const { transaction } = await findTransaction(read, request.relayerId, request.transactionId);
-      const found = sliceOf((await read.attemptsOf(transaction.id)).toReversed(), page, ({ version }) => String(version));
+      const open = await findWithAttempts(read, request.relayerId, request.transactionId);
+      const { transaction } = open;
+      const found = sliceOf(open.attempts.toReversed(), page, ({ version }) => String(version));
       const record = (attempt: DomainAttempt) => viewedAttempt(protoOfAttempt(attempt, transaction.mined?.version), request.view);
       const listing: Listing<DomainAttempt, Attempt> = { desc: AttemptSchema, record, idOf: ({ version }) => String(version) };
       const { records: attempts, ...rest } = listAnswer(page, found, listing, callOf(context));
-      return { attempts, ...rest };
+      return { attempts, ...rest, ...minimumPriceOf(minimumReplacementBid(open)) };
     },
   };
+}
+
+function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttemptsResponseSchema>, 'minimumReplacementPrice'> {
+  if (bid === null) return {};
+  const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bid;
+  return { minimumReplacementPrice: { maxFeePerGas: String(maxFeePerGasWei), maxPriorityFeePerGas: String(maxPriorityFeePerGasWei) } };
 }
 
 /** Removes from a record the fields that its view leaves out: call data, XDR and transactions in wire form. */
