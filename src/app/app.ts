@@ -24,6 +24,7 @@ import { withSealedUrls } from '../core/notification/sealed-urls.js';
 import { createTestLimit } from '../core/notification/test-limit.js';
 import { createSoleInstance } from '../core/overview/instances.js';
 import { createOverview } from '../core/overview/overview.js';
+import { blockTimeMsOf } from '../core/ports/chain.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
 import type { Telemetry } from '../core/ports/telemetry.js';
 import { systemIds } from '../core/records/ids.js';
@@ -228,7 +229,7 @@ export async function startApp(
     });
 
     // Deleting what is old.
-    const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
+    const headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
     const storedTime = {
       read: () => store.read.confirmedTimeMs(),
       write: (timeMs: number) => store.commit([store.change.confirmTime(timeMs)]),

@@ -3,10 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parseEther } from 'ethers';
+import { signerOf } from '../../src/sandbox/solana/build-transaction.js';
+import { startSolana } from '../../src/sandbox/solana/start-solana.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
-import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { createEd25519Home, createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { paymentBody } from '../support/solana-body.js';
 import { waitFor } from '../support/wait-for.js';
 
 const dayMs = 86_400_000;
@@ -94,6 +97,41 @@ describe('a system clock that is wrong', () => {
       await untilWarned(service);
     });
     await withClock(0, async (service) => assert.equal(await pay(service, 'ahead'), first));
+  });
+
+  it('idempotency: on Solana, whose blocks are seen without a timestamp, a start with the clock two days ahead pays a retried send once', async (test) => {
+    const solana = await startSolana();
+    test.after(() => solana.stop());
+    const own = await createEd25519Home({ network: 'solana', rpcUrls: [solana.url] });
+    test.after(() => own.remove());
+    await solana.faucet(own.address, 1_000_000_000n);
+    solana.chain.advance(2);
+    const body = paymentBody(own.address, (await signerOf(2)).address, 5_000_000n);
+    const payOnSolana = async ({ baseUrl }: RunningService) => {
+      const {
+        status,
+        body: answer,
+        text,
+      } = await rest(baseUrl, 'POST', '/relayers/r1/transactions', body, { 'idempotency-key': 'solana' });
+      assert.equal(status, 200, text);
+      return answer.data.id as string;
+    };
+    let first = '';
+    await withClock(
+      0,
+      async (service) => {
+        first = await payOnSolana(service);
+      },
+      own,
+    );
+    await withClock(
+      2,
+      async (service) => {
+        assert.equal(await payOnSolana(service), first);
+        await untilWarned(service);
+      },
+      own,
+    );
   });
 
   it('idempotency: a key that was used while the clock was two days behind is still known at the right time', async () => {

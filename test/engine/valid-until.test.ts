@@ -164,6 +164,29 @@ describe('valid_until and wrong clocks', () => {
     assert.equal(shown?.purpose, 'expire');
   });
 
+  it('Stellar: the time at which a ledger was seen, if the node reports no close time, is no second clock', async (test) => {
+    const receiver = stellarKey().address;
+    const rig = await startStellarRig({
+      folder: await temporaryFolder(),
+      accounts: { [receiver]: 100_000_000n },
+      hasOneClock: true,
+      async answerOf(_place, call, ask) {
+        const answer = await ask(call);
+        if (call.method !== 'getLatestLedger' || !('result' in answer)) return answer;
+        const { closeTime: _, ...older } = answer.result as { closeTime: string };
+        return { result: older };
+      },
+    });
+    test.after(() => rig.stop());
+    rig.setDatabaseBehind(2 * hourMs);
+    rig.node.setOutcome((method) => (method === 'getFeeStats' ? { refusedWith: 503 } : null));
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)], validUntilMs: rig.clock.nowMs() + hourMs });
+    rig.clock.moveOn(hourMs + 2_000);
+    await untilReason(rig, transaction.id, clockReason);
+    rig.setDatabaseBehind(0);
+    await rig.until(transaction.id, 'expired');
+  });
+
   it('after a restart without a node, unsigned content ends as expired', async (test) => {
     const folder = await temporaryFolder();
     const anvil = await startAnvil({ noMining: true });

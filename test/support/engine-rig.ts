@@ -30,6 +30,7 @@ import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Anvil } from './anvil.js';
 import { evmNetwork, evmRelayer, wanted } from './evm.js';
+import { type RpcAnswer, type RpcProxy, type RpcProxyOptions, startRpcProxy } from './rpc-proxy.js';
 import { type SolanaKey, solanaKey, solanaRelayer, solanaRequest } from './solana.js';
 import { soleLeases } from './sole-leases.js';
 import { type StellarKey, stellarKey, stellarRelayer, stellarRequest } from './stellar.js';
@@ -289,6 +290,8 @@ export interface StellarRigOptions extends StellarOptions {
   readonly hasOneClock?: boolean;
   /** The number of nodes of the ledger; default 1. The first one is asked first. */
   readonly nodeCount?: number;
+  /** Answers the calls to a node, by its place, in its stead; absent: as the nodes do. */
+  readonly answerOf?: (place: number, ...call: Parameters<NonNullable<RpcProxyOptions['answer']>>) => Promise<RpcAnswer>;
   /** What the engine gets instead of the chain. */
   readonly changed?: (chain: Chain) => Chain;
   /** Default: a new key in this process. */
@@ -306,6 +309,10 @@ export interface StellarRig extends EngineRig {
   untilWaiting(id: string): Promise<void>;
 }
 
+function proxyOf({ url }: StellarNode, place: number, answerOf: NonNullable<StellarRigOptions['answerOf']>): Promise<RpcProxy> {
+  return startRpcProxy({ target: url, answer: (...call) => answerOf(place, ...call) });
+}
+
 /** Starts the engine on a local ledger of its own, with one relayer whose key is new. */
 export async function startStellarRig(options: StellarRigOptions): Promise<StellarRig> {
   const {
@@ -316,6 +323,7 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
     accounts = {},
     changed = (chain) => chain,
     hasOneClock,
+    answerOf,
     signer,
     ...more
   } = options;
@@ -323,7 +331,8 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
   const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
   const others = await Promise.all(Array.from({ length: nodeCount - 1 }, () => startStellar({ ledger: node.ledger })));
   const nodes = [node, ...others];
-  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const proxies = answerOf === undefined ? [] : await Promise.all(nodes.map((one, place) => proxyOf(one, place, answerOf)));
+  const rpcUrls = nodes.map(({ url }, index) => ({ url: proxies[index]?.url ?? url, weight: 100 - index }));
   const relayer = stellarRelayer(key.address, policies, { rpcUrls });
   const { network } = relayer;
   if (network.type !== 'stellar') throw new Error('the relayer is on Stellar');
@@ -331,7 +340,7 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
   const ofChain = hasOneClock === true ? { clock } : {};
   const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog, ...ofChain });
   const makeBlock = () => node.ledger.close();
-  const stopNode = async () => void (await Promise.all(nodes.map((one) => one.stop())));
+  const stopNode = async () => void (await Promise.all([...proxies, ...nodes].map((one) => one.stop())));
   const rig = await startEngine({ folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock, clock, stopNode });
   return {
     ...rig,

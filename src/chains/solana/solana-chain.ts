@@ -32,7 +32,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
-  let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
+  let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
   /** Reads the newest confirmed block, named by its slot, and clears the memory of the previous one. */
   async function readHead(): Promise<Head> {
@@ -42,7 +42,8 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       return { ...position, number: position.slot };
     });
     rememberPosition(memory, newest);
-    if (newest.slot !== seen.number) seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: clock.nowMs() };
+    if (newest.slot !== seen.number)
+      seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: clock.nowMs(), isOwnTime: true };
     return seen;
   }
 

@@ -64,7 +64,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       const { number, timestampMs, rules } = await rpc.askHead(method, params, read);
       market.takeRules(rules);
       const endpoint = rpc.headEndpoint();
-      const head = { number, hash: ledgerName(number), timestampMs: timestampMs ?? clock.nowMs() };
+      const time = timestampMs === null ? ({ timestampMs: clock.nowMs(), isOwnTime: true } as const) : { timestampMs };
+      const head = { number, hash: ledgerName(number), ...time };
       return endpoint === undefined ? head : { ...head, endpoint };
     },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,

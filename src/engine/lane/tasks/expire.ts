@@ -1,5 +1,5 @@
 import { DomainError, type ErrorReason } from '../../../core/errors/errors.js';
-import type { Head } from '../../../core/ports/chain.js';
+import { blockTimeMsOf, type Head } from '../../../core/ports/chain.js';
 import { isSigned, type Transaction } from '../../../core/records/transaction.js';
 import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { outbid } from '../../../core/transaction/outbid.js';
@@ -49,7 +49,7 @@ export function createExpirer(lane: LaneContext): Expirer {
   /** Passes the time that two of the clocks have reached, and those that have expired by then, to `end`. Asks the database only if there may be one. */
   async function expire(all: Iterable<Expiring>, head: Head | null, end: (id: string, agreedMs: number) => Promise<void>): Promise<void> {
     const ownMs = lane.deps.clock.nowMs();
-    const chainMs = chainTimeMs(lane, head);
+    const chainMs = blockTimeMsOf(head) ?? Number.NEGATIVE_INFINITY;
     const passed = [...all].filter((one) => isExpired(one, Math.max(ownMs, chainMs)));
     if (passed.length === 0) return;
     const databaseMs = await lane.deps.store.read.timeMs();
@@ -132,11 +132,6 @@ export function createExpirer(lane: LaneContext): Expirer {
       );
     },
   };
-}
-
-/** The time of the newest block. Solana's heads have none: only the own clock says when they were seen. */
-function chainTimeMs({ chain }: LaneContext, head: Head | null): number {
-  return head === null || chain.network.type === 'solana' ? Number.NEGATIVE_INFINITY : head.timestampMs;
 }
 
 /** Ends a transaction without a nonce, or gives up its attempts. */
