@@ -472,6 +472,71 @@ describe('max_fee covers the resource fee of contract operations', { concurrency
   });
 });
 
+describe('simulations that one node gets wrong', { concurrency: 4 }, () => {
+  type Lie = (result: object) => object;
+  const lies: Readonly<Record<string, readonly [Lie, Partial<StellarRequest>]>> = {
+    'a resource fee above the default max_fee': [(result) => ({ ...result, minResourceFee: '5000000' }), {}],
+    'a resource fee above the max_fee of the request': [
+      (result) => ({ ...result, minResourceFee: '5000000' }),
+      { maxFeeStroops: 900_000n },
+    ],
+    'a resource fee that leaves no room for the inclusion fee': [
+      (result) => ({ ...result, minResourceFee: String(2n ** 32n - 1n) }),
+      { maxFeeStroops: 5_000_000_000n },
+    ],
+    'a failure of the call': [() => ({ error: 'HostError: Error(WasmVm, InvalidAction)', latestLedger: 3 }), {}],
+    'archived entries': [(result) => ({ ...result, restorePreamble: { minResourceFee: '1', transactionData: '' } }), {}],
+  };
+
+  /** Two nodes, of which the first one lies until it is told to stop. */
+  async function startWithLiar(test: TestContext, lie: Lie) {
+    let isLying = true;
+    const rig = await start(test, {
+      accounts,
+      nodeCount: 2,
+      fundsStroops: 10_000_000_000n,
+      async answerOf(place, call, ask) {
+        const answer = await ask(call);
+        return isLying && place === 0 && call.method === 'simulateTransaction' && 'result' in answer
+          ? { result: lie(answer.result as object) }
+          : answer;
+      },
+    });
+    const stopLying = () => {
+      isLying = false;
+    };
+    return { rig, stopLying };
+  }
+
+  for (const [name, [lie, changes]] of Object.entries(lies)) {
+    it(`simulation: ${name}, as one node of two claims, fails no transaction`, async (test) => {
+      const { rig } = await startWithLiar(test, lie);
+      const { transaction } = await rig.send({ operations: upload(1), ...changes });
+      const { transaction: done } = await rig.untilWithBlocks(transaction.id, 'confirmed');
+      const { feeStroops, resourceFeeStroops } = saysOf((await rig.attempts(done.id)).at(-1)).bid;
+      assert.ok(feeStroops >= resourceFeeStroops + 100n && resourceFeeStroops < 1_000_000n, `${feeStroops}, ${resourceFeeStroops}`);
+    });
+  }
+
+  for (const name of ['a resource fee above the default max_fee', 'a failure of the call'] as const) {
+    it(`simulation: ${name}, while no other node answers, makes the transaction wait`, async (test) => {
+      const [lie] = lies[name] ?? assert.fail();
+      const { rig, stopLying } = await startWithLiar(test, lie);
+      rig.nodes[1]?.setOutcome((method) => (method === 'simulateTransaction' ? { refusedWith: 503 } : null));
+      const { transaction } = await rig.send({ operations: upload(1) });
+      await waitFor(
+        'the doubted refusal',
+        async () =>
+          /^waiting: .*(needs at least|simulation failed)/.test((await rig.view(transaction.id)).transaction.statusReason ?? '') ||
+          undefined,
+      );
+      assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
+      stopLying();
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+    });
+  }
+});
+
 describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () => {
   it('a fee-bump envelope lands and costs only the fee', async (test) => {
     const user = Keypair.random();

@@ -3,7 +3,7 @@ import { objectFrom } from '../rpc/answer.js';
 import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
 import type { Position } from '../rpc/lag-tracker.js';
 import { integerFrom, textFrom } from './answer.js';
-import { type LedgerRules, leastBaseFeeStroops } from './fee-rules.js';
+import { type LedgerRules, leastBaseFeeStroops, maxBaseFeeStroops } from './fee-rules.js';
 import { readXdr } from './xdr-text.js';
 
 /** Matches the words with which nodes report a ledger that they do not have: dropped or not closed yet. */
@@ -36,15 +36,11 @@ export const latestLedgerCall: RpcCall<LatestLedger> = {
   },
 };
 
-/** One node reports the header, so a base fee above this multiple of the usual one is not paid. */
-const maxBaseFeeFactor = 100n;
-
 function rulesFrom(headerXdr: unknown): LedgerRules | null {
   const header = typeof headerXdr === 'string' ? readXdr(xdr.LedgerHeader, headerXdr) : null;
   if (header === null) return null;
   const baseFee = BigInt(header.baseFee());
-  const maxBaseFee = leastBaseFeeStroops * maxBaseFeeFactor;
-  const baseFeeStroops = baseFee < leastBaseFeeStroops ? leastBaseFeeStroops : baseFee > maxBaseFee ? maxBaseFee : baseFee;
+  const baseFeeStroops = baseFee < leastBaseFeeStroops ? leastBaseFeeStroops : baseFee > maxBaseFeeStroops ? maxBaseFeeStroops : baseFee;
   return { baseFeeStroops, baseReserveStroops: BigInt(header.baseReserve()) };
 }
 

@@ -15,7 +15,7 @@ import type { Market } from './market.js';
 import { findMemoRequired } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
-import { priceAttempt } from './price-attempt.js';
+import { feeLimitOf, priceAttempt } from './price-attempt.js';
 import { getTransactionCall } from './receipts.js';
 import { simulate } from './simulate.js';
 import { maxTransactionFeeStroops } from './transaction.js';
@@ -133,9 +133,16 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
+  const ownCount = content.operations.length;
+  const { baseFeeStroops } = market.rules();
+  const ownMinStroops = baseFeeStroops * BigInt(ownCount);
+  const isBump = outbids.length > 0;
+  const minStroops = isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount, baseFeeStroops) : ownMinStroops;
+  const { maxFeeStroops } = content;
+  const maxResourceFeeStroops = feeLimitOf({ policies, maxFeeStroops }) - minStroops;
   const hasMemo = xdr.Memo.fromXDR(memo, 'base64').switch().name !== 'memoNone';
   const [ready, bidPerOperationStroops, memoRequiredBy] = await Promise.all([
-    isContract ? simulate(rpc, content, payer.sequence + 1n) : null,
+    isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops) : null,
     market.bidPerOperationStroops(isContract),
     hasMemo ? null : findMemoRequired(rpc, content.operations),
   ]);
@@ -145,22 +152,18 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   }
   if (ready !== null && 'refused' in ready) return ready;
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
-  const ownCount = content.operations.length;
-  const { baseFeeStroops } = market.rules();
-  const ownMinStroops = baseFeeStroops * BigInt(ownCount);
-  const isBump = outbids.length > 0;
   const bid = priceAttempt({
     policies,
-    maxFeeStroops: content.maxFeeStroops,
+    maxFeeStroops,
     resourceFeeStroops,
     operationCount: isBump ? ownCount + 1 : ownCount,
-    minStroops: isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount, baseFeeStroops) : ownMinStroops,
+    minStroops,
     bidPerOperationStroops,
     isFiller,
     isMinimumDoubted: market.isBaseFeeRaised(),
     takesSlot: !isFiller && nextNonce !== null,
   });
-  if ('refused' in bid) return bid;
+  if ('refused' in bid) return bid.lasting && ready?.isFeeDoubted === true ? { ...bid, lasting: false, isDoubted: true } : bid;
   const operations = ready === null ? content.operations : [ready.operation];
   // Inside a fee-bump envelope the minimum is enough: nodes compare the outer bid.
   const ownFeeStroops = smaller(isBump ? ownMinStroops + resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);

@@ -11,6 +11,9 @@ export interface LedgerRules {
 /** The minimum fee per operation that every network has demanded since it began. */
 export const leastBaseFeeStroops = 100n;
 
+/** The maximum fee per operation that the service believes a ledger to demand: one node reports it. */
+export const maxBaseFeeStroops = 100n * leastBaseFeeStroops;
+
 /** The rules of all networks for years, for nodes that do not report the header. */
 export const usualRules: LedgerRules = { baseFeeStroops: leastBaseFeeStroops, baseReserveStroops: 5_000_000n };
 

@@ -24,6 +24,12 @@ export interface PriceRequest {
 /** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
 
+/** Returns the limit of the whole fee. */
+export function feeLimitOf({ policies, maxFeeStroops }: Pick<PriceRequest, 'policies' | 'maxFeeStroops'>): bigint {
+  const named = maxFeeStroops ?? defaultMaxFeeStroops;
+  return policies.maxFeeStroops !== null && policies.maxFeeStroops < named ? policies.maxFeeStroops : named;
+}
+
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */
 export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const { policies, maxFeeStroops, resourceFeeStroops, operationCount, minStroops, isFiller, takesSlot } = request;
@@ -33,7 +39,7 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
     operationCount,
   });
   const named = maxFeeStroops ?? defaultMaxFeeStroops;
-  const ceiling = policies.maxFeeStroops !== null && policies.maxFeeStroops < named ? policies.maxFeeStroops : named;
+  const ceiling = feeLimitOf(request);
   const market = request.bidPerOperationStroops * BigInt(operationCount);
   const wanted = market > minStroops ? market : minStroops;
   if (wanted + resourceFeeStroops <= ceiling) return bid(wanted);

@@ -1,10 +1,12 @@
 import { xdr } from '@stellar/stellar-sdk';
+import { DomainError } from '../../core/errors/errors.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
+import { maxBaseFeeStroops } from './fee-rules.js';
 import { maxTransactionFeeStroops, transactionFrom } from './transaction.js';
 
 /** A simulated contract operation with its authorization, its footprint and their resource fee. */
@@ -14,19 +16,44 @@ export interface Simulation {
   /** Base64 XDR of SorobanTransactionData. */
   readonly sorobanData: string;
   readonly resourceFeeStroops: bigint;
+  /** One node demands a resource fee above the limit, and no other one answered. */
+  readonly isFeeDoubted?: true;
 }
 
 /**
- * Simulates a contract operation at a node and adds the source account's authorization if the content asks for that. Refuses if other addresses must
- * authorize, because they cannot sign later. Throws `NODE_UNAVAILABLE`.
+ * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses must authorize, because
+ * they cannot sign later. A lasting refusal, or a resource fee above the limit, fails the transaction, so the answer of another endpoint decides; if there is
+ * none, the first one is doubted. Throws `NODE_UNAVAILABLE`.
  */
-export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequence: bigint): Promise<Simulation | Refusal> {
+export async function simulate(
+  rpc: Rpc,
+  content: StellarOperationsContent,
+  sequence: bigint,
+  maxResourceFeeStroops: bigint,
+): Promise<Simulation | Refusal> {
+  const answeredBy = new Set<number>();
+  const first = await simulateOnce(rpc, content, sequence, { first: 'head', answeredBy });
+  if ('refused' in first ? !first.lasting : first.resourceFeeStroops <= maxResourceFeeStroops) return first;
+  try {
+    return await simulateOnce(rpc, content, sequence, { first: { otherThan: answeredBy } });
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    return 'refused' in first ? { ...first, lasting: false, isDoubted: true } : { ...first, isFeeDoubted: true };
+  }
+}
+
+async function simulateOnce(
+  rpc: Rpc,
+  content: StellarOperationsContent,
+  sequence: bigint,
+  options: CallOptions,
+): Promise<Simulation | Refusal> {
   const [operation] = content.operations;
   if (operation === undefined) throw new Error('content without operations');
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
   const answer = await rpc
-    .call('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, { first: 'head' })
+    .call('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, options)
     .catch((error: unknown): Refusal => {
       if (!(error instanceof NodeError)) throw error;
       if (error.isAboutNode) throw nodeUnavailable(error);
@@ -89,7 +116,8 @@ function answerFrom(value: unknown): SimulationAnswer {
   const reported = integerFrom(answer.minResourceFee, 'resource fee');
   const declared = data.resourceFee().toBigInt();
   const resourceFeeStroops = reported > declared ? reported : declared;
-  if (resourceFeeStroops > maxTransactionFeeStroops) throw new MalformedAnswerError('resource fee');
+  // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its sequence number.
+  if (resourceFeeStroops > maxTransactionFeeStroops - maxBaseFeeStroops) throw new MalformedAnswerError('resource fee');
   data.resourceFee(new xdr.Int64(resourceFeeStroops));
   const { results, restorePreamble } = answer;
   return {

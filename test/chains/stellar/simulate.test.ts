@@ -36,7 +36,7 @@ it('simulation: unknown words of one endpoint fail no transaction at once', asyn
     maxTimeS: null,
     maxFeeStroops: null,
   } as const;
-  const refusal = await simulate(rpc, content, 1n);
+  const refusal = await simulate(rpc, content, 1n, 1_000_000n);
   assert.ok(
     'refused' in refusal && !refusal.lasting,
     JSON.stringify(refusal, (_, part) => (typeof part === 'bigint' ? String(part) : part)),
