@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AbiCoder, ErrorFragment, FunctionFragment, Interface, type ParamType, Result } from 'ethers';
+import { AbiCoder, FunctionFragment, Interface, type ParamType, Result } from 'ethers';
 import fc from 'fast-check';
-import { type DecodedValue, decodeCall, decodeRevert } from '../../src/console/text/decode.js';
-import { knownErrors, knownFunctions } from '../../src/console/text/signatures.js';
+import { type DecodedValue, decodeCall } from '../../src/console/text/decode.js';
+import { knownFunctions } from '../../src/console/text/signatures.js';
 import { keccak256 } from '../../src/crypto/keccak.js';
 
 const selectorOf = (signature: string) => Buffer.from(keccak256(Buffer.from(signature)).subarray(0, 4)).toString('hex');
@@ -56,9 +56,6 @@ describe('calls in the console', () => {
         fragment.inputs.every(({ name }) => name !== ''),
         signature,
       );
-    }
-    for (const [selector, { signature }] of Object.entries(knownErrors)) {
-      assert.equal(selectorOf(ErrorFragment.from(`error ${signature}`).format('sighash')), selector, signature);
     }
     assert.ok(fragments.length >= 60);
   });
@@ -117,8 +114,6 @@ describe('calls in the console', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.equal(decodeCall(`${text}!`), null);
-        decodeRevert(text);
-        decodeRevert(`reverted (revert data 0x08c379a0${text})`);
       }),
     );
     for (const data of ['', '0x', '0xa9059c', '0xa9059cbb', '0xa9059cbb0', '0xffffffff', 'zz', '0xconstructor'])
@@ -155,51 +150,5 @@ describe('calls in the console', () => {
     assert.equal(inner?.arguments[1]?.text, '7');
     assert.equal(second?.text, '0x1234');
     assert.equal(second?.call, null);
-  });
-});
-
-describe('reverts in the console', () => {
-  const error = (signature: string, ...values: unknown[]) =>
-    new Interface([`error ${signature}`]).encodeErrorResult(signature.split('(')[0] ?? '', values);
-
-  it('errors: each known one has its arguments and its meaning', () => {
-    for (const { signature, meaning } of Object.values(knownErrors)) {
-      const { inputs, name } = ErrorFragment.from(`error ${signature}`);
-      fc.assert(
-        fc.property(fc.tuple(...inputs.map(valuesOf)), (values) => {
-          const decoded = decodeRevert(`reverted: custom error (revert data ${error(signature, ...values)})`);
-          assert.equal(decoded?.name, name);
-          assert.equal(decoded.meaning, meaning);
-          assert.deepEqual(decoded.arguments.map(plain), asTexts(values));
-        }),
-        { numRuns: 20 },
-      );
-    }
-  });
-
-  it("text: Error(string) has the contract's text, without characters that hide or reverse others", () => {
-    assert.equal(decodeRevert(error('Error(string)', 'too late'))?.meaning, 'too late');
-    assert.equal(decodeRevert(error('Error(string)', 'a\u202eb\nc'))?.meaning, 'a\\u{202e}b\\u{a}c');
-  });
-
-  it('panic: names the failure', () => {
-    assert.equal(decodeRevert(error('Panic(uint256)', 0x11))?.meaning, 'an arithmetic operation overflowed');
-    assert.equal(decodeRevert(error('Panic(uint256)', 2n ** 255n))?.meaning, 'an unknown failure of the compiled code');
-  });
-
-  it('selector alone: has the meaning, and prefers the data beside it', () => {
-    assert.deepEqual(decodeRevert('reverted: custom error 0xd93c0665'), {
-      name: 'EnforcedPause',
-      meaning: 'the contract is paused',
-      arguments: [],
-    });
-    assert.deepEqual(decodeRevert('custom error 0xe450d38c')?.arguments, []);
-    const data = error('ERC20InsufficientBalance(address,uint256,uint256)', `0x${'11'.repeat(20)}`, 1, 2);
-    assert.equal(decodeRevert(`custom error 0xe450d38c (revert data ${data})`)?.arguments.length, 3);
-  });
-
-  it('other texts: have no known error', () => {
-    for (const text of ['', 'out of gas', 'custom error 0x12345678', `sent 0x${'ab'.repeat(32)}`, '0x08c379a0', '0x4e487b71'])
-      assert.equal(decodeRevert(text), null, text);
   });
 });

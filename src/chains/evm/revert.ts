@@ -2,6 +2,7 @@ import { type Answer, nodeText, objectFrom } from '../rpc/answer.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
+import { type KnownError, knownErrors } from './known-errors.js';
 
 /** Longer revert data is truncated. */
 const maxRevertDataBytes = 2048;
@@ -56,7 +57,25 @@ export function reasonFromRevertData(data: string): string | null {
   const selector = bytes.subarray(0, 4).toString('hex');
   if (selector === '08c379a0') return stringFrom(bytes.subarray(4)) ?? 'malformed Error(string)';
   if (selector === '4e487b71' && bytes.length >= 36) return panicReason(BigInt(`0x${bytes.subarray(4, 36).toString('hex')}`));
-  return `custom error 0x${selector}`;
+  const known = knownErrors[selector];
+  return known === undefined ? `custom error 0x${selector}` : knownReason(known, bytes.subarray(4));
+}
+
+/** Names a known error, what it means, and its arguments if the data has exactly these. */
+function knownReason({ signature, meaning }: KnownError, args: Buffer): string {
+  const [, name = '', list = ''] = /^(\w+)\((.*)\)$/.exec(signature) ?? [];
+  const parameters = list === '' ? [] : list.split(', ');
+  if (parameters.length === 0 || args.length !== 32 * parameters.length) return `${name}: ${meaning}`;
+  const shown = parameters.map((parameter, index) => argumentText(parameter, args.subarray(32 * index, 32 * (index + 1))));
+  return `${name}: ${meaning} (${shown.join(', ')})`;
+}
+
+/** Writes an argument of one word after its name. */
+function argumentText(parameter: string, word: Buffer): string {
+  const [type, name] = parameter.split(' ');
+  if (type === 'address') return `${name} 0x${word.subarray(12).toString('hex')}`;
+  const hex = `0x${word.toString('hex')}`;
+  return `${name} ${type === 'uint256' ? BigInt(hex) : hex}`;
 }
 
 /** Reads the reason from a node's error; null if neither data nor text contains one. */
@@ -92,6 +111,7 @@ function uintAt(bytes: Buffer, at: number): number | null {
 }
 
 const panics: Readonly<Record<string, string>> = {
+  '0': 'failed check of the compiler',
   '1': 'assertion failed',
   '17': 'arithmetic overflow',
   '18': 'division by zero',

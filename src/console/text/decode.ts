@@ -1,4 +1,4 @@
-import { knownErrors, knownFunctions, panicMeanings } from './signatures.js';
+import { knownFunctions } from './signatures.js';
 
 /** A decoded argument, or an element of one. */
 export interface DecodedValue {
@@ -23,16 +23,6 @@ export interface DecodedCall {
   readonly arguments: readonly DecodedValue[];
   /** The number of bytes after the arguments, which the function ignores. */
   readonly extraBytes: number;
-}
-
-/** Why a call reverted. */
-export interface DecodedRevert {
-  /** The name of the error, such as `Panic`. */
-  readonly name: string;
-  /** Its meaning in plain words. For `Error(string)` it is the contract's own text. */
-  readonly meaning: string;
-  /** Its arguments. Empty: it has none, or only its selector is known. */
-  readonly arguments: readonly DecodedValue[];
 }
 
 /** A type with its members. */
@@ -69,45 +59,6 @@ const maxItems = 1_000;
 export function decodeCall(data: string): DecodedCall | null {
   const bytes = bytesOf(data);
   return bytes === null ? null : callFrom(bytes, 0);
-}
-
-/**
- * Decodes why a call reverted, from revert data or from a text that contains it, such as a `status_reason`. Null: it contains no known error.
- * @param textOrData hex with `0x`, alone or in a sentence
- */
-export function decodeRevert(textOrData: string): DecodedRevert | null {
-  // The longest candidate comes first: a text may have the selector alone and, after it, the whole data.
-  const candidates = [...textOrData.slice(0, 4 * maxBytes).matchAll(/\b0x([0-9a-fA-F]{8,})\b/g)]
-    .map(([, hex = '']) => hex)
-    .filter((hex) => hex.length % (2 * wordBytes) === 2 * selectorBytes)
-    .sort((a, b) => b.length - a.length)
-    .slice(0, 16);
-  for (const hex of candidates) {
-    const decoded = revertFrom(hex);
-    if (decoded !== null) return decoded;
-  }
-  return null;
-}
-
-function revertFrom(hex: string): DecodedRevert | null {
-  const bytes = bytesOf(hex);
-  if (bytes === null) return null;
-  const selector = hex.slice(0, 2 * selectorBytes).toLowerCase();
-  if (selector === '08c379a0') {
-    const [reason] = argumentsFrom('Error(string reason)', bytes, maxDepth)?.values ?? [];
-    return reason === undefined ? null : { name: 'Error', meaning: reason.text ?? '', arguments: [] };
-  }
-  if (selector === '4e487b71') {
-    const [code] = argumentsFrom('Panic(uint256 code)', bytes, maxDepth)?.values ?? [];
-    if (code === undefined) return null;
-    return { name: 'Panic', meaning: panicMeanings[Number(code.text)] ?? 'an unknown failure of the compiled code', arguments: [code] };
-  }
-  const known = Object.hasOwn(knownErrors, selector) ? knownErrors[selector] : undefined;
-  if (known === undefined) return null;
-  const { name } = partsOf(known.signature);
-  if (bytes.length === selectorBytes) return { name, meaning: known.meaning, arguments: [] };
-  const decoded = argumentsFrom(known.signature, bytes, maxDepth);
-  return decoded === null ? null : { name, meaning: known.meaning, arguments: decoded.values };
 }
 
 function callFrom(bytes: Uint8Array, depth: number): DecodedCall | null {

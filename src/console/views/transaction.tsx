@@ -25,7 +25,6 @@ import { currentQuery, replaceLocation } from '../service/location.js';
 import { coinOf, relayerOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import { followTransaction } from '../service/transaction.js';
-import { decodeRevert } from '../text/decode.js';
 import { bidText } from '../text/prices.js';
 import { durationText } from '../text/times.js';
 import { TransactionContent } from './content.js';
@@ -104,7 +103,6 @@ function TransactionContentView({
 function StatusCard({ transaction }: { readonly transaction: Transaction }) {
   const { status, statusReason, failureReason, id, traceId, validUntil } = transaction;
   const { tone, icon, text } = statusLooks[status];
-  const revert = statusReason === undefined ? null : decodeRevert(statusReason);
   return (
     <section class={`verdict ${tone}`} aria-label="Status">
       <Icon name={icon} />
@@ -116,11 +114,6 @@ function StatusCard({ transaction }: { readonly transaction: Transaction }) {
           </h2>
         </div>
         {statusReason !== undefined && <p>{statusReason}</p>}
-        {revert !== null && (
-          <p>
-            The contract reverted with <code>{revert.name}</code>: {revert.meaning}
-          </p>
-        )}
         {failureReason !== undefined && <p class="quiet">{failureText(failureReason)}</p>}
         {validUntil !== undefined && (
           <p class="quiet small">

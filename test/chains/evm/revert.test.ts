@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AbiCoder } from 'ethers';
+import { AbiCoder, ErrorFragment, Interface } from 'ethers';
 import fc from 'fast-check';
+import { knownErrors } from '../../../src/chains/evm/known-errors.js';
 import { reasonFromNodeError, reasonFromRevertData } from '../../../src/chains/evm/revert.js';
 import { nodeText } from '../../../src/chains/rpc/answer.js';
 import { NodeError } from '../../../src/chains/rpc/node-error.js';
@@ -19,11 +20,40 @@ describe('revert data', () => {
 
   it('revert data: Panic yields its meaning', () => {
     assert.equal(reasonFromRevertData(panicData(0x11n)), 'panic 0x11: arithmetic overflow');
+    assert.equal(reasonFromRevertData(panicData(0n)), 'panic 0x0: failed check of the compiler');
     assert.equal(reasonFromRevertData(panicData(0x99n)), 'panic 0x99');
   });
 
   it('revert data: a custom error yields its selector', () => {
     assert.equal(reasonFromRevertData('0xdeadbeef00'), 'custom error 0xdeadbeef');
+  });
+
+  it('revert data: a known error yields its name, its meaning and its arguments', () => {
+    const account = `0x${'ab'.repeat(20)}`;
+    const data = new Interface(['error ERC20InsufficientBalance(address,uint256,uint256)']).encodeErrorResult('ERC20InsufficientBalance', [
+      account,
+      1n,
+      2n ** 256n - 1n,
+    ]);
+    const meaning = 'ERC20InsufficientBalance: the sender has fewer tokens than needed';
+    assert.equal(reasonFromRevertData(data), `${meaning} (sender ${account}, balance 1, needed ${2n ** 256n - 1n})`);
+    assert.equal(reasonFromRevertData(data.slice(0, 10)), meaning);
+    assert.equal(reasonFromRevertData(data.slice(0, -2)), meaning);
+    assert.equal(reasonFromRevertData('0xd93c0665'), 'EnforcedPause: the contract is paused');
+    const role = `0x${'cd'.repeat(32)}`;
+    const denied = `0xe2517d3f${'0'.repeat(24)}${account.slice(2)}${role.slice(2)}`;
+    assert.match(reasonFromRevertData(denied) ?? '', new RegExp(`\\(account ${account}, role ${role}\\)$`));
+  });
+
+  it('revert data: each known error has the selector of its signature and arguments of one word', () => {
+    for (const [selector, { signature }] of Object.entries(knownErrors)) {
+      const fragment = ErrorFragment.from(`error ${signature}`);
+      assert.equal(fragment.selector, `0x${selector}`, signature);
+      for (const { name, type } of fragment.inputs) {
+        assert.match(type, /^(address|uint256|bytes32)$/, signature);
+        assert.notEqual(name, '', signature);
+      }
+    }
   });
 
   it('revert data: yields null if empty', () => {
@@ -33,9 +63,13 @@ describe('revert data', () => {
   it('revert data: does not throw on hostile input', () => {
     assert.equal(reasonFromRevertData(`0x08c379a0${'ff'.repeat(64)}`), 'malformed Error(string)');
     fc.assert(
-      fc.property(fc.constantFrom('08c379a0', '4e487b71', ''), fc.uint8Array({ maxLength: 200 }), (selector, bytes) => {
-        reasonFromRevertData(`0x${selector}${Buffer.from(bytes).toString('hex')}`);
-      }),
+      fc.property(
+        fc.constantFrom('08c379a0', '4e487b71', ...Object.keys(knownErrors), ''),
+        fc.uint8Array({ maxLength: 200 }),
+        (selector, bytes) => {
+          reasonFromRevertData(`0x${selector}${Buffer.from(bytes).toString('hex')}`);
+        },
+      ),
     );
   });
 });
