@@ -7,9 +7,10 @@ import { useVisibleCurrent } from './parts/use-visible-current.js';
 import { currentLocation } from './service/location.js';
 import { followOverview, overview } from './service/overview.js';
 import { caller, may, scopes, signOut } from './service/session.js';
-import { streamState } from './service/streams.js';
+import { staleSinceMs, streamState } from './service/streams.js';
 import { isDark, switchTheme } from './service/theme.js';
 import { SignIn } from './sign-in.js';
+import { absoluteText, clockText } from './text/times.js';
 import { NotFound, type Route, routes } from './views/routes.js';
 
 /** The whole page: the sign-in, or the views with their navigation. */
@@ -50,7 +51,7 @@ function SignedIn() {
 /** How long the page may be without its streams before it says so in words: most interruptions are over sooner. */
 const patienceMs = 3_000;
 
-/** Says that the view is old, which a green sentence in it does not. */
+/** Says how old the view is, which a green sentence in it does not. */
 function StaleNote() {
   const isAway = streamState.value === 'reconnecting';
   const [isStale, setStale] = useState(false);
@@ -58,7 +59,14 @@ function StaleNote() {
     const timer = setTimeout(() => setStale(isAway), isAway ? patienceMs : 0);
     return () => clearTimeout(timer);
   }, [isAway]);
-  return isStale ? <Note tone="warn">No connection: this page is out of date.</Note> : null;
+  if (!isStale) return null;
+  const since = staleSinceMs.value;
+  if (since === null) return <Note tone="warn">Connection lost.</Note>;
+  return (
+    <Note tone="warn">
+      Connection lost; the data below is from <time title={absoluteText(since)}>{clockText(since)}</time>.
+    </Note>
+  );
 }
 
 function CurrentView({ allowed, path }: { readonly allowed: readonly Route[]; readonly path: string }) {

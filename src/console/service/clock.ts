@@ -12,6 +12,11 @@ document.addEventListener('visibilitychange', () => {
 /** The time of the service in milliseconds since the epoch, renewed each second: the operator's clock may be wrong. */
 export const serviceNow = computed(() => now.value + skewMs.value);
 
+/** Returns the time of the service now, in milliseconds since the epoch. */
+export function serviceTimeMs(): number {
+  return Date.now() + skewMs.peek();
+}
+
 /** Takes in a time that the service has just sent. Small differences are delays of the network. */
 export function learnServiceTime(atMs: number): void {
   const skew = atMs - Date.now();

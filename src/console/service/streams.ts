@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { failureOf, isKeyRejected } from '../model/failure.js';
+import { serviceTimeMs } from './clock.js';
 import { endRejectedSession, sessionSignal } from './session.js';
 
 /** Delays between attempts to open a stream again: the first one is short, because most interruptions are. */
@@ -13,12 +14,26 @@ const hiddenMs = 10_000;
 /** The state of one stream, in the words that the page shows. */
 export type StreamState = 'connecting' | 'live' | 'reconnecting';
 
-const states = signal<ReadonlyMap<object, StreamState>>(new Map());
+/** A stream that the page keeps open. */
+interface Stream {
+  readonly state: StreamState;
+  /** When its last message arrived, by the clock of the service. Null: none did. */
+  readonly heardAtMs: number | null;
+}
+
+const streams = signal<ReadonlyMap<object, Stream>>(new Map());
 
 /** The state of all open streams together: the worst of them. Null: none is open. */
 export const streamState = computed<StreamState | null>(() => {
-  const all = [...states.value.values()];
+  const all = [...streams.value.values()].map(({ state }) => state);
   return (['reconnecting', 'connecting', 'live'] as const).find((state) => all.includes(state)) ?? null;
+});
+
+/** The time of the page's oldest data among the streams that are interrupted. Null: they have sent none, or none is interrupted. */
+export const staleSinceMs = computed<number | null>(() => {
+  const interrupted = [...streams.value.values()].filter(({ state }) => state === 'reconnecting');
+  const times = interrupted.map(({ heardAtMs }) => heardAtMs).filter((time) => time !== null);
+  return times.length === 0 ? null : Math.min(...times);
 });
 
 /** A stream to keep open. */
@@ -52,11 +67,12 @@ export function follow<Message>({ open, onMessage, onOpen, isDone, onExpired, on
   const key = {};
   const stopped = new AbortController();
   sessionSignal().addEventListener('abort', () => stopped.abort(), { signal: stopped.signal });
+  let heardAtMs: number | null = null;
   const setState = (state: StreamState | null): void => {
-    const next = new Map(states.peek());
+    const next = new Map(streams.peek());
     if (state === null) next.delete(key);
-    else next.set(key, state);
-    states.value = next;
+    else next.set(key, { state, heardAtMs });
+    streams.value = next;
   };
   setState('connecting');
   stopped.signal.addEventListener('abort', () => setState(null));
@@ -75,6 +91,7 @@ export function follow<Message>({ open, onMessage, onOpen, isDone, onExpired, on
           if (stopped.signal.aborted) return;
           attempt.heard();
           delayMs = firstDelayMs;
+          heardAtMs = serviceTimeMs();
           setState('live');
           onMessage(message);
         }

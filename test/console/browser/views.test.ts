@@ -128,17 +128,23 @@ describe('the console in a browser', { skip: skipWithoutChromium }, () => {
     await close();
   });
 
-  it('the console: without a connection it says that it is out of date, until it is connected again', async (test) => {
+  it('the console: without a connection it says from when its data is, until it is connected again', async (test) => {
     const proxy = await startTcpProxy(Number(new URL(rig.baseUrl).port));
     test.after(() => proxy.stop());
+    const signedInMs = Date.now();
     const { page, close } = await signedIn({ baseUrl: `http://127.0.0.1:${proxy.port}` });
     const relayer = page.getByRole('row', { name: /Payouts/ });
     await relayer.waitFor();
-    const note = page.getByText('No connection: this page is out of date.');
+    const note = page.getByText('Connection lost');
     assert.equal(await note.count(), 0);
     proxy.fateOf(() => 'cut before');
     proxy.cut();
+    const cutMs = Date.now();
     await note.waitFor();
+    const [, shown] = /^Connection lost; the data below is from (\d\d:\d\d:\d\d)\.$/.exec((await note.textContent()) ?? '') ?? [];
+    const seconds = Array.from({ length: Math.ceil((cutMs - signedInMs) / 1_000) + 1 }, (_, index) => signedInMs + index * 1_000);
+    const possible = seconds.map((ms) => new Date(ms).toISOString().slice(11, 19));
+    assert.ok(possible.includes(shown ?? ''), `${shown} is not among ${possible}`);
     assert.ok(await relayer.isVisible());
     proxy.fateOf(() => 'pass');
     await note.waitFor({ state: 'detached' });
