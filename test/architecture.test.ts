@@ -28,7 +28,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: [] },
   'chains/stellar': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
   'chains/solana': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
-  'signers/local': { rooms: ['core', 'crypto'], packages: ['zod'] },
+  'signers/local': { rooms: ['core', 'crypto', 'json'], packages: [] },
   'signers/hosted': { rooms: ['core', 'crypto'], packages: ['undici'] },
   'signers/vault': { rooms: ['core', 'signers/hosted'], packages: [] },
   'signers/pkcs11': { rooms: ['core', 'signers/hosted'], packages: [] },

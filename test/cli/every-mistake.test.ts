@@ -163,7 +163,7 @@ const lines: readonly string[] = [
   '  networks[7].passphrase: is required',
   '  signers[7].id: "evm" is already used by signers[0]',
   '  signers[2].config.path: the keystore file KEYS/gone.json does not exist',
-  '  signers[3].config.path: the keystore is not JSON',
+  '  signers[3].config.path: the keystore is not valid JSON: expected a value at line 1, column 1',
   '  signers[4].config.path: the keystore is not a version 3 keystore; missing or malformed: version, crypto',
   '  signers[5].config.passphrase.value: names the environment variable PASS_PHRASE, which is not set',
   '  signers[6].config.passphrase.type: must be "env", "file" or "plain"',

@@ -1,25 +1,25 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import type { JsonValue } from '../../json/json-value.js';
 import { keyFromSeed, publicKeyOf } from './ed25519-key.js';
-import { deriveKey, newKeyDerivation, withKeyDerivation } from './key-derivation.js';
-import { KeystoreError, malformedKeystore, valueFromKeystoreJson } from './keystore-error.js';
+import { deriveKey, type KeyDerivation, newKeyDerivation, readKeyDerivation } from './key-derivation.js';
+import { KeystoreError } from './keystore-error.js';
+import { readKeystoreFields, valueFromKeystoreJson } from './keystore-fields.js';
 
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
-const hexOf = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
+/** The service writes lower-case hex without 0x. */
+const hexOf = (bytes: number) => new RegExp(`^[0-9a-f]{${bytes * 2}}$`);
 
-const keystoreShape = z.object({
-  version: z.literal(1),
-  type: z.literal('ed25519'),
-  public_key: hexOf(32),
-  crypto: withKeyDerivation({
-    cipher: z.literal(algorithm),
-    ciphertext: hexOf(32),
-    cipherparams: z.object({ iv: hexOf(ivBytes), tag: hexOf(tagBytes) }),
-  }),
-});
+/** An ed25519 keystore, whose key is still encrypted. Bytes are hex. */
+interface Keystore {
+  readonly publicKey: string;
+  readonly derivation: KeyDerivation;
+  readonly ciphertext: string;
+  readonly iv: string;
+  readonly tag: string;
+}
 
 /** The content of an ed25519 keystore. The caller should overwrite `privateKey` after use. */
 export interface OpenedEd25519Keystore {
@@ -62,8 +62,8 @@ export async function openEd25519Keystore(json: string, passphrase: string): Pro
 
 /** Decrypts the key of an ed25519 keystore. Throws `KeystoreError`. */
 export async function decryptEd25519Keystore(keystore: Keystore, passphrase: string): Promise<OpenedEd25519Keystore> {
-  const { public_key: expected, crypto } = keystore;
-  const seed = await decrypt(crypto, passphrase);
+  const { publicKey: expected } = keystore;
+  const seed = await decrypt(keystore, passphrase);
   const publicKey = publicKeyOf(keyFromSeed(seed));
   if (publicKey.toString('hex') !== expected) {
     seed.fill(0);
@@ -72,23 +72,31 @@ export async function decryptEd25519Keystore(keystore: Keystore, passphrase: str
   return { publicKey, privateKey: seed };
 }
 
-type Keystore = z.infer<typeof keystoreShape>;
-
 /** Reads an ed25519 keystore, parsed from its JSON, without decrypting it. Throws `KeystoreError` `malformed`. */
-export function readEd25519Keystore(value: unknown): Keystore {
-  const read = keystoreShape.safeParse(value);
-  if (!read.success) throw malformedKeystore('an ed25519 keystore of version 1', read.error);
-  return read.data;
+export function readEd25519Keystore(value: JsonValue): Keystore {
+  return readKeystoreFields(value, 'an ed25519 keystore of version 1', (fields) => {
+    fields.oneOf('version', [1]);
+    fields.oneOf('type', ['ed25519']);
+    const publicKey = fields.text('public_key', hexOf(32));
+    const crypto = fields.within('crypto');
+    crypto.oneOf('cipher', [algorithm]);
+    const cipherParams = crypto.within('cipherparams');
+    return {
+      publicKey,
+      derivation: readKeyDerivation(crypto),
+      ciphertext: crypto.text('ciphertext', hexOf(32)),
+      iv: cipherParams.text('iv', hexOf(ivBytes)),
+      tag: cipherParams.text('tag', hexOf(tagBytes)),
+    };
+  });
 }
 
-async function decrypt(crypto: Keystore['crypto'], passphrase: string): Promise<Buffer> {
-  const key = await deriveKey(crypto, bytesOf(passphrase));
-  const decipher = createDecipheriv(algorithm, key.subarray(0, 32), Buffer.from(crypto.cipherparams.iv, 'hex'), {
-    authTagLength: tagBytes,
-  });
-  decipher.setAuthTag(Buffer.from(crypto.cipherparams.tag, 'hex'));
+async function decrypt({ derivation, ciphertext, iv, tag }: Keystore, passphrase: string): Promise<Buffer> {
+  const key = await deriveKey(derivation, bytesOf(passphrase));
+  const decipher = createDecipheriv(algorithm, key.subarray(0, 32), Buffer.from(iv, 'hex'), { authTagLength: tagBytes });
+  decipher.setAuthTag(Buffer.from(tag, 'hex'));
   try {
-    return Buffer.concat([decipher.update(Buffer.from(crypto.ciphertext, 'hex')), decipher.final()]);
+    return Buffer.concat([decipher.update(Buffer.from(ciphertext, 'hex')), decipher.final()]);
   } catch {
     throw new KeystoreError('wrong_passphrase', 'the passphrase does not decrypt the keystore');
   } finally {

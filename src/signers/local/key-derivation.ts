@@ -1,29 +1,33 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { KeystoreError } from './keystore-error.js';
+import type { KeystoreFields } from './keystore-fields.js';
 
 const pbkdf2Async = promisify(pbkdf2);
 
-const salt = z.string().regex(/^(?:0x)?(?:[0-9a-fA-F]{2}){1,1024}$/);
-const dklen = z.number().int().min(32).max(1024);
-
-const scryptShape = z.object({
-  kdf: z.literal('scrypt'),
-  kdfparams: z.object({ n: z.number().int().min(2), r: z.number().int().min(1), p: z.number().int().min(1), dklen, salt }),
-});
-const pbkdf2Shape = z.object({
-  kdf: z.literal('pbkdf2'),
-  kdfparams: z.object({ c: z.number().int().min(1), prf: z.literal('hmac-sha256'), dklen, salt }),
-});
+/** The parameters that both key derivations have: the length of the key in bytes, and the salt in hex. */
+interface KeyParams {
+  readonly dklen: number;
+  readonly salt: string;
+}
 
 /** How the passphrase of a keystore becomes a key. */
-type KeyDerivation = z.infer<typeof scryptShape> | z.infer<typeof pbkdf2Shape>;
+export type KeyDerivation =
+  | { readonly kdf: 'scrypt'; readonly kdfparams: KeyParams & { readonly n: number; readonly r: number; readonly p: number } }
+  | { readonly kdf: 'pbkdf2'; readonly kdfparams: KeyParams & { readonly c: number } };
 
-/** Returns the part of a keystore that says how its passphrase becomes a key, together with this cipher. An intersection would merge the two for each keystore. */
-export function withKeyDerivation<Cipher extends z.ZodRawShape>(cipher: Cipher) {
-  return z.discriminatedUnion('kdf', [scryptShape.extend(cipher), pbkdf2Shape.extend(cipher)]);
+/** Reads the key derivation from the `crypto` of a keystore. `deriveKey` checks how much it costs. */
+export function readKeyDerivation(crypto: KeystoreFields): KeyDerivation {
+  const kdf = crypto.oneOf('kdf', ['scrypt', 'pbkdf2']);
+  // The parameters of an unknown key derivation cannot be checked; the error names `kdf` alone.
+  if (kdf === undefined) return newKeyDerivation();
+  const params = crypto.within('kdfparams');
+  const common = { dklen: params.integer('dklen', 32, 1024), salt: params.text('salt', /^(?:0x)?(?:[0-9a-fA-F]{2}){1,1024}$/) };
+  if (kdf === 'scrypt')
+    return { kdf, kdfparams: { n: params.integer('n', 2), r: params.integer('r', 1), p: params.integer('p', 1), ...common } };
+  params.oneOf('prf', ['hmac-sha256']);
+  return { kdf, kdfparams: { c: params.integer('c', 1), ...common } };
 }
 
 /** ethers' default, half the cost of geth's "standard": 0.3 to 0.5 s and 128 MiB. */

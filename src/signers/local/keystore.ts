@@ -1,22 +1,19 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
 import { keccak256 } from '../../crypto/keccak.js';
-import { deriveKey, newKeyDerivation, withKeyDerivation } from './key-derivation.js';
-import { KeystoreError, malformedKeystore, valueFromKeystoreJson } from './keystore-error.js';
+import type { JsonValue } from '../../json/json-value.js';
+import { deriveKey, type KeyDerivation, newKeyDerivation, readKeyDerivation } from './key-derivation.js';
+import { KeystoreError } from './keystore-error.js';
+import { hexPattern, readKeystoreFields, valueFromKeystoreJson } from './keystore-fields.js';
 import { addressOfKey } from './local-signer.js';
 
-const hexOf = (bytes: number) => z.string().regex(new RegExp(`^(?:0x)?[0-9a-fA-F]{${bytes * 2}}$`));
-
-const keystoreShape = z.object({
-  version: z.union([z.literal(3), z.literal('3')]),
-  address: hexOf(20).optional(),
-  crypto: withKeyDerivation({
-    cipher: z.literal('aes-128-ctr'),
-    ciphertext: hexOf(32),
-    cipherparams: z.object({ iv: hexOf(16) }),
-    mac: hexOf(32),
-  }),
-});
+/** An Ethereum keystore, whose key is still encrypted. Bytes are hex, with or without 0x. */
+interface Keystore {
+  readonly address: string | undefined;
+  readonly derivation: KeyDerivation;
+  readonly ciphertext: string;
+  readonly iv: string;
+  readonly mac: string;
+}
 
 /** The content of an Ethereum keystore. The caller should overwrite `privateKey` after use. */
 export interface OpenedKeystore {
@@ -55,10 +52,11 @@ export async function openKeystore(json: string, passphrase: string): Promise<Op
 }
 
 /** Decrypts the key of an Ethereum keystore. Throws `KeystoreError`. */
-export async function decryptKeystore({ address, crypto }: Keystore, passphrase: string): Promise<OpenedKeystore> {
-  const ciphertext = fromHex(crypto.ciphertext);
-  const key = await deriveCheckedKey(crypto, ciphertext, fromHex(crypto.mac), passphrase);
-  const decipher = createDecipheriv('aes-128-ctr', key.subarray(0, 16), fromHex(crypto.cipherparams.iv));
+export async function decryptKeystore(keystore: Keystore, passphrase: string): Promise<OpenedKeystore> {
+  const { address } = keystore;
+  const ciphertext = fromHex(keystore.ciphertext);
+  const key = await deriveCheckedKey(keystore.derivation, ciphertext, fromHex(keystore.mac), passphrase);
+  const decipher = createDecipheriv('aes-128-ctr', key.subarray(0, 16), fromHex(keystore.iv));
   const privateKey = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   key.fill(0);
   const found = addressIn(privateKey);
@@ -80,26 +78,28 @@ function addressIn(privateKey: Buffer): string {
   }
 }
 
-/** An Ethereum keystore, whose key is still encrypted. */
-type Keystore = z.infer<typeof keystoreShape>;
-
 /** Reads an Ethereum keystore, parsed from its JSON, without decrypting it. Throws `KeystoreError` `malformed`. */
-export function readKeystore(value: unknown): Keystore {
-  const read = keystoreShape.safeParse(withCrypto(value));
-  if (!read.success) throw malformedKeystore('a version 3 keystore', read.error);
-  return read.data;
-}
-
-function withCrypto(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('Crypto' in value)) return value;
-  // Old versions of geth and Parity write `Crypto`.
-  return { crypto: value.Crypto, ...value };
+export function readKeystore(value: JsonValue): Keystore {
+  return readKeystoreFields(value, 'a version 3 keystore', (fields) => {
+    fields.oneOf('version', [3, '3']);
+    const address = fields.has('address') ? fields.text('address', hexPattern(20)) : undefined;
+    // Old versions of geth and Parity write `Crypto`.
+    const crypto = fields.within(fields.has('Crypto') && !fields.has('crypto') ? 'Crypto' : 'crypto');
+    crypto.oneOf('cipher', ['aes-128-ctr']);
+    return {
+      address,
+      derivation: readKeyDerivation(crypto),
+      ciphertext: crypto.text('ciphertext', hexPattern(32)),
+      iv: crypto.within('cipherparams').text('iv', hexPattern(16)),
+      mac: crypto.text('mac', hexPattern(32)),
+    };
+  });
 }
 
 /** Derives the key and checks it. ethers normalizes passphrases and geth does not, so both forms are tried if they differ. */
-async function deriveCheckedKey(crypto: Keystore['crypto'], ciphertext: Buffer, mac: Buffer, passphrase: string): Promise<Buffer> {
+async function deriveCheckedKey(derivation: KeyDerivation, ciphertext: Buffer, mac: Buffer, passphrase: string): Promise<Buffer> {
   for (const form of new Set([passphrase.normalize('NFKC'), passphrase])) {
-    const key = await deriveKey(crypto, Buffer.from(form));
+    const key = await deriveKey(derivation, Buffer.from(form));
     if (timingSafeEqual(macOf(key, ciphertext), mac)) return key;
     key.fill(0);
   }

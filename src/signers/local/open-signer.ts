@@ -3,7 +3,7 @@ import type { HeldSigner, Keystore } from '../../core/signer/signers.js';
 import { decryptEd25519Keystore, readEd25519Keystore } from './ed25519-keystore.js';
 import { createEd25519Signer } from './ed25519-signer.js';
 import { decryptKeystore, readKeystore } from './keystore.js';
-import { valueFromKeystoreJson } from './keystore-error.js';
+import { valueFromKeystoreJson } from './keystore-fields.js';
 import { createLocalSigner } from './local-signer.js';
 
 /** A decrypted key. */
@@ -20,7 +20,7 @@ interface DecryptedKey {
  */
 export function keystoreFrom(json: string): Keystore {
   const value = valueFromKeystoreJson(json);
-  if (typeof value === 'object' && value !== null && 'type' in value && value.type === 'ed25519') {
+  if (value instanceof Map && value.get('type') === 'ed25519') {
     const keystore = readEd25519Keystore(value);
     return openable(['ed25519'], (passphrase) => decryptEd25519Keystore(keystore, passphrase));
   }

@@ -64,7 +64,7 @@ describe('ed25519 keystore', () => {
 
   it('ed25519 keystore: rejects a file that is not a keystore, naming the wrong fields without quoting the file', async () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
-      ['secret-text', /not JSON/],
+      ['secret-text', /not valid JSON/],
       ['[]', /the whole file/],
       ['{"type":"ed25519","version":2}', /missing or malformed: version, public_key, crypto/],
       [changed((keystore) => Object.assign(keystore, { public_key: 'secret-text' })), /missing or malformed: public_key$/],

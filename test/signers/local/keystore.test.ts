@@ -91,6 +91,54 @@ describe('Ethereum keystore', () => {
     }
   });
 
+  it('Ethereum keystore: names every field that is missing or malformed, and never a value', async () => {
+    const keystore = JSON.parse(pbkdf2Keystore('right'));
+    const { crypto } = keystore;
+    const withCrypto = (changes: object) => ({ ...keystore, crypto: { ...crypto, ...changes } });
+    const withParams = (changes: object) => withCrypto({ kdfparams: { ...crypto.kdfparams, ...changes } });
+    const wrong: readonly (readonly [object, string])[] = [
+      [[], 'the whole file'],
+      [{}, 'version, crypto'],
+      [{ version: 3, Crypto: 'secret-text' }, 'Crypto'],
+      [{ ...keystore, version: 'secret-text', address: null }, 'version, address'],
+      [withCrypto({ kdf: 'secret-text', kdfparams: {}, mac: '0x' }), 'crypto.kdf, crypto.mac'],
+      [withCrypto({ kdf: 'scrypt' }), 'crypto.kdfparams.n, crypto.kdfparams.r, crypto.kdfparams.p'],
+      [withCrypto({ cipher: 'secret-text', cipherparams: [] }), 'crypto.cipher, crypto.cipherparams'],
+      [withCrypto({ cipherparams: { iv: '00' } }), 'crypto.cipherparams.iv'],
+      [withParams({ c: 0, dklen: 31, prf: 'secret-text' }), 'crypto.kdfparams.dklen, crypto.kdfparams.prf, crypto.kdfparams.c'],
+      [withParams({ c: 1.5, dklen: 1025, salt: '' }), 'crypto.kdfparams.dklen, crypto.kdfparams.salt, crypto.kdfparams.c'],
+      [withParams({ c: 1e300 }), 'crypto.kdfparams.c'],
+      [withParams({ c: '1000', salt: '0'.repeat(2050) }), 'crypto.kdfparams.salt, crypto.kdfparams.c'],
+    ];
+    for (const [value, fields] of wrong) {
+      await assert.rejects(openKeystore(JSON.stringify(value), 'right'), {
+        problem: 'malformed',
+        message: `the keystore is not a version 3 keystore; missing or malformed: ${fields}`,
+      });
+    }
+  });
+
+  it('Ethereum keystore: rejects a field that is there twice, of which readers would take different ones', async () => {
+    const json = pbkdf2Keystore('right');
+    await assert.rejects(openKeystore(`${json.slice(0, -1)},"version":3}`, 'right'), {
+      problem: 'malformed',
+      message: /^the keystore has the key "version" twice in one object, again at line 1, column \d+$/,
+    });
+  });
+
+  it('Ethereum keystore: reads integers in every notation, hex with 0x, and the field name Crypto of old files', async () => {
+    const { crypto, ...rest } = JSON.parse(pbkdf2Keystore('right'));
+    const prefixed = {
+      ...crypto,
+      mac: `0x${crypto.mac}`,
+      ciphertext: `0x${crypto.ciphertext}`,
+      cipherparams: { iv: `0x${crypto.cipherparams.iv}` },
+    };
+    const json = JSON.stringify({ ...rest, version: '3', address: `0x${rest.address}`, Crypto: prefixed });
+    const opened = await openKeystore(json.replace('"c":1000', '"c":1.0e3').replace('"dklen":32', '"dklen":32.0'), 'right');
+    assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
+  });
+
   it('Ethereum keystore: rejects costly key derivation parameters before deriving a key, and states the limits', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     const stored = keystore.crypto ?? keystore.Crypto;

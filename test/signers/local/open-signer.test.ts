@@ -17,7 +17,9 @@ it('keystoreFrom: opens a signer on the curve of the keystore', async () => {
 });
 
 it('keystoreFrom: rejects a file that is not JSON without quoting it', () => {
-  assert.throws(() => keystoreFrom('secret-text'), { message: 'the keystore is not JSON' });
+  assert.throws(() => keystoreFrom('secret-text'), {
+    message: 'the keystore is not valid JSON: expected a value at line 1, column 1',
+  });
 });
 
 it('keystoreFrom: opens a signer on both curves for a keystore without an address, as OpenZeppelin Relayer writes it', async () => {
