@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'signers/vault-transit': { rooms: ['core', 'signers/hosted', 'signers/vault'], packages: [] },
   'signers/aws-kms': { rooms: ['core', 'signers/hosted'], packages: ['@aws-sdk/client-kms', '@aws-sdk/credential-provider-node'] },
   'signers/turnkey': { rooms: ['core', 'crypto', 'signers/hosted'], packages: [] },
-  'signers/cdp': { rooms: ['core', 'crypto', 'signers/hosted'], packages: ['ethers'] },
+  'signers/cdp': { rooms: ['core', 'crypto', 'signers/hosted'], packages: [] },
   'signers/google-cloud-kms': { rooms: ['core', 'signers/hosted'], packages: [] },
   'signers/azure-key-vault': { rooms: ['core', 'crypto', 'signers/hosted'], packages: [] },
   'api/contract': { rooms: ['core', 'json', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },

@@ -1,5 +1,5 @@
 import { invalidField } from '../errors/errors.js';
-import { isSolanaAddress } from './solana-address.js';
+import { bytesFromBase58 } from './base58.js';
 
 /** The syntax of a text field. The codec, the checks of RPC, the OpenAPI document and the domain use the same one. */
 export interface TextSyntax {
@@ -14,6 +14,9 @@ export interface TextSyntax {
   /** Completes a sentence that begins with the field. */
   readonly description: string;
 }
+
+/** True for base58 of exactly 32 bytes, which names accounts and programs of Solana. */
+const isSolanaAddress = (text: string) => bytesFromBase58(text, 32) !== null;
 
 /** Control characters, as a range of a character class. */
 const controls = String.raw`\x00-\x1f\x7f-\x9f`;

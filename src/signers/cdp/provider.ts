@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { decodeBase58, toBeArray } from 'ethers';
+import { bytesFromBase58 } from '../../core/text/base58.js';
 import { addressOfPublicKey } from '../../crypto/evm-address.js';
 import { secp256k1 } from '../../crypto/secp256k1.js';
 import { createHttpClient, textAt } from '../hosted/http-client.js';
@@ -61,14 +61,14 @@ export function createCdpProvider(account: CdpAccount, configured: Partial<Provi
 
   /** CDP signs a whole transaction, or the UTF-8 bytes of a text, and no other bytes. */
   async function signMessage(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const envelope = envelopeOf(message, fromBase58(address, 32) ?? Buffer.of());
+    const envelope = envelopeOf(message, bytesFromBase58(address, 32) ?? Buffer.of());
     const text = Buffer.from(message).toString('utf8');
     let signature: Uint8Array | null = null;
     if (envelope !== null) {
       const answer = await send('/sign/transaction', { transaction: Buffer.from(envelope.transaction).toString('base64') }, signal);
       signature = signatureAt(Buffer.from(textAt(answer, 'signedTransaction') ?? '', 'base64'), envelope.index);
     } else if (Buffer.from(text).equals(message)) {
-      signature = fromBase58(textAt(await send('/sign/message', { message: text }, signal), 'signature') ?? '', 64);
+      signature = bytesFromBase58(textAt(await send('/sign/message', { message: text }, signal), 'signature') ?? '', 64);
     } else throw new ProviderError('refused', 'CDP signs only Solana transactions and texts; these bytes are neither');
     if (signature === null) throw new ProviderError('unreachable', 'the answer has no signature');
     return signature;
@@ -84,7 +84,7 @@ export function createCdpProvider(account: CdpAccount, configured: Partial<Provi
       if (isEvm) return provenKey(address, (digest) => signDigest(digest, signal));
       const found = textAt(await send('', null, signal), 'address');
       if (found === undefined) throw new ProviderError('unreachable', 'the answer has no account');
-      const bytes = fromBase58(address, 32);
+      const bytes = bytesFromBase58(address, 32);
       if (found !== address || bytes === null) throw new ProviderError('refused', `CDP returned an account other than ${address}`);
       return { curve: 'ed25519', bytes };
     },
@@ -105,14 +105,4 @@ async function provenKey(address: string, sign: (digest: Uint8Array) => Promise<
     }
   }
   throw new ProviderError('refused', `account_address ${address} is not the address of the key that signs`);
-}
-
-/** Null if the text is not base58 of this number of bytes. */
-function fromBase58(text: string, bytes: number): Uint8Array | null {
-  if (text === '' || text.length > 2 * bytes) return null;
-  try {
-    return toBeArray(decodeBase58(text), bytes);
-  } catch {
-    return null;
-  }
 }
