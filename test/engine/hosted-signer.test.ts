@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { keyKinds } from '../../src/app/key-kinds.js';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { Ed25519Signer, Secp256k1Signer } from '../../src/core/ports/signer.js';
@@ -226,7 +227,7 @@ describe('a lane with a key in an HSM', { skip: noSoftHsm ?? false }, () => {
   async function openHsm(test: TestContext): Promise<Ed25519Signer> {
     const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
     const place = { modulePath, tokenLabel, slot: null, keyLabel: labelOf('ed25519'), keyId: null, secrets: fixedSecrets({ pin }) };
-    const provider = createPkcs11Provider(place);
+    const provider = createPkcs11Provider(place, keyKinds.pkcs11.limits);
     const time = { clock: systemClock, timers: systemTimers };
     const publicKey = await provider.publicKey(AbortSignal.timeout(10_000));
     const gate = createProviderGate(provider.limits, time);

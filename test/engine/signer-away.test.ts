@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
+import { keyKinds } from '../../src/app/key-kinds.js';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
 import { systemClock } from '../../src/core/work/clock.js';
@@ -61,14 +62,17 @@ async function sendMany(rig: Rig, count: number): Promise<string[]> {
 
 async function openHsm(hsm: SoftHsm, test: TestContext): Promise<Ed25519Signer> {
   const { modulePath, tokenLabel, pin, labelOf } = hsm;
-  const provider = createPkcs11Provider({
-    modulePath,
-    tokenLabel,
-    slot: null,
-    keyLabel: labelOf('ed25519'),
-    keyId: null,
-    secrets: fixedSecrets({ pin }),
-  });
+  const provider = createPkcs11Provider(
+    {
+      modulePath,
+      tokenLabel,
+      slot: null,
+      keyLabel: labelOf('ed25519'),
+      keyId: null,
+      secrets: fixedSecrets({ pin }),
+    },
+    keyKinds.pkcs11.limits,
+  );
   const time = { clock: systemClock, timers: systemTimers };
   // After the token was away, the first call finds that the module must be initialized again.
   const publicKey = await waitFor('the public key', () => provider.publicKey(AbortSignal.timeout(10_000)).catch(() => undefined));

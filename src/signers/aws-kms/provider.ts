@@ -20,8 +20,6 @@ interface Credentials {
 }
 
 const name = 'AWS KMS';
-/** KMS allows 1,000 signatures per second with elliptic curve keys for each account and region, unless another quota was agreed on. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 1_000 };
 const connectMs = 3_000;
 const answerMs = 10_000;
 /** Texts of credentials that are masked in errors: three for each set. */
@@ -47,8 +45,7 @@ const credentialErrors = new Set([
 ]);
 
 /** Makes the provider of a key of AWS KMS. The SDK finds the credentials as in every AWS tool, and renews those that expire. */
-export function createAwsKmsProvider({ region, keyId }: AwsKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
-  const limits = { ...defaults, ...configured };
+export function createAwsKmsProvider({ region, keyId }: AwsKey, limits: ProviderLimits): KeyProvider {
   const recent: (string | undefined)[] = [];
   let client = connect(region, limits, noteCredentials);
   let curve: Curve | null = null;

@@ -14,8 +14,6 @@ export interface AzureKey {
   readonly keyVersion: string | null;
 }
 
-/** Azure allows a vault 4,000 transactions in 10 s with software keys, and 2,000 with keys in an HSM: those are throttled, and get fewer. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 400 };
 const apiVersion = 'api-version=7.4';
 
 /**
@@ -25,9 +23,8 @@ const apiVersion = 'api-version=7.4';
 export function createAzureProvider(
   { identity, vaultUrl, keyName, keyVersion }: AzureKey,
   clock: Pick<DurationClock, 'elapsedMs'>,
-  configured: Partial<ProviderLimits> = {},
+  limits: ProviderLimits,
 ): KeyProvider {
-  const limits = { ...defaults, ...configured };
   const http = createHttpClient({
     parallel: limits.parallel,
     secrets: () => [...identity.secrets.all(), identity.surroundings.identityHeader ?? '', issuer.secret(), ...token.secrets()],

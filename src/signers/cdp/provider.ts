@@ -18,15 +18,11 @@ export interface CdpAccount {
   readonly address: string;
 }
 
-/** CDP allows 500 requests that change or sign something in 10 s. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 50 };
-
 /**
  * Makes the provider of an account of CDP. On EVM networks it asks for signatures of digests, and on Solana of transactions without signatures, from which it takes
  * the signature; it uses nothing else of CDP's answer.
  */
-export function createCdpProvider(account: CdpAccount, configured: Partial<ProviderLimits> = {}): KeyProvider {
-  const limits = { ...defaults, ...configured };
+export function createCdpProvider(account: CdpAccount, limits: ProviderLimits): KeyProvider {
   const { address, apiKeyId, secrets } = account;
   /** The tokens of the requests under way. */
   const tokens = new Set<string>();

@@ -18,16 +18,8 @@ export interface GoogleKey {
   readonly keyVersion: number;
 }
 
-/** Google sets a quota for each project, and answers 429 beyond it. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 500 };
-
 /** Makes the provider of a key of Google Cloud KMS. */
-export function createGoogleKmsProvider(
-  key: GoogleKey,
-  clock: Pick<DurationClock, 'elapsedMs'>,
-  configured: Partial<ProviderLimits> = {},
-): KeyProvider {
-  const limits = { ...defaults, ...configured };
+export function createGoogleKmsProvider(key: GoogleKey, clock: Pick<DurationClock, 'elapsedMs'>, limits: ProviderLimits): KeyProvider {
   const { account, endpoint, projectId } = key;
   const http = createHttpClient({
     parallel: limits.parallel,

@@ -14,9 +14,6 @@ export interface ModuleThreads {
   close(): Promise<void>;
 }
 
-/** Calls at once, each in a thread. Small HSMs do 10 to 100 signatures per second, and more threads would only wait in the module. */
-const defaults: ProviderLimits = { parallel: 4, perSecond: 1_000 };
-
 /** How long initializing and a login may take. */
 const prepareMs = 10_000;
 /** How long closing waits for calls that are under way, and for the threads. */
@@ -31,9 +28,8 @@ const ending = new Map<string, Promise<unknown>>();
 const rejectedPins = new Map<string, Set<string>>();
 
 /** Returns the threads of a module; the first call starts them, with its limits. */
-export function openModuleThreads(modulePath: string, configured: Partial<ProviderLimits>): ModuleThreads {
+export function openModuleThreads(modulePath: string, limits: ProviderLimits): ModuleThreads {
   const library = libraryAt(modulePath);
-  const limits = { ...defaults, ...configured };
   const known = modules.get(library) ?? { threads: createModuleThreads(modulePath, library, limits, ending.get(library)), users: 0 };
   modules.set(library, known);
   known.users += 1;

@@ -12,8 +12,8 @@ export interface Pkcs11Key extends KeyPlace {
 }
 
 /** Makes the provider of a key that a PKCS #11 module offers. */
-export function createPkcs11Provider({ modulePath, secrets, ...key }: Pkcs11Key, configured: Partial<ProviderLimits> = {}): KeyProvider {
-  const threads = openModuleThreads(modulePath, configured);
+export function createPkcs11Provider({ modulePath, secrets, ...key }: Pkcs11Key, limits: ProviderLimits): KeyProvider {
+  const threads = openModuleThreads(modulePath, limits);
 
   async function sign(bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     const answer = await threads.call({ kind: 'sign', key, bytes }, secrets.now().pin, signal);

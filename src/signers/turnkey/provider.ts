@@ -20,15 +20,12 @@ export interface TurnkeyKey {
   readonly publicKey: string;
 }
 
-/** Turnkey allows an organization of its largest plan 60 requests per second. Those of smaller plans are throttled, and get fewer. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 60 };
 /** Between two looks at an activity that is still under way. */
 const lookAgainMs = 100;
 const prefix = { activity: 'ACTIVITY_STATUS_', sign: '/public/v1/submit/sign_raw_payload', get: '/public/v1/query/get_activity' };
 
 /** Makes the provider of a key of Turnkey. */
-export function createTurnkeyProvider(key: TurnkeyKey, configured: Partial<ProviderLimits> = {}): KeyProvider {
-  const limits = { ...defaults, ...configured };
+export function createTurnkeyProvider(key: TurnkeyKey, limits: ProviderLimits): KeyProvider {
   const http = createHttpClient({ parallel: limits.parallel, secrets: key.secrets.all });
   let made: { readonly from: object; readonly stamper: Stamper } | null = null;
 

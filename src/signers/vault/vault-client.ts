@@ -29,8 +29,6 @@ interface Token {
   readonly endsAtMs: number;
 }
 
-/** Calls at once. Vault has no limit of its own; an operator can set quotas, which answer 429. */
-const defaults: ProviderLimits = { parallel: 32, perSecond: 500 };
 /** How long a login or a renewal may take. */
 const obtainMs = 5_000;
 /** A token is renewed after this part of its lease. */
@@ -42,9 +40,8 @@ const endlessMs = 24 * 3_600_000;
 export function createVaultClient(
   { address, namespace, secrets }: VaultAccess,
   clock: Pick<DurationClock, 'elapsedMs'>,
-  configured: Partial<ProviderLimits> = {},
+  limits: ProviderLimits,
 ): VaultClient {
-  const limits = { ...defaults, ...configured };
   const http = createHttpClient({ ...limits, secrets: () => [...secrets.all(), token?.text ?? ''] });
   const base = `${address.replace(/\/+$/, '')}/v1/`;
   const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Curve } from '../../../src/core/records/network.js';
 import { createAwsKmsProvider } from '../../../src/signers/aws-kms/provider.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
@@ -28,7 +29,7 @@ async function start(curve: Curve, test: { after(task: () => unknown): void }, w
   const kms = await startFakeAwsKms(test);
   useAwsEnvironment(test, awsVariablesOf(kms));
   const key = addAwsKey(kms, 'alias/relayer', curve, wanted);
-  const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+  const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' }, keyKinds.aws_kms.limits);
   test.after(() => provider.close());
   return { provider, server: kms, key, moveAlias: (other) => kms.keys.set('alias/relayer', other) };
 }
@@ -102,7 +103,7 @@ describe('AWS KMS', () => {
     const file = join(await temporaryFolder({}), 'credentials');
     useAwsEnvironment(test, { AWS_ENDPOINT_URL_KMS: server.url, AWS_SHARED_CREDENTIALS_FILE: file });
     await writeFile(file, credentialsFile(server.credentials));
-    const provider = createAwsKmsProvider({ region: server.region, keyId: 'alias/relayer' });
+    const provider = createAwsKmsProvider({ region: server.region, keyId: 'alias/relayer' }, keyKinds.aws_kms.limits);
     test.after(() => provider.close());
     await provider.publicKey(soon());
     server.credentials = { accessKeyId: 'AKIAROTATED', secretAccessKey: 'rotated-secret', sessionToken: 'rotated-token' };
@@ -115,7 +116,7 @@ describe('AWS KMS', () => {
     delete process.env.AWS_ENDPOINT_URL_KMS;
     const host = server.url.slice('http://'.length);
     for (const region of [`${host}/`, 'a.example.com#', 'x@127.0.0.1', '../x']) {
-      const provider = createAwsKmsProvider({ region, keyId: 'alias/relayer' });
+      const provider = createAwsKmsProvider({ region, keyId: 'alias/relayer' }, keyKinds.aws_kms.limits);
       await assert.rejects(provider.publicKey(soon()), { name: 'ProviderError', message: /[Rr]egion|host label/ }, region);
       await provider.close();
     }
@@ -149,7 +150,7 @@ describe('AWS KMS', () => {
       AWS_ROLE_ARN: role,
       AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'),
     });
-    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' }, keyKinds.aws_kms.limits);
     test.after(() => provider.close());
     const signer = await openSigner(provider, test);
     await requireValid(signer, randomBytes(32));
@@ -180,7 +181,7 @@ describe('AWS KMS', () => {
       AWS_ROLE_ARN: 'arn:aws:iam::111122223333:role/relayer',
       AWS_WEB_IDENTITY_TOKEN_FILE: join(await temporaryFolder({ token: 'a-token' }), 'token'),
     });
-    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' });
+    const provider = createAwsKmsProvider({ region: kms.region, keyId: 'alias/relayer' }, keyKinds.aws_kms.limits);
     test.after(() => provider.close());
     await provider.publicKey(soon());
     const before = issued.length;

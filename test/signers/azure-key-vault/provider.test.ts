@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { cloudOf, isAzureUrl } from '../../../src/signers/azure-key-vault/clouds.js';
 import { type AzureKey, createAzureProvider } from '../../../src/signers/azure-key-vault/provider.js';
@@ -42,7 +43,7 @@ async function start(test: Test, identityOf: (server: FakeAzure) => AzureIdentit
   const version = addAzureKey(server, 'relayer', wanted);
   const configured = { identity: identityOf(server), vaultUrl: server.url, keyName: 'relayer', keyVersion: null };
   let aheadMs = 0;
-  const provider = createAzureProvider(configured, { elapsedMs: () => systemClock.elapsedMs() + aheadMs });
+  const provider = createAzureProvider(configured, { elapsedMs: () => systemClock.elapsedMs() + aheadMs }, keyKinds.azure_key_vault.limits);
   test.after(() => provider.close());
   const moveOn = (ms: number) => {
     aheadMs += ms;
@@ -54,7 +55,7 @@ async function start(test: Test, identityOf: (server: FakeAzure) => AzureIdentit
 }
 
 function open(key: AzureKey, test: Test) {
-  const provider = createAzureProvider(key, systemClock);
+  const provider = createAzureProvider(key, systemClock, keyKinds.azure_key_vault.limits);
   test.after(() => provider.close());
   return provider;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Curve } from '../../../src/core/records/network.js';
 import { type CdpAccount, createCdpProvider } from '../../../src/signers/cdp/provider.js';
 import { envelopeOf, signatureAt } from '../../../src/signers/cdp/solana-envelope.js';
@@ -28,7 +29,7 @@ async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
 }
 
 function open(account: CdpAccount, test: Test) {
-  const provider = createCdpProvider(account);
+  const provider = createCdpProvider(account, keyKinds.cdp.limits);
   test.after(() => provider.close());
   return provider;
 }

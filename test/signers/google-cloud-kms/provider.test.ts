@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Curve } from '../../../src/core/records/network.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { createGoogleKmsProvider, type GoogleKey } from '../../../src/signers/google-cloud-kms/provider.js';
@@ -31,7 +32,11 @@ async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
   const account = { tokenUri: `${endpoint}/token`, secrets: fixedSecrets(secrets) };
   const configured = { account, endpoint, projectId: 'project', location: 'global', keyRingId: 'ring', keyId: 'relayer', keyVersion: 1 };
   let aheadMs = 0;
-  const provider = createGoogleKmsProvider(configured, { elapsedMs: () => systemClock.elapsedMs() + aheadMs });
+  const provider = createGoogleKmsProvider(
+    configured,
+    { elapsedMs: () => systemClock.elapsedMs() + aheadMs },
+    keyKinds.google_cloud_kms.limits,
+  );
   test.after(() => provider.close());
   const moveOn = (ms: number) => {
     aheadMs += ms;
@@ -40,7 +45,7 @@ async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
 }
 
 function open(key: GoogleKey, test: Test) {
-  const provider = createGoogleKmsProvider(key, systemClock);
+  const provider = createGoogleKmsProvider(key, systemClock, keyKinds.google_cloud_kms.limits);
   test.after(() => provider.close());
   return provider;
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
 import type { Curve } from '../../../src/core/records/network.js';
 import { systemClock } from '../../../src/core/work/clock.js';
@@ -26,15 +27,18 @@ interface Test {
 
 async function providerOf(curve: Curve, test: Test, changes: Partial<Pkcs11Key> = {}): Promise<KeyProvider> {
   const { modulePath, tokenLabel, pin, labelOf } = await softHsm();
-  const provider = createPkcs11Provider({
-    modulePath,
-    tokenLabel,
-    slot: null,
-    keyLabel: labelOf(curve),
-    keyId: null,
-    secrets: fixedSecrets({ pin }),
-    ...changes,
-  });
+  const provider = createPkcs11Provider(
+    {
+      modulePath,
+      tokenLabel,
+      slot: null,
+      keyLabel: labelOf(curve),
+      keyId: null,
+      secrets: fixedSecrets({ pin }),
+      ...changes,
+    },
+    keyKinds.pkcs11.limits,
+  );
   test.after(() => provider.close());
   return provider;
 }

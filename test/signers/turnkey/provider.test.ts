@@ -29,7 +29,7 @@ async function start(curve: Curve, test: Test, wanted?: FakeKey): Promise<Rig> {
 
 function open(key: TurnkeyKey, test: Test) {
   // The fake has no plan: a test would take as long as the smallest one allows.
-  const provider = { ...createTurnkeyProvider(key), limits: { parallel: 32, perSecond: 1_000 } };
+  const provider = createTurnkeyProvider(key, { parallel: 32, perSecond: 1_000 });
   test.after(() => provider.close());
   return provider;
 }
@@ -46,11 +46,6 @@ hostedKeyContract({
 });
 
 describe('Turnkey', () => {
-  it('limits: those of the largest plan', async (test) => {
-    const { configured } = await start('ed25519', test);
-    assert.deepEqual(createTurnkeyProvider(configured).limits, { parallel: 32, perSecond: 60 });
-  });
-
   it('public_key: may be compressed and begin with 0x', async (test) => {
     const { configured, key } = await start('secp256k1', test);
     const short = Buffer.from(secp256k1.publicKeyConvert(Buffer.from(configured.publicKey, 'hex'), true)).toString('hex');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { systemTimers } from '../../../src/core/work/timers.js';
@@ -29,7 +30,7 @@ async function startRig(test: { after(task: () => unknown): void }, wanted?: Fak
   let aheadMs = 0;
   const clock = { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + aheadMs };
   const secrets = fixedSecrets({ role_id: vault.roleId, secret_id: vault.secretId });
-  const client = createVaultClient({ address: vault.address, namespace: null, secrets }, clock);
+  const client = createVaultClient({ address: vault.address, namespace: null, secrets }, clock, keyKinds.vault_transit.limits);
   const pubkey = Buffer.from(key.publicKey.bytes).toString('base64');
   const provider = createTransitProvider(client, { account: 'v', mountPoint: 'transit', keyName: 'app', pubkey });
   const time = { clock: systemClock, timers: systemTimers };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { keyKinds } from '../../../src/app/key-kinds.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
 import type { Curve } from '../../../src/core/records/network.js';
 import { systemClock } from '../../../src/core/work/clock.js';
@@ -23,7 +24,7 @@ async function start(
   const vault = await startFakeVault(test);
   vault.secrets.set('secret/data/app', { value: Buffer.from(privateKey).toString('hex') });
   const secrets = fixedSecrets({ role_id: vault.roleId, secret_id: vault.secretId });
-  const client = createVaultClient({ address: vault.address, namespace: null, secrets }, systemClock);
+  const client = createVaultClient({ address: vault.address, namespace: null, secrets }, systemClock, keyKinds.vault.limits);
   test.after(() => client.close());
   return { vault, read: (signal = AbortSignal.timeout(60_000)) => readKey(client, 'secret', 'app', signal) };
 }
