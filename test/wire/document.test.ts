@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import type { DescMethodUnary, JsonObject } from '@bufbuild/protobuf';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
@@ -9,11 +10,12 @@ import { type ApiDocument, readApiDocument } from '../support/api-document.js';
 import { type AppRig, startAppRig, startEd25519App } from '../support/app-rig.js';
 import { type RpcAnswer, type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 import { apiKey } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
 import { evmSentences } from './document/evm-rows.js';
 import { otherSentences } from './document/other-rows.js';
 import type { Call, Network, Row, Sentence } from './document/rows.js';
 import { solanaSentences } from './document/solana-rows.js';
-import { stellarSentences } from './document/stellar-rows.js';
+import { stellarAccount, stellarPassphrase, stellarSentences } from './document/stellar-rows.js';
 
 /*
  * The published document and the wire contract, sentence by sentence. Every test is a sentence, and every row of its table a request whose answer the
@@ -24,18 +26,25 @@ import { stellarSentences } from './document/stellar-rows.js';
 type Json = Readonly<Record<string, unknown>>;
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** What the tests read of a transaction over RPC. */
+interface Transaction {
+  readonly validUntil?: Timestamp;
+  readonly network: { readonly value?: Readonly<Record<string, unknown>> };
+}
+
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Json;
 }
 
-/** A service with one relayer, `r1`, and its pending transactions by the protocol that replaces them. */
+/** A service with one relayer, `r1`, and its pending transactions by the protocol that replaces them; `ending` have a time that passes. */
 interface Served {
   readonly baseUrl: string;
   readonly agent: Agent;
   readonly askers: readonly RpcAsker[];
   readonly pending: Map<string, string>;
+  readonly ending: Map<string, string>;
   stop(): Promise<void>;
 }
 
@@ -48,11 +57,25 @@ const firstBodies: Readonly<Record<Network, Json>> = {
   evm: { to: `0x${'12'.repeat(20)}`, value: '1' },
   stellar: {
     network: 'local',
-    operations: [
-      { type: 'payment', destination: 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT', amount: '1', asset: { type: 'native' } },
-    ],
+    operations: [{ type: 'payment', destination: stellarAccount, amount: '1', asset: { type: 'native' } }],
   },
   solana: { instructions: [{ program_id: 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr', accounts: [], data: 'aGVsbG8=' }] },
+};
+const firstRequests: Readonly<Record<Network, JsonObject>> = {
+  evm: firstBodies.evm as JsonObject,
+  stellar: {
+    network: 'local',
+    operations: [
+      {
+        payment: {
+          destination: stellarAccount,
+          amount: '1',
+          asset: { native: {} },
+        },
+      },
+    ],
+  },
+  solana: firstBodies.solana as JsonObject,
 };
 const methods: Readonly<Record<Call, DescMethodUnary>> = {
   replace: TransactionService.method.replaceTransaction,
@@ -70,6 +93,8 @@ const requestSchemas: Readonly<Record<Call, string>> = {
 };
 
 const services = new Map<Network, Served>();
+/** When the transactions end that have a time. */
+let endMs = 0;
 let evmRig: AppRig;
 let document: ApiDocument;
 let asked = 0;
@@ -79,11 +104,12 @@ describe('the document', () => {
     const env = { RATE_LIMIT_REQUESTS_PER_SECOND: '0', WEBHOOK_ALLOW_PRIVATE: 'false' };
     evmRig = await startAppRig({ env });
     document = await readApiDocument(evmRig.port);
+    endMs = Date.now() + 5_000;
     await serve('evm', evmRig);
     // No relayer has it, so nothing is delivered to its address.
     const made = await rest(servedFor({ on: 'evm' }), 'POST', '/api/v1/notifications', JSON.stringify({ id: 'n1', ...hook }));
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    await serve('stellar', await startEd25519App({ network: 'stellar', env, networkFields: { passphrase: 'The document' } }));
+    await serve('stellar', await startEd25519App({ network: 'stellar', env, networkFields: { passphrase: stellarPassphrase } }));
     await serve('solana', await startEd25519App({ network: 'solana', env }));
   });
   after(async () => {
@@ -184,6 +210,26 @@ describe('the document', () => {
     );
   });
 
+  it('the document: contract: two Authorization headers are Unauthorized, at every endpoint and in every protocol of HTTP/1.1', async () => {
+    const headers = { authorization: [`Bearer ${apiKey}`, `Bearer ${apiKey}`] };
+    for (const { verb, path, body, call } of endpoints({})) {
+      const answer = await rest(servedFor({ on: 'evm' }), verb, path, JSON.stringify(body), headers);
+      asked += 1;
+      assertEnvelope(answer.status, answer.body, 401, 'Unauthorized', call);
+      const { parent, name } = methods[call];
+      for (const [type, shown] of [
+        ['application/json', '401 unauthenticated'],
+        ['application/proto', '401 unauthenticated'],
+        ['application/grpc-web+proto', '200 grpc-status: 16'],
+      ] as const) {
+        const told = await rest(servedFor({ on: 'evm' }), 'POST', `/${parent.typeName}/${name}`, '', { ...headers, 'content-type': type });
+        asked += 1;
+        const trailer = /grpc-status: \d+/.exec(String(told.body.trailers))?.[0];
+        assert.equal(`${told.status} ${trailer ?? told.body.code}`, shown, type);
+      }
+    }
+  });
+
   it('the document: 7: what is not found has the text of its endpoint, in every protocol', async () => {
     const relayerText = 'Relayer with ID nobody not found';
     const notFound = { status: 404, code: 'NotFound' };
@@ -255,6 +301,54 @@ describe('the document', () => {
     }
   });
 
+  it('the document: contract: PUT after valid_until has passed is 400 TRANSACTION_EXPIRED, on every network and protocol', async () => {
+    await waitFor('valid_until to pass', () => (Date.now() > endMs ? true : undefined));
+    for (const [on, served] of services)
+      for (const [protocol, id] of served.ending) {
+        asked += 1;
+        if (protocol === 'REST') {
+          const path = `/api/v1/relayers/r1/transactions/${id}`;
+          const { status, headers, body } = await rest(served, 'PUT', path, JSON.stringify(firstBodies[on]));
+          assert.equal(`${status} ${headers['x-error-reason']} ${body.message}`, '400 TRANSACTION_EXPIRED Bad Request', on);
+        } else {
+          const asker = served.askers.find((one) => one.protocol === protocol) ?? assert.fail(protocol);
+          const answer = await asker.ask(methods.replace, { relayer_id: 'r1', transaction_id: id, [on]: firstRequests[on] });
+          const told = answer.ok ? 'accepted' : `${answer.code} ${answer.info?.reason} ${answer.info?.metadata.message}`;
+          assert.equal(told, 'FailedPrecondition TRANSACTION_EXPIRED Bad Request', `${on} ${protocol}`);
+        }
+        const record = await waitFor('the transaction to end', async () => {
+          const { body } = await rest(served, 'GET', `/api/v1/relayers/r1/transactions/${id}`);
+          const data = body.data as Json;
+          return data.status === 'pending' ? undefined : data;
+        });
+        assert.equal(`${record.status} ${record.valid_until}`, `expired ${new Date(endMs).toISOString()}`, on);
+      }
+  });
+
+  it('the document: contract: every record has valid_until, null without one, read one by one and in lists, in every protocol', async () => {
+    const relayer = { relayer_id: 'r1' };
+    for (const [on, served] of services) {
+      const sends = '/api/v1/relayers/r1/transactions';
+      const made = await rest(served, 'POST', sends, JSON.stringify(firstBodies[on]));
+      const id = String((made.body.data as Json).id);
+      for (const until of [null, '2099-06-01T00:00:00.000Z']) {
+        await rest(served, 'PUT', `${sends}/${id}`, JSON.stringify({ ...firstBodies[on], valid_until: until }));
+        const one = await rest(served, 'GET', `${sends}/${id}`);
+        const page = await rest(served, 'GET', `${sends}?per_page=1`);
+        assert.deepEqual([(one.body.data as Json).valid_until, (page.body.data as readonly Json[])[0]?.valid_until], [until, until], on);
+        for (const asker of served.askers) {
+          const read = await asker.ask(TransactionService.method.getTransaction, { ...relayer, transaction_id: id });
+          const listed = await asker.ask(TransactionService.method.listTransactions, { ...relayer, per_page: '1' });
+          assert.ok(read.ok && listed.ok, asker.protocol);
+          const { transaction } = read.response as unknown as { transaction: Transaction };
+          const { transactions } = listed.response as unknown as { transactions: readonly Transaction[] };
+          asked += 2;
+          assert.deepEqual([transaction, ...transactions].map(validUntilOf), [until, until], `${on} ${asker.protocol}`);
+        }
+      }
+    }
+  });
+
   it('the document: 9: all paths are prefixed with /api/v1', async () => {
     for (const { verb, path, body } of endpoints({}))
       for (const prefix of ['', '/api', '/v1', '/api/v2', '/API/V1', '/api/v1/api/v1']) {
@@ -274,13 +368,20 @@ async function serve(network: Network, app: { readonly baseUrl: string; stop(): 
     agent: new Agent({ keepAlive: true }),
     askers: rpcAskers(app.baseUrl),
     pending: new Map(),
+    ending: new Map(),
     stop: () => app.stop(),
   };
   services.set(network, served);
   for (const protocol of protocols) {
-    const { status, body } = await rest(served, 'POST', '/api/v1/relayers/r1/transactions', JSON.stringify(firstBodies[network]));
-    assert.equal(status, 200, JSON.stringify(body));
-    served.pending.set(protocol, String((body.data as Json).id));
+    for (const [transactions, until] of [
+      [served.pending, null],
+      [served.ending, new Date(endMs).toISOString()],
+    ] as const) {
+      const text = JSON.stringify({ ...firstBodies[network], valid_until: until });
+      const { status, body } = await rest(served, 'POST', '/api/v1/relayers/r1/transactions', text);
+      assert.equal(status, 200, JSON.stringify(body));
+      transactions.set(protocol, String((body.data as Json).id));
+    }
   }
 }
 
@@ -317,7 +418,7 @@ async function restProblem(row: Row, text: string): Promise<string | null> {
   const { verdict } = row;
   if (verdict.is === 'refused') {
     if (status !== 400 || body.success !== false || body.data !== null || body.message !== 'Bad Request') return shown;
-    return names(String(body.error), verdict.field) ? null : shown;
+    return names(String(body.error), verdict) ? null : shown;
   }
   if (status !== (row.call === 'create' ? 201 : 200) || body.success !== true || body.error !== null) return shown;
   for (const [field, value] of Object.entries(verdict.holds ?? {}))
@@ -340,7 +441,7 @@ async function rpcProblem(protocol: (typeof protocols)[number], row: Row): Promi
     const method = methods[row.call];
     const { status, body } = await rest(served, 'POST', `/${method.parent.typeName}/${method.name}`, text);
     const isRefused = status === 400 && body.code === 'invalid_argument' && verdict.is === 'refused';
-    return isRefused && names(String(body.message), protoFieldOf(row, verdict.field))
+    return isRefused && names(String(body.message), { ...verdict, field: protoFieldOf(row, verdict.field) })
       ? null
       : `${status} ${JSON.stringify(body)}`.slice(0, 300);
   }
@@ -348,20 +449,30 @@ async function rpcProblem(protocol: (typeof protocols)[number], row: Row): Promi
   const answer = await asker.ask(methods[row.call], { ...ids, ...(isTransaction ? { [row.on]: content } : content) });
   if (verdict.is === 'accepted') return answer.ok ? heldProblem(answer, row) : answer.sentence;
   if (answer.ok) return 'accepted';
-  const isNamed = answer.fields.some(({ field }) => field === protoFieldOf(row, verdict.field));
+  const isNamed = answer.fields.some(
+    ({ field, description }) => field === protoFieldOf(row, verdict.field) && description.includes(verdict.states ?? ''),
+  );
   const isExact = answer.code === 'InvalidArgument' && answer.info?.metadata.message === 'Bad Request';
   return isNamed && isExact ? null : `${answer.code} ${answer.sentence} ${JSON.stringify(answer.fields)}`;
 }
 
-/** Compares the fields of a transaction that have one form in REST and RPC. */
+/** Compares the fields of a transaction, but for enums, whose numbers say nothing here. */
 function heldProblem({ response }: Extract<RpcAnswer, { ok: true }>, { verdict }: Row): string | null {
-  const { transaction } = response as unknown as { transaction?: { network: { value: Readonly<Record<string, unknown>> } } };
+  const { transaction } = response as unknown as { transaction?: Transaction };
   if (transaction === undefined || verdict.is !== 'accepted') return null;
   for (const [field, value] of Object.entries(verdict.holds ?? {})) {
-    const held = transaction.network.value[field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
-    if (typeof value === 'string' && typeof held === 'string' && held !== value) return `${field} is ${held}, not ${value}`;
+    const held = field === 'valid_until' ? validUntilOf(transaction) : (transaction.network.value?.[localNameOf(field)] ?? null);
+    if (value !== undefined && typeof held !== 'number' && String(held) !== String(value)) return `${field} is ${held}, not ${value}`;
   }
   return null;
+}
+
+function localNameOf(field: string): string {
+  return field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function validUntilOf({ validUntil }: Transaction): string | null {
+  return validUntil === undefined ? null : timestampDate(validUntil).toISOString();
 }
 
 /** The path of a field over RPC, where a transaction's content is a message of its network and a case of a union has its own name. */
@@ -372,7 +483,8 @@ function protoFieldOf({ call, on, rpc }: Row, field: string): string {
   return `${on}.${field === 'memo.value' && kind !== undefined ? `memo.${kind}` : field}`;
 }
 
-function names(sentence: string, field: string): boolean {
+function names(sentence: string, { field, states = '' }: { readonly field: string; readonly states?: string | undefined }): boolean {
+  if (!sentence.includes(states)) return false;
   return `; ${sentence}`.includes(`; ${field} `) || `; ${sentence}`.includes(`; ${field}.`) || `; ${sentence}`.includes(`; ${field}[`);
 }
 
@@ -395,7 +507,11 @@ function rest(
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bodyOf(Buffer.concat(chunks).toString()) }),
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: bodyOf(Buffer.concat(chunks).toString(), response.headers['content-type']),
+        }),
       );
     });
     request.on('error', reject);
@@ -403,8 +519,10 @@ function rest(
   });
 }
 
-function bodyOf(text: string): Json {
-  return text === '' ? {} : JSON.parse(text);
+/** Parses JSON; the body of gRPC-Web is its trailers. */
+function bodyOf(text: string, type: string | undefined): Json {
+  if (text === '') return {};
+  return type?.startsWith('application/grpc-web') === true ? { trailers: text } : JSON.parse(text);
 }
 
 /** A valid call of an endpoint of the document, in the words of REST and RPC. */

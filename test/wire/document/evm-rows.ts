@@ -1,6 +1,7 @@
 import {
   absent,
   accepts,
+  acceptsTimes,
   bothOf,
   refuses,
   restOnly,
@@ -66,6 +67,8 @@ const readsAs = (field: string) => (value: { readonly rest?: string | undefined 
   return field === 'value' || field.includes('price') || field.includes('fee') ? (integers[text] ?? strings[text]) : undefined;
 };
 
+const readsAsNumber = ({ rest }: { readonly rest?: string | undefined }) => Number(rest);
+
 /** The bases in which a price may have any value. */
 const pricing: Readonly<Record<string, typeof bases>> = {
   value: bases,
@@ -102,10 +105,11 @@ export const evmSentences: readonly Sentence[] = [
     ),
   },
   {
-    says: '4.1: gas_limit is an integer or null, int64, >= 0',
+    says: '4.1: gas_limit is an integer or null, int64, >= 0; 2.2: shown as an integer',
     rows: [
-      ...accepts(gasBases, 'gas_limit', restOnly('21000.0', '3e4', '1000000e-1', '30000.00')),
-      ...accepts(gasBases, 'gas_limit', same('21000', '30000', '1000000', '16777216')),
+      ...accepts(gasBases, 'gas_limit', restOnly('21000.0', '3e4', '1000000e-1', '30000.00'), readsAsNumber),
+      ...accepts(gasBases, 'gas_limit', same('21000', '30000', '1000000', '16777216'), readsAsNumber),
+      ...accepts(gasBases, 'gas_limit', absent, () => null),
       ...refuses(gasBases, 'gas_limit', restOnly('-1', '1.5', '21000.5', '1e19', '18446744073709551616', '""', '"abc"', ...strangeTypes)),
       ...refuses(gasBases, 'gas_limit', [{ rest: '9223372036854775808', rpc: '9223372036854775808' }]),
     ],
@@ -163,10 +167,17 @@ export const evmSentences: readonly Sentence[] = [
     ],
   },
   {
-    says: '4.1: valid_until is a string or null: a time that has not passed',
+    says: '4.1: valid_until is a string or null: a time that has not passed; contract: the record has it, null without one, and PUT without one keeps it',
     rows: [
-      ...accepts(bases, 'valid_until', same('"2099-01-01T00:00:00Z"', '"2099-01-01T00:00:00.5Z"', '"2099-01-01T02:00:00+02:00"')),
-      ...accepts(bases, 'valid_until', restOnly('"2099-12-31T23:59:59.123456789Z"', '"2099-01-01t00:00:00z"')),
+      ...acceptsTimes(
+        bases,
+        {
+          '"2099-01-01T00:00:00Z"': '2099-01-01T00:00:00.000Z',
+          '"2099-01-02T00:00:00.5Z"': '2099-01-02T00:00:00.500Z',
+          '"2099-01-03T01:00:00+02:00"': '2099-01-02T23:00:00.000Z',
+        },
+        { '"2099-12-31T23:59:59.123456789Z"': '2099-12-31T23:59:59.123Z', '"2099-01-04t00:00:00z"': '2099-01-04T00:00:00.000Z' },
+      ),
       ...refuses(bases, 'valid_until', same('"2020-01-01T00:00:00Z"', '"1970-01-01T00:00:00Z"')),
       ...refuses(
         bases,

@@ -8,9 +8,15 @@ export type Call = 'replace' | 'send' | 'sign' | 'create' | 'update';
 
 /** What the document says about a body. */
 export type Verdict =
-  | { readonly is: 'accepted'; readonly holds?: Readonly<Record<string, unknown>>; readonly warnsOf?: string }
-  /** With the field by its path in REST; `message` is the fixed text. */
-  | { readonly is: 'refused'; readonly field: string };
+  | {
+      readonly is: 'accepted';
+      readonly holds?: Readonly<Record<string, unknown>>;
+      readonly warnsOf?: string;
+      /** The memo of the signed transaction: its type and its value, bytes in hex. */
+      readonly writes?: string | undefined;
+    }
+  /** With the field by its path in REST; `message` is the fixed text. The sentence contains `states`. */
+  | { readonly is: 'refused'; readonly field: string; readonly states?: string | undefined };
 
 /** One request and its verdict. */
 export interface Row {
@@ -47,6 +53,8 @@ export interface Value {
   readonly rpc?: JsonValue | undefined;
   /** The field's text in REST, if that is not what RPC has. */
   readonly only?: 'rest' | 'rpc';
+  /** Of a memo: what the signed transaction then has. */
+  readonly writes?: string | undefined;
 }
 
 /** Values of types that no field of the document has; Connect refuses them as REST does. */
@@ -90,12 +98,34 @@ export function accepts(
   values: readonly Value[],
   stored?: (value: Value) => unknown,
 ): readonly Row[] {
-  return rowsOf(bases, field, values, (value) => ({ is: 'accepted', ...(stored && { holds: { [field]: stored(value) } }) }));
+  return rowsOf(bases, field, values, (value) => ({
+    is: 'accepted',
+    writes: value.writes,
+    ...(stored && { holds: { [field]: stored(value) } }),
+  }));
 }
 
-/** Rows that are refused with this field named. */
-export function refuses(bases: readonly Base[], field: string, values: readonly Value[], named = field): readonly Row[] {
-  return rowsOf(bases, field, values, () => ({ is: 'refused', field: named }));
+/** Rows that are refused with this field named; the sentence states the bound. */
+export function refuses(
+  bases: readonly Base[],
+  field: string,
+  values: readonly Value[],
+  named = field,
+  states: string | undefined = undefined,
+): readonly Row[] {
+  return rowsOf(bases, field, values, () => ({ is: 'refused', field: named, states }));
+}
+
+/** Times of REST and RPC, and those of REST alone, by their JSON text with the text of the record. PUT without one keeps it; POST has none. */
+export function acceptsTimes(bases: readonly Base[], times: Readonly<Record<string, string>>, ofRest: typeof times): readonly Row[] {
+  const puts = bases.filter(({ call }) => call === 'replace');
+  const posts = bases.filter(({ call }) => call === 'send');
+  return [
+    ...accepts(bases, 'valid_until', restOnly(...Object.keys(ofRest)), ({ rest = '' }) => ofRest[rest]),
+    ...accepts(bases, 'valid_until', same(...Object.keys(times)), ({ rest = '' }) => times[rest]),
+    ...accepts(puts, 'valid_until', absent, () => Object.values(times).at(-1)),
+    ...accepts(posts, 'valid_until', absent, () => null),
+  ];
 }
 
 /** The same JSON text in REST and RPC. */

@@ -1,4 +1,17 @@
-import { absent, accepts, bothOf, refuses, restOnly, rowsOf, type Sentence, same, strangeTypes, textsOf, without } from './rows.js';
+import {
+  absent,
+  accepts,
+  acceptsTimes,
+  bothOf,
+  refuses,
+  restOnly,
+  rowsOf,
+  type Sentence,
+  same,
+  strangeTypes,
+  textsOf,
+  without,
+} from './rows.js';
 
 const program = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 const fields = { instructions: [{ program_id: program, accounts: [], data: 'aGVsbG8=' }] };
@@ -18,9 +31,13 @@ export const solanaSentences: readonly Sentence[] = [
     ],
   },
   {
-    says: '4.1: valid_until is a string or null on Solana',
+    says: '4.1: valid_until is a string or null on Solana; contract: the record has it, null without one, and PUT without one keeps it',
     rows: [
-      ...accepts(bases, 'valid_until', [...absent, ...same('"2099-01-01T00:00:00Z"', '"2099-01-01T02:00:00+02:00"')]),
+      ...acceptsTimes(
+        bases,
+        { '"2099-01-01T00:00:00Z"': '2099-01-01T00:00:00.000Z', '"2099-01-03T01:00:00+02:00"': '2099-01-02T23:00:00.000Z' },
+        {},
+      ),
       ...refuses(bases, 'valid_until', same('"2020-01-01T00:00:00Z"')),
       ...refuses(bases, 'valid_until', restOnly('""', '"tomorrow"', '"4102444800"', '4102444800', ...strangeTypes)),
     ],

@@ -1,23 +1,67 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import { absent, accepts, bothOf, refuses, restOnly, rowsOf, type Sentence, same, strangeTypes, type Value, without } from './rows.js';
+import { Account, Asset, Keypair, MuxedAccount, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import {
+  absent,
+  accepts,
+  acceptsTimes,
+  bothOf,
+  refuses,
+  restOnly,
+  rowsOf,
+  type Sentence,
+  same,
+  strangeTypes,
+  type Value,
+  withFields,
+  without,
+} from './rows.js';
 
-const account = 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT';
-const restFields = { network: 'local', operations: [{ type: 'payment', destination: account, amount: '1', asset: { type: 'native' } }] };
-const rpcFields: JsonObject = { network: 'local', operations: [{ payment: { destination: account, amount: '1', asset: { native: {} } } }] };
+export const stellarAccount = 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT';
+const restFields = {
+  network: 'local',
+  operations: [{ type: 'payment', destination: stellarAccount, amount: '1', asset: { type: 'native' } }],
+};
+const rpcPayment: JsonObject = { payment: { destination: stellarAccount, amount: '1', asset: { native: {} } } };
+const rpcFields: JsonObject = { network: 'local', operations: [rpcPayment] };
 const rest = Object.fromEntries(Object.entries(restFields).map(([name, value]) => [name, JSON.stringify(value)]));
 const bases = bothOf({ on: 'stellar', rest, rpc: rpcFields });
 
 const hash = '00ff'.repeat(16);
 const hashBase64 = Buffer.from(hash, 'hex').toString('base64');
 const items = (item: string, count = 32) => `[${Array.from({ length: count }, () => item).join(',')}]`;
-const memo = (type: string, value: string | undefined, rpc?: JsonValue): Value => ({
+const memo = (type: string, value: string | undefined, rpc?: JsonValue, writes?: string): Value => ({
   rest: `{"type":${JSON.stringify(type)}${value === undefined ? '' : `,"value":${value}`}}`,
+  writes,
   ...(rpc === undefined ? { only: 'rest' as const } : { rpc }),
 });
 const payment = (field: string, value: unknown): Value => ({
   rest: JSON.stringify([{ ...restFields.operations[0], [field]: value }]),
   only: 'rest',
 });
+
+/** PUT and POST of two operations. */
+const ofTwo = bothOf({
+  on: 'stellar',
+  rest: { ...rest, operations: JSON.stringify([restFields.operations[0], restFields.operations[0]]) },
+  rpc: { ...rpcFields, operations: [rpcPayment, rpcPayment] },
+});
+
+/** The passphrase of the network on which the rows are asked. */
+export const stellarPassphrase = 'The document';
+const otherPassphrases = ['The Document', 'Public Global Stellar Network ; September 2015', 'Test SDF Network ; September 2015'];
+const bumps = withFields(without(bases, 'operations'), { fee_bump: true });
+
+/** A payment that another account signed for the network of this passphrase, as JSON text. */
+function signedFor(passphrase: string, { isMuxed = false } = {}): string {
+  const user = Keypair.random();
+  const own = new Account(user.publicKey(), '41');
+  const built = new TransactionBuilder(isMuxed ? new MuxedAccount(own, '7') : own, { fee: '100', networkPassphrase: passphrase })
+    .addOperation(Operation.payment({ destination: stellarAccount, asset: Asset.native(), amount: '1' }))
+    .setTimeout(0)
+    .build();
+  built.sign(user);
+  return JSON.stringify(built.toXDR());
+}
 
 /** PUT and POST on Stellar. */
 export const stellarSentences: readonly Sentence[] = [
@@ -43,9 +87,18 @@ export const stellarSentences: readonly Sentence[] = [
     ],
   },
   {
+    says: '4.1: max_fee is the maximum fee in stroops; contract: too low is 400 with the minimum, which is 100 for each operation',
+    rows: [
+      ...accepts(ofTwo, 'max_fee', same('200', '201')),
+      ...accepts(ofTwo, 'max_fee', restOnly('200.0', '2e2', '2000e-1')),
+      ...refuses(ofTwo, 'max_fee', same('199', '1'), 'max_fee', '200'),
+      ...refuses(ofTwo, 'max_fee', restOnly('199.0', '1.99e2', '1990e-1'), 'max_fee', '200'),
+    ],
+  },
+  {
     says: '4.1: memo is a MemoSpec or null; type selects the variant',
     rows: [
-      ...accepts(bases, 'memo', [...absent, memo('none', undefined, { none: {} }), memo('none', 'null')]),
+      ...accepts(bases, 'memo', [...absent, memo('none', undefined, { none: {} }, 'none'), memo('none', 'null', undefined, 'none')]),
       ...refuses(bases, 'memo', [memo('none', '"a"'), memo('none', '0')], 'memo.value'),
       ...refuses(bases, 'memo', restOnly('5', '"text"', 'true', '[]'), 'memo'),
       ...refuses(bases, 'memo', restOnly('{}', '{"value":"a"}', '{"type":null,"value":"a"}', '{"type":5}'), 'memo.type'),
@@ -62,7 +115,7 @@ export const stellarSentences: readonly Sentence[] = [
     says: '4.1: memo text has a string; contract: at most 28 bytes in UTF-8',
     rows: [
       ...['', 'a', 'm'.repeat(28), 'é'.repeat(14), 'invoice 42', '😀'.repeat(7)].flatMap((text) =>
-        accepts(bases, 'memo', [memo('text', JSON.stringify(text), { text })]),
+        accepts(bases, 'memo', [memo('text', JSON.stringify(text), { text }, `text ${Buffer.from(text).toString('hex')}`)]),
       ),
       ...['m'.repeat(29), 'é'.repeat(15), '😀'.repeat(8)].flatMap((text) =>
         refuses(bases, 'memo', [memo('text', JSON.stringify(text), { text })], 'memo.value'),
@@ -79,12 +132,14 @@ export const stellarSentences: readonly Sentence[] = [
     says: '4.1, 8: memo id has an integer, int64, >= 0; deviation: up to 2^64-1',
     rows: [
       ...['0', '1', '42', '9007199254740993', '9223372036854775807', '18446744073709551615'].flatMap((text) =>
-        accepts(bases, 'memo', [memo('id', text, { id: text }), memo('id', `"${text}"`)]),
+        accepts(bases, 'memo', [memo('id', text, { id: text }, `id ${text}`), memo('id', `"${text}"`, undefined, `id ${text}`)]),
       ),
       ...accepts(
         bases,
         'memo',
-        ['1.0', '-0', '1e3', '10e-1', '-0.0', '4.2e1'].map((text) => memo('id', text)),
+        Object.entries({ '1.0': 1, '-0': 0, '1e3': 1000, '10e-1': 1, '-0.0': 0, '4.2e1': 42 }).map(([text, id]) =>
+          memo('id', text, undefined, `id ${id}`),
+        ),
       ),
       ...refuses(
         bases,
@@ -101,16 +156,20 @@ export const stellarSentences: readonly Sentence[] = [
     (type): Sentence => ({
       says: `4.1: memo ${type} has an array of integers; contract: 32 from 0 to 255, or 64 hex digits`,
       rows: [
-        ...accepts(bases, 'memo', [memo(type, `"${hash}"`, { [type === 'hash' ? 'hash' : 'return_hash']: hashBase64 })]),
+        ...accepts(bases, 'memo', [memo(type, `"${hash}"`, { [type === 'hash' ? 'hash' : 'return_hash']: hashBase64 }, `${type} ${hash}`)]),
         ...accepts(
           bases,
           'memo',
-          [`"0x${hash}"`, `"${hash.toUpperCase()}"`, `"0x${hash.toUpperCase()}"`].map((text) => memo(type, text)),
+          [`"0x${hash}"`, `"${hash.toUpperCase()}"`, `"0x${hash.toUpperCase()}"`].map((text) =>
+            memo(type, text, undefined, `${type} ${hash}`),
+          ),
         ),
         ...accepts(
           bases,
           'memo',
-          ['0', '1', '255', '1.0', '-0', '255.00', '1e2', '2550e-1', '-0.0'].map((item) => memo(type, items(item))),
+          Object.entries({ '0': 0, '1': 1, '255': 255, '1.0': 1, '-0': 0, '255.00': 255, '1e2': 100, '2550e-1': 255, '-0.0': 0 }).map(
+            ([item, byte]) => memo(type, items(item), undefined, `${type} ${Buffer.alloc(32, byte).toString('hex')}`),
+          ),
         ),
         ...refuses(
           bases,
@@ -177,7 +236,9 @@ export const stellarSentences: readonly Sentence[] = [
       ...refuses(
         bases,
         'operations',
-        ['', 'G', account.toLowerCase(), `${account}A`, account.replace(/T$/, 'U'), 5, true, null].map((to) => payment('destination', to)),
+        ['', 'G', stellarAccount.toLowerCase(), `${stellarAccount}A`, stellarAccount.replace(/T$/, 'U'), 5, true, null].map((to) =>
+          payment('destination', to),
+        ),
         'operations[0].destination',
       ),
     ],
@@ -191,18 +252,36 @@ export const stellarSentences: readonly Sentence[] = [
     ],
   },
   {
+    says: '4.1: fee_bump wraps a signed transaction: true accepts one that its account signed for this network, and no other',
+    rows: [
+      ...accepts(
+        bumps.filter(({ call }) => call === 'send'),
+        'transaction_xdr',
+        same(signedFor(stellarPassphrase), signedFor(stellarPassphrase, { isMuxed: true })),
+      ),
+      ...refuses(
+        bumps,
+        'transaction_xdr',
+        otherPassphrases.flatMap((one) => same(signedFor(one), signedFor(one, { isMuxed: true }))),
+      ),
+    ],
+  },
+  {
     says: '4.1: source_account is a string or null',
     rows: [
       ...accepts(bases, 'source_account', absent),
-      ...refuses(bases, 'source_account', same(`"${account}"`, '"G"')),
+      ...refuses(bases, 'source_account', same(`"${stellarAccount}"`, '"G"')),
       ...refuses(bases, 'source_account', restOnly('5', ...strangeTypes)),
     ],
   },
   {
-    says: '4.1: valid_until is a string or null; contract: Stellar also takes Unix seconds',
+    says: '4.1: valid_until is a string or null; contract: Stellar also takes Unix seconds; the record has it, null without one, and PUT without one keeps it',
     rows: [
-      ...accepts(bases, 'valid_until', [...absent, ...same('"2099-01-01T00:00:00Z"', '"2099-01-01T02:00:00+02:00"')]),
-      ...accepts(bases, 'valid_until', restOnly('"4102444800"')),
+      ...acceptsTimes(
+        bases,
+        { '"2099-01-01T00:00:00Z"': '2099-01-01T00:00:00.000Z', '"2099-01-03T01:00:00+02:00"': '2099-01-02T23:00:00.000Z' },
+        { '"4102444800"': '2100-01-01T00:00:00.000Z' },
+      ),
       ...refuses(bases, 'valid_until', same('"2020-01-01T00:00:00Z"')),
       ...refuses(
         bases,
