@@ -12,6 +12,8 @@ import { npmPackages, oapiCodegen, openApiGenerator, pythonWith } from './tools.
 /** What a client needs to call the service. */
 export interface ClientTarget {
   readonly baseUrl: string;
+  /** The service with a Stellar relayer. */
+  readonly stellarUrl: string;
   readonly apiKey: string;
   /** A folder of responses and events as the service writes them, which the client decodes without a call. */
   readonly recordsFolder: string;
@@ -135,8 +137,8 @@ export const openApiClients: readonly OpenApiClient[] = [
 ];
 
 /** Returns the environment in which a client finds the service. */
-function environmentOf({ baseUrl, apiKey, recordsFolder }: ClientTarget): Readonly<Record<string, string>> {
-  return { RELAYER_URL: baseUrl, RELAYER_API_KEY: apiKey, RECORDS_FOLDER: recordsFolder };
+function environmentOf({ baseUrl, stellarUrl, apiKey, recordsFolder }: ClientTarget): Readonly<Record<string, string>> {
+  return { RELAYER_URL: baseUrl, RELAYER_STELLAR_URL: stellarUrl, RELAYER_API_KEY: apiKey, RECORDS_FOLDER: recordsFolder };
 }
 
 async function openApiGenerate(generator: string, output: string, { baseUrl }: ClientTarget, more: readonly string[]): Promise<void> {

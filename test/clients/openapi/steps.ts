@@ -1,5 +1,5 @@
 /** The steps of each client, which prints `done <step>`. */
-const steps = ['send', 'get', 'list', 'sign', 'notifications', 'error', 'records'];
+const steps = ['send', 'get', 'list', 'sign', 'notifications', 'error', 'records', 'memos'];
 
 /** The numbers that a client must read exactly. */
 export interface ExactNumbers {

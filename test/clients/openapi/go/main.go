@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	relayer "example.com/team/relayer"
@@ -81,6 +82,30 @@ func main() {
 	decode("transaction-update-event", &event)
 	expect(stellar.StellarTransaction != nil && solana.SolanaTransaction != nil && evm.EvmTransaction != nil && attempt.StellarAttempt != nil, "kinds of records", stellar)
 	expect(event.Payload.EvmTransactionPayload.Id == evm.EvmTransaction.Id, "records", event)
+
+	config = relayer.NewConfiguration()
+	config.Servers = relayer.ServerConfigurations{{URL: os.Getenv("RELAYER_STELLAR_URL")}}
+	onStellar := relayer.NewAPIClient(config)
+	one, bytes := "1", make([]int, 32)
+	for index := range bytes {
+		bytes[index] = index
+	}
+	native := relayer.AssetSpecNativeAsAssetSpec(relayer.NewAssetSpecNative("native"))
+	receiver := "GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT"
+	payment := relayer.NewOperationSpecPayment("payment", receiver, relayer.Int64ValueFrom1{String: &one}, native)
+	for _, value := range []interface{}{strings.Repeat("ff", 32), bytes} {
+		memo := relayer.MemoSpecHashAsMemoSpec(relayer.NewMemoSpecHash("hash", value))
+		request := relayer.StellarTransactionRequest{
+			Network:    "local",
+			Operations: []relayer.OperationSpec{relayer.OperationSpecPaymentAsOperationSpec(payment)},
+			Memo:       *relayer.NewNullableMemoSpec(&memo),
+		}
+		_, _, err := onStellar.TransactionAPI.SendTransaction(ctx, "r1").
+			SendTransactionRequest(relayer.StellarTransactionRequestAsSendTransactionRequest(&request)).
+			Execute()
+		check(err)
+	}
+	expect(true, "memos", nil)
 
 	balance, _, err := client.RelayerAPI.GetRelayerBalance(ctx, "r2").Execute()
 	check(err)

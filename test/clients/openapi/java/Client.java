@@ -5,7 +5,9 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.JSON;
@@ -14,20 +16,28 @@ import org.openapitools.client.api.RelayerApi;
 import org.openapitools.client.api.SigningApi;
 import org.openapitools.client.api.TransactionApi;
 import org.openapitools.client.model.Amount;
+import org.openapitools.client.model.AssetSpec;
+import org.openapitools.client.model.AssetSpecNative;
 import org.openapitools.client.model.Attempt;
 import org.openapitools.client.model.CreateNotificationRequest;
 import org.openapitools.client.model.ErrorEnvelope;
 import org.openapitools.client.model.EvmTransaction;
 import org.openapitools.client.model.EvmTransactionRequest;
 import org.openapitools.client.model.EvmTransactionPayload;
+import org.openapitools.client.model.Int64ValueFrom1;
+import org.openapitools.client.model.MemoSpec;
+import org.openapitools.client.model.MemoSpecHash;
 import org.openapitools.client.model.Notification;
 import org.openapitools.client.model.NotificationPage;
+import org.openapitools.client.model.OperationSpec;
+import org.openapitools.client.model.OperationSpecPayment;
 import org.openapitools.client.model.SendTransactionRequest;
 import org.openapitools.client.model.SignTypedDataRequest;
 import org.openapitools.client.model.Signature;
 import org.openapitools.client.model.SolanaTransaction;
 import org.openapitools.client.model.StellarAttempt;
 import org.openapitools.client.model.StellarTransaction;
+import org.openapitools.client.model.StellarTransactionRequest;
 import org.openapitools.client.model.Transaction;
 import org.openapitools.client.model.TransactionPage;
 import org.openapitools.client.model.TransactionStatus;
@@ -93,6 +103,28 @@ public final class Client {
     EvmTransactionPayload event = decode("transaction-update-event", TransactionUpdateEvent.class).getPayload().getEvmTransactionPayload();
     boolean decoded = solana.getTransaction().equals("AAAA") && attempt.getVersion() == 1;
     expect(decoded && event.getId().equals(evm.getId()), "records", event);
+
+    ApiClient stellarClient = new ApiClient();
+    stellarClient.setBasePath(System.getenv("RELAYER_STELLAR_URL"));
+    stellarClient.setBearerToken(System.getenv("RELAYER_API_KEY"));
+    TransactionApi onStellar = new TransactionApi(stellarClient);
+    OperationSpecPayment payment =
+        new OperationSpecPayment()
+            .type(OperationSpecPayment.TypeEnum.PAYMENT)
+            .destination("GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT")
+            .amount(new Int64ValueFrom1("1"))
+            .asset(new AssetSpec(new AssetSpecNative().type(AssetSpecNative.TypeEnum.NATIVE)));
+    List<Integer> bytes = new ArrayList<>();
+    for (int index = 0; index < 32; index += 1) bytes.add(index);
+    for (Object memo : new Object[] {String.join("", Collections.nCopies(32, "ff")), bytes}) {
+      StellarTransactionRequest pay =
+          new StellarTransactionRequest()
+              .network("local")
+              .operations(Collections.singletonList(new OperationSpec(payment)))
+              .memo(new MemoSpec(new MemoSpecHash().type(MemoSpecHash.TypeEnum.HASH).value(memo)));
+      onStellar.sendTransaction("r1", new SendTransactionRequest(pay), null);
+    }
+    expect(true, "memos", null);
 
     System.out.println("balance " + relayers.getRelayerBalance("r2").getData().getBalance());
     System.out.println("gas_price_cap " + relayers.getRelayer("r2").getData().getRelayerEvm().getPolicies().getGasPriceCap());

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"example.com/team/relayer"
@@ -93,6 +94,33 @@ func main() {
 	payload, err := event.Payload.AsEvmTransactionPayload()
 	check(err)
 	expect(solana.Transaction == "AAAA" && payload.Id == evm.Id, "records", nil)
+
+	onStellar, err := relayer.NewClientWithResponses(os.Getenv("RELAYER_STELLAR_URL"), relayer.WithRequestEditorFn(authorize))
+	check(err)
+	payment := relayer.OperationSpecPayment{
+		Type:        relayer.Payment,
+		Destination: "GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT",
+	}
+	check(payment.Amount.FromInt64ValueFrom10("1"))
+	check(payment.Asset.FromAssetSpecNative(relayer.AssetSpecNative{Type: relayer.Native}))
+	operations := make([]relayer.OperationSpec, 1)
+	check(operations[0].FromOperationSpecPayment(payment))
+	bytes := make([]int, 32)
+	for index := range bytes {
+		bytes[index] = index
+	}
+	for _, value := range []interface{}{strings.Repeat("ff", 32), bytes} {
+		var memo relayer.MemoSpec
+		check(memo.FromMemoSpecHash(relayer.MemoSpecHash{Type: relayer.Hash, Value: value}))
+		var body relayer.SendTransactionRequest
+		check(body.FromStellarTransactionRequest(relayer.StellarTransactionRequest{Network: "local", Operations: &operations, Memo: &memo}))
+		answer, err := onStellar.SendTransactionWithResponse(ctx, "r1", &relayer.SendTransactionParams{}, body)
+		check(err)
+		if answer.JSON200 == nil {
+			panic(string(answer.Body))
+		}
+	}
+	expect(true, "memos", nil)
 
 	balance, err := client.GetRelayerBalanceWithResponse(ctx, "r2")
 	check(err)

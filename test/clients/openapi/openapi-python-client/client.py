@@ -11,15 +11,22 @@ from relayer.api.relayer import get_relayer, get_relayer_balance
 from relayer.api.signing import sign_typed_data
 from relayer.api.transaction import get_transaction, list_transactions, send_transaction
 from relayer.models import (
+    AssetSpecNative,
+    AssetSpecNativeType,
     AttemptPage,
     CreateNotificationRequest,
     ErrorEnvelope,
     EvmTransaction,
     EvmTransactionRequest,
+    MemoSpecHash,
+    MemoSpecHashType,
+    OperationSpecPayment,
+    OperationSpecPaymentType,
     SignTypedDataRequest,
     SolanaTransaction,
     StellarAttempt,
     StellarTransaction,
+    StellarTransactionRequest,
     TransactionEnvelope,
     TransactionStatus,
     TransactionUpdateEvent,
@@ -89,3 +96,19 @@ expect(event.payload.id == evm.id, "records", event)
 print("balance", get_relayer_balance.sync("r2", client=client).data.balance)
 print("gas_price_cap", get_relayer.sync("r2", client=client).data.policies.gas_price_cap)
 print("fee", stellar.fee)
+
+on_stellar = AuthenticatedClient(base_url=os.environ["RELAYER_STELLAR_URL"], token=os.environ["RELAYER_API_KEY"])
+payment = OperationSpecPayment(
+    type_=OperationSpecPaymentType.PAYMENT,
+    destination="GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT",
+    amount="1",
+    asset=AssetSpecNative(type_=AssetSpecNativeType.NATIVE),
+)
+for memo in ("ff" * 32, list(range(32))):
+    body = StellarTransactionRequest(
+        network="local", operations=[payment], memo=MemoSpecHash(type_=MemoSpecHashType.HASH, value=memo)
+    )
+    answer = send_transaction.sync("r1", client=on_stellar, body=body)
+    if not isinstance(answer, TransactionEnvelope):
+        raise AssertionError(answer)
+expect(True, "memos")

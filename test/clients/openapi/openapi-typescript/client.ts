@@ -6,7 +6,7 @@ import type { components, paths } from './relayer.js';
 
 type EvmTransaction = components['schemas']['EvmTransaction'];
 
-const { RELAYER_URL: baseUrl = '', RELAYER_API_KEY: apiKey = '', RECORDS_FOLDER: recordsFolder = '' } = process.env;
+const { RELAYER_URL: baseUrl = '', RELAYER_API_KEY: apiKey = '', RECORDS_FOLDER: recordsFolder = '', RELAYER_STELLAR_URL: stellarUrl = '' } = process.env;
 const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${apiKey}` } });
 const ofRelayer = { relayer_id: 'r1' };
 
@@ -57,6 +57,21 @@ expect(event.payload.payload_type === 'transaction' && stellar.source_account ==
 // A JSON number is a floating-point number in JavaScript; the status has the balance as a text, too.
 const status = await client.GET('/api/v1/relayers/{relayer_id}/status', { params: { path: { relayer_id: 'r2' } } });
 console.log('status_balance', status.data?.data.balance);
+
+const onStellar = createClient<paths>({ baseUrl: stellarUrl, headers: { authorization: `Bearer ${apiKey}` } });
+const destination = 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT';
+for (const value of ['ff'.repeat(32), Array.from({ length: 32 }, (_, index) => index)]) {
+  const sent = await onStellar.POST('/api/v1/relayers/{relayer_id}/transactions', {
+    params: { path: ofRelayer },
+    body: {
+      network: 'local',
+      operations: [{ type: 'payment', destination, amount: '1', asset: { type: 'native' } }],
+      memo: { type: 'hash', value },
+    },
+  });
+  if (sent.data === undefined) throw new Error(sent.error.error);
+}
+expect(true, 'memos', null);
 
 function record(name: string): unknown {
   return JSON.parse(readFileSync(join(recordsFolder, `${name}.json`), 'utf8'));

@@ -7,11 +7,19 @@ import time
 import relayer
 from relayer.models import (
     Amount,
+    AssetSpec,
+    AssetSpecNative,
     Attempt,
     CreateNotificationRequest,
     EvmTransactionRequest,
+    Int64ValueFrom1,
+    MemoSpec,
+    MemoSpecHash,
+    OperationSpec,
+    OperationSpecPayment,
     SendTransactionRequest,
     SignTypedDataRequest,
+    StellarTransactionRequest,
     Transaction,
     TransactionStatus,
     TransactionUpdateEvent,
@@ -78,3 +86,18 @@ with relayer.ApiClient(configuration) as client:
     print("balance", relayers.get_relayer_balance("r2").data.balance)
     print("gas_price_cap", relayers.get_relayer("r2").data.actual_instance.policies.gas_price_cap)
     print("fee", stellar.fee)
+
+configuration = relayer.Configuration(host=os.environ["RELAYER_STELLAR_URL"], access_token=os.environ["RELAYER_API_KEY"])
+with relayer.ApiClient(configuration) as client:
+    payment = OperationSpecPayment(
+        type="payment",
+        destination="GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT",
+        amount=Int64ValueFrom1("1"),
+        asset=AssetSpec(AssetSpecNative(type="native")),
+    )
+    for memo in ("ff" * 32, list(range(32))):
+        request = StellarTransactionRequest(
+            network="local", operations=[OperationSpec(payment)], memo=MemoSpec(MemoSpecHash(type="hash", value=memo))
+        )
+        relayer.TransactionApi(client).send_transaction("r1", SendTransactionRequest(request))
+    expect(True, "memos")

@@ -11,13 +11,15 @@ import {
   ResponseError,
   SigningApi,
   type StellarTransaction,
+  type StellarTransactionRequest,
+  StellarTransactionRequestToJSON,
   TransactionApi,
   TransactionFromJSON,
   TransactionStatus,
   TransactionUpdateEventFromJSON,
 } from './relayer/index.js';
 
-const { RELAYER_URL: basePath = '', RELAYER_API_KEY: accessToken = '', RECORDS_FOLDER: recordsFolder = '' } = process.env;
+const { RELAYER_URL: basePath = '', RELAYER_API_KEY: accessToken = '', RECORDS_FOLDER: recordsFolder = '', RELAYER_STELLAR_URL: stellarUrl = '' } = process.env;
 const configuration = new Configuration({ basePath, accessToken });
 const transactions = new TransactionApi(configuration);
 const relayers = new RelayerApi(configuration);
@@ -65,6 +67,20 @@ expect(decoded && event.payload.id === evm.id, 'records', event);
 
 // A JSON number is a floating-point number in JavaScript; the status has the balance as a text, too.
 console.log('status_balance', (await relayers.getRelayerStatus({ relayerId: 'r2' })).data.balance);
+
+const onStellar = new TransactionApi(new Configuration({ basePath: stellarUrl, accessToken }));
+const destination = 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT';
+for (const value of ['ff'.repeat(32), Array.from({ length: 32 }, (_, index) => index)]) {
+  const sendTransactionRequest: StellarTransactionRequest = {
+    network: 'local',
+    operations: [{ type: 'payment', destination, amount: '1', asset: { type: 'native' } }],
+    memo: { type: 'hash', value },
+  };
+  // Without this, the generated code takes it for a request on Solana, which has no required key, and sends an empty body.
+  const body = StellarTransactionRequestToJSON(sendTransactionRequest) as unknown as BodyInit;
+  await onStellar.sendTransaction({ relayerId: 'r1', sendTransactionRequest }, async () => ({ body }));
+}
+expect(true, 'memos', null);
 
 function record(name: string): unknown {
   return JSON.parse(readFileSync(join(recordsFolder, `${name}.json`), 'utf8'));
