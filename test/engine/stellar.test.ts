@@ -12,6 +12,7 @@ import {
   TransactionBuilder,
 } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
+import type { Chain } from '../../src/core/ports/chain.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/records/stellar.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -616,6 +617,37 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const replaced = await replace(rig, refused.id, badlySigned('0.0000002'));
     assert.equal(replaced.transaction.liveVersion, 1);
     assert.equal((await rig.attempts(refused.id)).length, 1);
+  });
+
+  it('replace: a replacement without valid_until keeps the one that another replacement set meanwhile, also if all attempts are identical', async (test) => {
+    const user = Keypair.random();
+    let duringDraft: (() => Promise<unknown>) | null = null;
+    const changed = (chain: Chain): Chain => ({
+      ...chain,
+      async draft(request) {
+        const draft = await chain.draft(request);
+        const meanwhile = duringDraft;
+        duringDraft = null;
+        await meanwhile?.();
+        return draft;
+      },
+    });
+    const rig = await start(test, { changed, accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const envelope = TransactionBuilder.fromXDR(signedXdr(rig, user), rig.node.ledger.passphrase);
+    envelope.signatures.splice(0);
+    envelope.sign(Keypair.random());
+    const content = { transactionXdr: envelope.toXDR(), feeBump: true };
+    const soonMs = rig.clock.nowMs() + 3_600_000;
+    const { transaction } = await rig.send({ ...content, validUntilMs: soonMs });
+    await waitFor(
+      'the refusal',
+      async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('txBAD_AUTH') || undefined,
+    );
+    duringDraft = () => replace(rig, transaction.id, { ...content, validUntilMs: soonMs + 3_600_000 });
+    await replace(rig, transaction.id, content);
+    assert.equal(duringDraft, null);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+    assert.equal((await rig.view(transaction.id)).transaction.validUntilMs, soonMs + 3_600_000);
   });
 
   it('bump fee: a bump that would equal another transaction is skipped, and the lane goes on', async (test) => {

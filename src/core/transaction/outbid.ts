@@ -60,7 +60,8 @@ export async function outbid(
     require(current);
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
-    if (!isUnmoved) return null;
+    // The replacement may have the `valid_until` as seen, and another replacement, identical to its live attempt, may have set a later one.
+    if (!isUnmoved || transaction.validUntilMs !== seen.transaction.validUntilMs) return null;
     const before = { ...transaction, ...why };
     const move = { writesEvent: true, saveResponse };
     const live = attempts.at(-1);
