@@ -1,5 +1,7 @@
 import { hostedTypes } from '../codec/signer-values.js';
 import type { ConfiguredLimits, HostedType, SignerLimits } from '../core/signer/hosted-key.js';
+import { httpUrlFrom } from '../core/text/http-url.js';
+import { syntaxes } from '../core/text/text-syntax.js';
 
 /** A setting's value, or what is wrong with its text, as a text that follows the name and a colon. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -23,8 +25,7 @@ export function optionalHeader(input: string): Parsed<string | null> {
 /** Accepts an http or https URL; empty is null. */
 export function optionalHttpUrl(input: string): Parsed<string | null> {
   if (input === '') return { value: null };
-  if (URL.canParse(input) && /^https?:$/.test(new URL(input).protocol)) return { value: input };
-  return { problem: 'must be an http or https URL' };
+  return httpUrlFrom(input) === null ? { problem: syntaxes.http_url.description } : { value: input };
 }
 
 /** Accepts a decimal integer from `min` to `max`. */

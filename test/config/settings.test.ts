@@ -108,6 +108,15 @@ test('settings: SIGNER_LIMITS refuses unknown types, repeated types and limits o
     );
 });
 
+test('settings: a URL without a host is refused, since its path would be taken for one', () => {
+  for (const input of ['https:///collector', 'https:collector', 'https:/collector', 'https:\\\\collector', 'ftp://collector', 'collector'])
+    assert.match(
+      problemsOf({ ...needed, OTEL_EXPORTER_OTLP_ENDPOINT: input }).OTEL_EXPORTER_OTLP_ENDPOINT ?? '',
+      /^must be a URL that begins with/,
+    );
+  assert.deepEqual(Object.keys(problemsOf({ ...needed, OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector:4318/v1' })), []);
+});
+
 test('settings: an empty variable counts as unset', () => {
   assert.equal(loadSettings({ ...needed, HOST: '', APP_PORT: '' }).port, 8080);
   assert.deepEqual(Object.keys(problemsOf({ ...needed, API_KEY: '' })), ['API_KEY']);

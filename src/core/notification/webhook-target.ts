@@ -1,4 +1,5 @@
 import { DomainError, invalidField } from '../errors/errors.js';
+import { httpUrlFrom } from '../text/http-url.js';
 import { isReservedHost } from '../text/reserved-host.js';
 import { syntaxes } from '../text/text-syntax.js';
 
@@ -15,11 +16,14 @@ export function checkWebhookTarget(text: string, allowPrivateTargets: boolean): 
   if (text.length > maxLength) throw invalidField('url', `must be at most ${maxLength} characters`);
   // The URL parser drops some of these silently, so the URL shown would differ from the one used.
   if (/[\s\p{Cc}]/u.test(text)) throw invalidField('url', 'must not contain white space or control characters');
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) throw invalidField('url', 'must be an absolute URL');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidField('url', schemes);
+  const url = httpUrlFrom(text);
+  if (url === null) throw invalidField('url', hasOtherScheme(text) ? schemes : 'must be an absolute URL with a host');
   if (url.username !== '' || url.password !== '') throw invalidField('url', 'must not contain a user name or password');
   if (!allowPrivateTargets && isReservedHost(url.hostname)) throw targetRefused();
+}
+
+function hasOtherScheme(text: string): boolean {
+  return /^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text);
 }
 
 function targetRefused(): DomainError {

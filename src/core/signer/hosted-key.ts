@@ -2,6 +2,8 @@ import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Definition } from '../records/definition.js';
 import type { Curve, NetworkType } from '../records/network.js';
+import { httpUrlFrom } from '../text/http-url.js';
+import { syntaxes } from '../text/text-syntax.js';
 
 /** The keys of HashiCorp Vault: where they are, and the AppRole that may use them. */
 interface VaultKey {
@@ -132,8 +134,8 @@ const problemsOf: { readonly [T in HostedType]?: (key: Extract<HostedKey, { type
 /** Paths are appended to a URL, and administrators see it. */
 function urlProblems(key: HostedKey): FieldProblem[] {
   return urlsOf(key).flatMap(([field, text]) => {
-    const url = URL.canParse(text) ? new URL(text) : null;
-    if (url === null) return [{ field: `config.${field}`, description: 'must be a URL that begins with http:// or https://' }];
+    const url = httpUrlFrom(text);
+    if (url === null) return [{ field: `config.${field}`, description: syntaxes.http_url.description }];
     if (url.username === '' && url.password === '' && !/[?#]/.test(text)) return [];
     return [{ field: `config.${field}`, description: 'must have no user name, password, query or fragment' }];
   });

@@ -1,5 +1,6 @@
 import { invalidField } from '../errors/errors.js';
 import { bytesFromBase58 } from './base58.js';
+import { controls, httpUrlFrom, httpUrlPattern } from './http-url.js';
 
 /** The syntax of a text field. The codec, the checks of RPC, the OpenAPI document and the domain use the same one. */
 export interface TextSyntax {
@@ -18,9 +19,6 @@ export interface TextSyntax {
 /** True for base58 of exactly 32 bytes, which names accounts and programs of Solana. */
 const isSolanaAddress = (text: string) => bytesFromBase58(text, 32) !== null;
 
-/** Control characters, as a range of a character class. */
-const controls = String.raw`\x00-\x1f\x7f-\x9f`;
-
 /**
  * The syntaxes by the names that `(relayer.rest.v1.field).syntax` uses. A syntax says what a text looks like; checksums, decoded sizes and
  * whether the named thing exists are checked later.
@@ -33,7 +31,8 @@ export const syntaxes = {
     description: 'must be 1 to 100 characters without control characters',
   },
   http_url: {
-    pattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}]+$`, 'u'),
+    pattern: httpUrlPattern,
+    accepts: (text) => httpUrlFrom(text) !== null,
     maxLength: 2048,
     description: 'must be a URL that begins with http:// or https://',
   },

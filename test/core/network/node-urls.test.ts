@@ -28,6 +28,9 @@ describe('RPC URLs', () => {
     ['no URL at all, which is for its caller to judge', [], 'none'],
     ['another protocol', ['ws://eth.example.com/secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
     ['what is no URL', ['http://[secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ...['https:///a', 'http:////a/b', 'https:a', 'https:/a', 'https:\\\\a', 'https://\\a', 'https://?a', 'https://#a'].map(
+      (url) => [`${url}, which has no host`, [url], 'rpc_urls[0].url must be a URL that begins with http:// or https://'] as const,
+    ),
     ['white space', ['http://a/ secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
     ['one that was masked', ['http://a/secret', 'https://eth.example.com/***'], 'rpc_urls[1].url is masked; send the complete URL'],
     ['one that is too long', [`http://a/${'x'.repeat(2048)}`], 'rpc_urls[0].url must be at most 2048 characters'],
