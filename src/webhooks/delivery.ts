@@ -9,7 +9,7 @@ import { onAbort, pause } from '../core/work/abort.js';
 import { createForwardClock, monotonicMs } from '../core/work/clock.js';
 import { repeat } from '../core/work/repeat.js';
 import { type DeliverEventDeps, deliverEvent, type Settlement } from './deliver-event.js';
-import { createPlaces, maxPosts, type Runner } from './places.js';
+import { createDeliverySlots, maxPosts, type Runner } from './delivery-slots.js';
 import { createGuardedConnector, type TargetGuardDeps } from './target-guard.js';
 
 /** The dependencies of the delivery. */
@@ -54,7 +54,7 @@ const storeRetryMs = 1000;
 /** How an attempt is counted, by the status it left its event in. */
 const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' } as const;
 
-/** A notification with attempts that run or wait for a place. */
+/** A notification with attempts that run or wait for a slot. */
 interface Target extends Runner {
   /**
    * Events read ahead. Each stays the oldest of its order key until its attempt, since only an attempt or a deletion settles an event, and the
@@ -97,8 +97,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const running = new Map<string, Running>();
   /** The notifications that have running or waiting attempts. */
   const targets = new Map<string, Target>();
-  const places = createPlaces();
-  /** The targets with events that wait for a place; the first is served next. */
+  const slots = createDeliverySlots();
+  /** The targets with events that wait for a slot; the first is served next. */
   const queue = new Set<Target>();
   /** The size of all bodies that run or were read ahead. */
   let heldBytes = 0;
@@ -123,9 +123,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     endPauses();
     const pending = (await store.read.pendingTargets(nowMs)).filter(({ notificationId }) => begun.has(sliceOf(notificationId)));
     const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(notificationId));
-    // One after the other, since each shows how much room the next one has.
+    // One after the other, since each shows how much capacity the next one has.
     for (const { notificationId } of dueTargets) {
-      const limit = roomFor(notificationId);
+      const limit = capacityFor(notificationId);
       if (limit === 0) continue;
       const events = await store.read.dueEvents(notificationId, nowMs, limit + runningOf(notificationId));
       if (!begun.has(sliceOf(notificationId))) continue;
@@ -146,7 +146,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
 
   function canTakeMore(notificationId: string): boolean {
     const target = targets.get(notificationId);
-    return !pausedUntilMs.has(notificationId) && (target === undefined || (target.ready.length === 0 && places.hasRoom(target)));
+    return !pausedUntilMs.has(notificationId) && (target === undefined || (target.ready.length === 0 && slots.hasFree(target)));
   }
 
   function runningOf(notificationId: string): number {
@@ -157,8 +157,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
    * Returns how many events of a notification may be read now. Receivers that do not answer get one at a time and half of the memory, so that
    * theirs do not fill it.
    */
-  function roomFor(notificationId: string): number {
-    const isAnswering = places.isAnswering(notificationId);
+  function capacityFor(notificationId: string): number {
+    const isAnswering = slots.isAnswering(notificationId);
     const freeBytes = (isAnswering ? maxHeldBytes : maxHeldBytes / 2) - heldBytes;
     if (freeBytes <= 0) return 0;
     return isAnswering ? Math.min(readAhead, Math.max(1, Math.floor(freeBytes / assumedEventBytes))) : 1;
@@ -168,30 +168,30 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     for (const [notificationId, untilMs] of pausedUntilMs) if (untilMs <= monotonicMs()) pausedUntilMs.delete(notificationId);
   }
 
-  /** Starts events, one of each target in turn, while places are free. */
+  /** Starts events, one of each target in turn, while slots are free. */
   function serve(): void {
-    const withoutRoom: Target[] = [];
+    const withoutSlot: Target[] = [];
     // A target that is added again while the loop runs comes up again.
     for (const target of queue) {
       queue.delete(target);
       if (closing.signal.aborted || target.ready.length === 0) continue;
-      if (!places.hasRoom(target)) {
-        withoutRoom.push(target);
+      if (!slots.hasFree(target)) {
+        withoutSlot.push(target);
         continue;
       }
       start(target.ready.shift() as OutboxEvent, target);
       queue.add(target);
     }
-    for (const target of withoutRoom) queue.add(target);
+    for (const target of withoutSlot) queue.add(target);
   }
 
   function start(event: OutboxEvent, target: Target): void {
-    places.taken(target);
+    slots.take(target);
     const { notificationId } = target;
     const attempt: Running = { notificationId, isTakenOver: false, ended: Promise.resolve() };
     running.set(event.id, attempt);
     attempt.ended = attemptAndSettle(event, target, attempt).finally(() => {
-      places.freed(target);
+      slots.free(target);
       running.delete(event.id);
       heldBytes -= bytesOf([event]);
       endedSinceRead.add(event.id);
@@ -232,7 +232,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     try {
       const settlement = await deliverEvent(eventDeps, event);
       if (settlement === undefined) return;
-      places.noteEnd(target, settlement.attempt?.httpStatus !== null);
+      slots.noteEnd(target, settlement.attempt?.httpStatus !== null);
       if (settlement.pauseMs > 0) pauseTarget(target, settlement.pauseMs);
       await settle(settlement, event, attempt);
       count(event, settlement);

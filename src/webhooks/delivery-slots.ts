@@ -2,7 +2,7 @@
 const maxPerNotification = 8;
 /** The number of events posted at once. */
 export const maxPosts = 1024;
-/** The number of these that receivers without a recent answer can have together, so that the others always have places. */
+/** The number of slots that receivers without a recent answer can have together, so that the others always have slots. */
 const maxUnanswered = maxPosts / 2;
 
 /** Something that has attempts running and waiting. */
@@ -13,24 +13,24 @@ export interface Runner {
 }
 
 /**
- * Divides the places for running attempts among the notifications: a receiver begins with one place, gets twice as many with each answer, and half as
- * many with each attempt that nothing answered. So receivers that hang hold one place each, however many they are.
+ * Divides the slots for running attempts among the notifications. A receiver begins with one slot, gets twice as many with each answer, and half
+ * as many with each attempt without an answer. So each receiver that hangs holds one slot.
  */
-export interface Places {
-  hasRoom(runner: Runner): boolean;
+export interface DeliverySlots {
+  hasFree(runner: Runner): boolean;
   /** True if the receiver has answered lately. */
   isAnswering(notificationId: string): boolean;
-  taken(runner: Runner): void;
-  freed(runner: Runner): void;
-  /** Takes note of how an attempt ended. */
+  take(runner: Runner): void;
+  free(runner: Runner): void;
+  /** Records how an attempt ended. */
   noteEnd(runner: Runner, isAnswered: boolean): void;
 }
 
-/** Makes the places, all of them free. */
-export function createPlaces(): Places {
+/** Creates the slots, all of them free. */
+export function createDeliverySlots(): DeliverySlots {
   /** Kept for notifications without attempts, which are few. */
   const limits = new Map<string, number>();
-  /** The attempts that run for receivers with one place. */
+  /** The attempts that run for receivers with one slot. */
   let unanswered = 0;
   let total = 0;
   const countsAs = new WeakMap<Runner, number>();
@@ -38,11 +38,11 @@ export function createPlaces(): Places {
 
   return {
     isAnswering: (notificationId) => (limits.get(notificationId) ?? 1) > 1,
-    hasRoom(runner) {
+    hasFree(runner) {
       const limit = limitOf(runner);
       return runner.running < limit && total < maxPosts && (limit > 1 || unanswered < maxUnanswered);
     },
-    taken(runner) {
+    take(runner) {
       runner.running += 1;
       total += 1;
       if (limitOf(runner) === 1) {
@@ -50,7 +50,7 @@ export function createPlaces(): Places {
         countsAs.set(runner, (countsAs.get(runner) ?? 0) + 1);
       }
     },
-    freed(runner) {
+    free(runner) {
       runner.running -= 1;
       total -= 1;
       const counted = countsAs.get(runner) ?? 0;
