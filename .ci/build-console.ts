@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { create, fromBinary, getExtension, hasExtension, isMessage, setExtension, toBinary } from '@bufbuild/protobuf';
 import { FieldOptionsSchema, type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { build, type Plugin } from 'esbuild';
+import { comments } from '../gen/comments.js';
 import { http as httpOption } from '../gen/google/api/annotations_pb.js';
 import {
   FieldRulesSchema,
@@ -13,8 +14,8 @@ import {
 
 // Bundles the console for browsers: dist/console/console.js and console.css. Transformations keep it small; none changes what it does.
 
-/** The definitions whose options the console reads: it writes their calls as REST requests, to copy. */
-const withOptions = /\/(transaction_service|signing_service|evm|stellar|solana)_pb\.ts$/;
+/** The definitions whose options the console reads: it writes their calls as REST requests, to copy, and shows their limits and names. */
+const withOptions = /\/(transaction_service|signing_service|api_key_service|evm|stellar|solana)_pb\.ts$/;
 
 /** The numbers of those options. */
 const readOptions: ReadonlySet<number> = new Set(
@@ -40,13 +41,28 @@ const smallDefinitions: Plugin = {
   },
 };
 
+/** The messages and enums that forms are made from: their comments are the help. */
+const inForms =
+  /^relayer\.v1\.((Create(Relayer|Signer|Notification|ApiKey)|Sign(Data|TypedData)|(Stellar|Solana)Sign|(Evm|Stellar|Solana)Transaction)Request|(Evm|Stellar|Solana)Policies|MemoSpec|PaymentOperation|RpcUrl|ApiKeyScope)\.(?!idempotency_key)\w+$/;
+
+/** Keeps the comments that forms show. */
+const formComments: Plugin = {
+  name: 'form-comments',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/gen\/comments\.ts$/ }, () => {
+      const kept = Object.entries(comments).filter(([name]) => inForms.test(name));
+      return { contents: `export const comments = ${JSON.stringify(Object.fromEntries(kept))};` };
+    });
+  },
+};
+
 /** Removes the options that are not protobuf's own from all elements of a definition, apart from those with these numbers; of the field options only the read keys stay. */
 function removeCustomOptions(element: FileDescriptorProto | object, kept: ReadonlySet<number>): void {
   for (const [key, value] of Object.entries(element)) {
     if (key === 'options' && isMessage(value)) value.$unknown = value.$unknown?.filter(({ no }) => kept.has(no));
     if (isMessage(value, FieldOptionsSchema) && hasExtension(value, fieldOption)) {
-      const { rpcOnly, name, tags, hex, ifMatch } = getExtension(value, fieldOption);
-      setExtension(value, fieldOption, create(FieldRulesSchema, { rpcOnly, name, tags, hex, ifMatch }));
+      const { rpcOnly, name, tags, hex, ifMatch, length, maxLength } = getExtension(value, fieldOption);
+      setExtension(value, fieldOption, create(FieldRulesSchema, { rpcOnly, name, tags, hex, ifMatch, length, maxLength }));
     }
     if (!Array.isArray(value)) continue;
     for (const item of value) if (typeof item === 'object' && item !== null) removeCustomOptions(item, kept);
@@ -121,5 +137,5 @@ await build({
   // Instead of src/console/tsconfig.json, whose form of JSX it would use.
   tsconfigRaw: {},
   logLevel: 'warning',
-  plugins: [smallDefinitions, smallDescriptor, withoutUnused],
+  plugins: [smallDefinitions, formComments, smallDescriptor, withoutUnused],
 });

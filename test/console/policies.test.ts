@@ -52,6 +52,16 @@ describe('the policies in the console', () => {
     assert.equal(draft.whitelistReceivers, '0xa\n0xb');
   });
 
+  it('labels: are the names of the API in words', () => {
+    const labels = [NetworkType.EVM, NetworkType.STELLAR, NetworkType.SOLANA].flatMap(policyFields).map(({ label }) => label);
+    assert.deepEqual(
+      ['Minimum balance', 'Gas price cap', 'EIP-1559 pricing', 'Maximum allowed fee', 'Maximum transaction data size'].filter(
+        (label) => !labels.includes(label),
+      ),
+      [],
+    );
+  });
+
   it('changes: only they are named, also if a policy is removed', () => {
     const before = draftOf(evm, policyFields(NetworkType.EVM), coins[NetworkType.EVM]);
     assert.deepEqual(changedPolicies(NetworkType.EVM, before, { ...before, gasPriceCap: '', maxInFlight: '8' }), [

@@ -32,7 +32,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   to?: string | undefined;
 
   /**
-   * The amount in wei, 0 to 2^128-1. Required.
+   * The amount. In wei, 0 to 2^128-1. Required.
    *
    * @generated from field: optional string value = 2;
    */
@@ -53,21 +53,21 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   gasLimit?: bigint | undefined;
 
   /**
-   * Legacy price in wei per gas, 0 to 2^128-1. The transaction is then a legacy one, even on an EIP-1559 network.
+   * Legacy price per gas. In wei, 0 to 2^128-1. The transaction is then a legacy one, even on an EIP-1559 network.
    *
    * @generated from field: optional string gas_price = 5;
    */
   gasPrice?: string | undefined;
 
   /**
-   * Maximum EIP-1559 price in wei per gas, 0 to 2^128-1. Requires `max_priority_fee_per_gas`.
+   * Maximum EIP-1559 price per gas. In wei, 0 to 2^128-1. Requires `max_priority_fee_per_gas`.
    *
    * @generated from field: optional string max_fee_per_gas = 6;
    */
   maxFeePerGas?: string | undefined;
 
   /**
-   * Maximum EIP-1559 priority fee in wei per gas, at most `max_fee_per_gas`.
+   * Maximum EIP-1559 priority fee per gas, at most `max_fee_per_gas`. In wei.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 7;
    */
@@ -320,21 +320,21 @@ export const SignatureSchema: GenMessage<Signature> = /*@__PURE__*/
  */
 export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   /**
-   * Minimum balance in wei that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
+   * Minimum balance. Transactions wait if they would leave less than this. In wei, decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 1;
    */
   minBalance?: string | undefined;
 
   /**
-   * Maximum price in wei per gas. Decimal, 1 to 2^128-1. Absent: no maximum.
+   * Maximum price per gas. In wei, decimal, 1 to 2^128-1. Absent: no maximum.
    *
    * @generated from field: optional string gas_price_cap = 2;
    */
   gasPriceCap?: string | undefined;
 
   /**
-   * Allowed receivers, at most 10000. Absent: all; in JSON an empty list is rejected. The relayer's own address is always allowed.
+   * Allowed receivers, at most 10000. Absent: all. In JSON an empty list is rejected. The relayer's own address is always allowed.
    *
    * @generated from field: repeated string whitelist_receivers = 3;
    */

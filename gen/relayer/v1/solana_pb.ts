@@ -172,15 +172,15 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   feePaymentStrategy?: SolanaFeePaymentStrategy | undefined;
 
   /**
-   * Minimum balance in lamports that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
+   * Minimum balance. Transactions wait if they would leave less than this. In lamports, decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
   minBalance?: string | undefined;
 
   /**
-   * Maximum fee in lamports of one transaction, including the priority fee. Decimal, at least 1. Absent: no maximum, but the
-   * service itself adds a priority fee of at most 10000000.
+   * Maximum fee of one transaction, including the priority fee. In lamports, decimal, at least 1. Absent: no maximum, but the
+   * service itself adds a priority fee of at most 10000000 lamports.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */
@@ -215,7 +215,7 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   maxSignatures?: number | undefined;
 
   /**
-   * Maximum size of one transaction in bytes, 1 to 1232. Default 1232.
+   * Maximum size in bytes, 1–1232. Default: 1232.
    *
    * @generated from field: optional uint32 max_tx_data_size = 8;
    */

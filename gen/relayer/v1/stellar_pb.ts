@@ -77,8 +77,8 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   feeBump?: boolean | undefined;
 
   /**
-   * The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. It includes the resource fee of a contract operation.
-   * Absent: 1000000, but never more than the relayer's policy `max_fee`.
+   * The maximum total fee; a limit, not the bid. In stroops (10^-7 XLM), 1 to 2^63-1. It includes the resource fee of a contract operation.
+   * Absent: 1000000 stroops, but never more than the relayer's policy `max_fee`.
    *
    * @generated from field: optional int64 max_fee = 8;
    */
@@ -228,14 +228,14 @@ export const OperationSpecSchema: GenMessage<OperationSpec> = /*@__PURE__*/
  */
 export type PaymentOperation = Message<"relayer.v1.PaymentOperation"> & {
   /**
-   * Receiver, `G...` or `M...`. Required.
+   * Receiver (`G...` or `M...`). Required.
    *
    * @generated from field: string destination = 1;
    */
   destination: string;
 
   /**
-   * Amount in units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. In REST a JSON integer or decimal digits in a string. Required.
+   * Amount, with at most 7 decimals. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. In REST a JSON integer or decimal digits in a string. Required.
    *
    * @generated from field: int64 amount = 2;
    */
@@ -1207,14 +1207,14 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   feePaymentStrategy?: StellarFeePaymentStrategy | undefined;
 
   /**
-   * Minimum balance in stroops that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
+   * Minimum balance. Transactions wait if they would leave less than this. In stroops, decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
   minBalance?: string | undefined;
 
   /**
-   * Maximum `max_fee` in stroops that a transaction may set; it also limits the default. Decimal, at least 1. Absent: no maximum.
+   * Maximum `max_fee` that a transaction may set; it also limits the default. In stroops, decimal, at least 1. Absent: no maximum.
    *
    * @generated from field: optional string max_fee = 3;
    */

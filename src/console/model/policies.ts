@@ -1,10 +1,11 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import { EvmPoliciesSchema } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaPoliciesSchema } from '../../../gen/relayer/v1/solana_pb.js';
 import { StellarPoliciesSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { formatUnits, parseUnits, type Unit } from '../text/amounts.js';
+import { helpOf } from '../text/help.js';
 import { wordsOf } from '../text/words.js';
 
 /** The policies of a relayer, in the shape of its network. */
@@ -18,44 +19,44 @@ export interface PolicyField {
   readonly path: string;
   readonly label: string;
   readonly hint: string;
-  /** `coin`: an amount of the native coin; `gas`: a price per gas; `count`: an integer; `flag`: on, off or the default; `list`: addresses. */
+  /** `coin`: an amount of the native coin; `gas`: a price per gas; `count`: an integer; `flag`: true, false or the default; `list`: addresses. */
   readonly kind: 'coin' | 'gas' | 'count' | 'flag' | 'list';
 }
 
-const field = (kind: PolicyField['kind'], path: string, label: string, hint: string): PolicyField => ({
-  kind,
-  path,
-  label,
-  hint,
-  name: path.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-});
+/** The words of names that a label writes otherwise. An amount's unit follows the label, so the name's own is left out. */
+const labelWords: Readonly<Record<string, string>> = {
+  min: 'minimum',
+  max: 'maximum',
+  tx: 'transaction',
+  eip1559: 'EIP-1559',
+  lamports: '',
+};
 
-const minBalance = field('coin', 'min_balance', 'Minimum balance', 'Transactions wait while less would remain. Empty: the default.');
+function fieldOf(desc: DescField): PolicyField {
+  const words = desc.name.split('_').map((word) => labelWords[word] ?? word);
+  const label = words.filter((word) => word !== '').join(' ');
+  return {
+    kind: kindOf(desc),
+    path: desc.name,
+    name: desc.localName,
+    label: label.charAt(0).toUpperCase() + label.slice(1),
+    hint: helpOf(desc),
+  };
+}
 
-const evmFields = [
-  minBalance,
-  field('gas', 'gas_price_cap', 'Gas price cap', 'The highest price per gas. Empty: no maximum.'),
-  field('count', 'max_in_flight', 'Transactions in flight', 'At most this many, 1 to 100000. Empty: automatic.'),
-  field('list', 'whitelist_receivers', 'Allowed receivers', 'Addresses, separated by spaces or lines. Empty: all.'),
-  field('flag', 'eip1559_pricing', 'EIP-1559 pricing', 'The default is on.'),
-  field('flag', 'gas_limit_estimation', 'Estimate gas limits', 'Off: callers must set the gas limit. The default is on.'),
-  field('flag', 'include_revert_data', 'Revert data in reasons', 'The default is off.'),
-];
+function kindOf({ fieldKind, scalar, name }: DescField): PolicyField['kind'] {
+  if (fieldKind === 'list') return 'list';
+  if (scalar === ScalarType.BOOL) return 'flag';
+  // A policy that is a text is an amount.
+  if (scalar !== ScalarType.STRING) return 'count';
+  return name.startsWith('gas_price') ? 'gas' : 'coin';
+}
 
-const stellarFields = [
-  minBalance,
-  field('coin', 'max_fee', 'Highest max fee', 'The highest max_fee that a transaction may set. Empty: no maximum.'),
-];
-
-const solanaFields = [
-  minBalance,
-  field('coin', 'max_allowed_fee_lamports', 'Highest fee', 'Of one transaction, with the priority fee. Empty: no maximum.'),
-  field('count', 'max_signatures', 'Signatures', 'At most this many, 1 to 255. Empty: no maximum.'),
-  field('count', 'max_tx_data_size', 'Size in bytes', 'At most this many, 1 to 1232. Empty: 1232.'),
-  field('list', 'allowed_programs', 'Allowed programs', 'Separated by spaces or lines. Empty: all.'),
-  field('list', 'allowed_accounts', 'Allowed accounts', 'Separated by spaces or lines. Empty: all.'),
-  field('list', 'disallowed_accounts', 'Disallowed accounts', 'Separated by spaces or lines.'),
-];
+/** The policies of a message. Who pays the fees has one value only, so no form has it. */
+const fieldsOf = ({ fields }: DescMessage) => fields.filter(({ fieldKind }) => fieldKind !== 'enum').map(fieldOf);
+const evmFields = fieldsOf(EvmPoliciesSchema);
+const stellarFields = fieldsOf(StellarPoliciesSchema);
+const solanaFields = fieldsOf(SolanaPoliciesSchema);
 
 const gwei: Unit = { name: 'gwei', decimals: 9 };
 

@@ -1,3 +1,6 @@
+import { getOption } from '@bufbuild/protobuf';
+import { field as fieldOption } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { EvmTransactionRequestSchema } from '../../../gen/relayer/v1/evm_pb.js';
 import { knownFunctions } from './signatures.js';
 
 /** A decoded argument, or an element of one. */
@@ -42,8 +45,8 @@ class MalformedData extends Error {}
 const wordBytes = 32;
 const selectorBytes = 4;
 
-/** The service accepts no longer call data. */
-const maxBytes = 130_560;
+/** The service accepts no longer call data, which can begin with `0x`. */
+const maxBytes = (getOption(EvmTransactionRequestSchema.field.data, fieldOption).maxLength - 2) / 2;
 
 /** Calls within calls are decoded down to this depth. */
 const maxDepth = 4;

@@ -1,6 +1,8 @@
+import { getOption } from '@bufbuild/protobuf';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ApiKey, ApiKeyScope } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { text as textOption } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { type ApiKey, ApiKeyScope, ApiKeyScopeSchema, CreateApiKeyRequestSchema } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { timeFromLocal } from '../model/local-time.js';
 import { Badge } from '../parts/badge.js';
@@ -17,16 +19,13 @@ import { useAction } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
 import { apiKeys, newIdempotencyKey, once } from '../service/clients.js';
 import { caller } from '../service/session.js';
+import { helpOf } from '../text/help.js';
 import { wordsOf } from '../text/words.js';
 
 /** The scopes with their names in the API, and what they allow. */
-const scopeTexts = [
-  [ApiKeyScope.TRANSACTIONS_READ, 'transactions:read', 'read relayers and their transactions'],
-  [ApiKeyScope.TRANSACTIONS_WRITE, 'transactions:write', 'send, replace and cancel transactions'],
-  [ApiKeyScope.SIGN, 'sign', 'sign data and transactions'],
-  [ApiKeyScope.NOTIFICATIONS, 'notifications', 'manage webhooks'],
-  [ApiKeyScope.ADMIN, 'admin', 'manage everything else; not for keys that are limited to relayers'],
-] as const;
+const scopeTexts = ApiKeyScopeSchema.values
+  .filter(({ number }) => number !== ApiKeyScope.UNSPECIFIED)
+  .map((value) => [value.number as ApiKeyScope, getOption(value, textOption), helpOf(value)] as const);
 
 /** The API keys. */
 export function KeysView() {
@@ -185,7 +184,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
       onSubmit={() => void create.run()}
       onClose={onClose}
     >
-      <TextInput label="Name" hint="Who uses it, such as a service or a person." value={name} problem={at.name} onValue={setName} />
+      <TextInput label="Name" hint={helpOf(CreateApiKeyRequestSchema.field.name)} value={name} problem={at.name} onValue={setName} />
       <Group title="Scopes" problem={at.scopes}>
         {scopeTexts.map(([scope, text, meaning]) => (
           <Check
@@ -203,12 +202,18 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
       <TextArea
         label="Relayers"
         rows={2}
-        hint="Ids, separated by spaces or lines. Empty: all relayers."
+        hint={helpOf(CreateApiKeyRequestSchema.field.relayerIds)}
         value={relayerIds}
         problem={at.relayerIds}
         onValue={setRelayerIds}
       />
-      <TimeInput label="Expires" hint="Empty: never." value={expiresAt} problem={own ?? at.expiresAt} onValue={setExpiresAt} />
+      <TimeInput
+        label="Expires"
+        hint={helpOf(CreateApiKeyRequestSchema.field.expiresAt)}
+        value={expiresAt}
+        problem={own ?? at.expiresAt}
+        onValue={setExpiresAt}
+      />
     </FormDialog>
   );
 }

@@ -36,8 +36,8 @@ export function PolicyInputs({
             {...input}
             choices={[
               ['', 'default'],
-              ['true', 'on'],
-              ['false', 'off'],
+              ['true', 'true'],
+              ['false', 'false'],
             ]}
           />
         );

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
-import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { buildPolicies, type PolicyDraft, policyPaths } from '../model/policies.js';
 import { locationTo } from '../model/route.js';
@@ -21,6 +21,7 @@ import { goTo } from '../service/location.js';
 import { coinOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import type { Unit } from '../text/amounts.js';
+import { helpOf } from '../text/help.js';
 import { byUse, networkTypeTexts } from './networks.js';
 import { PolicyInputs } from './policy-inputs.js';
 
@@ -124,12 +125,20 @@ export function NotificationInput({
 }) {
   const choices = useNotificationChoices();
   if (choices === null)
-    return <TextInput label="Notification" hint="Its id. Empty: none." value={value} problem={problem} onValue={onValue} />;
+    return (
+      <TextInput
+        label="Notification"
+        hint={helpOf(CreateRelayerRequestSchema.field.notificationId)}
+        value={value}
+        problem={problem}
+        onValue={onValue}
+      />
+    );
   const isListed = choices.some(([id]) => id === value);
   return (
     <Select
       label="Notification"
-      hint="It receives the events of this relayer."
+      hint={helpOf(CreateRelayerRequestSchema.field.notificationId)}
       choices={isListed ? choices : [...choices, [value, value]]}
       value={value}
       problem={problem}
@@ -227,13 +236,7 @@ function CreateForm({
     >
       <div class="form-row">
         <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
-        <TextInput
-          label="Id"
-          hint="1 to 36 letters, digits, _ or -. Empty: the service makes one."
-          value={id}
-          problem={at.id}
-          onValue={setId}
-        />
+        <TextInput label="Id" hint={helpOf(CreateRelayerRequestSchema.field.id)} value={id} problem={at.id} onValue={setId} />
       </div>
       <div class="form-row">
         <Select

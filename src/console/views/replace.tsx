@@ -1,6 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { useId, useRef, useState } from 'preact/hooks';
 import { type EvmTransaction, EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import { SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
+import { StellarTransactionRequestSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { type ReplaceTransactionRequest, ReplaceTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
@@ -16,6 +18,7 @@ import { newIdempotencyKey, once, relayers, transactions } from '../service/clie
 import { coinOf, relayerOf } from '../service/overview.js';
 import { parseUnits, type Unit, unitsOf } from '../text/amounts.js';
 import { decodeCall } from '../text/decode.js';
+import { helpOf } from '../text/help.js';
 import { bidText, roughBidText } from '../text/prices.js';
 import { Call, speedTexts } from './content.js';
 
@@ -268,7 +271,14 @@ function EvmReplaceForm({
       <div class="dialog-body">
         <p class="quiet">The fields hold the present content. What you change replaces it; the transaction keeps its id and its nonce.</p>
         {isOutdated && <Note tone="warn">The content has changed since this form was opened. Close it, and open it again.</Note>}
-        <TextInput label="To" value={to} onValue={setTo} mono problem={problems.at.to} hint="Empty: the data creates a contract." />
+        <TextInput
+          label="To"
+          value={to}
+          onValue={setTo}
+          mono
+          problem={problems.at.to}
+          hint={helpOf(EvmTransactionRequestSchema.field.to)}
+        />
         <div class="form-row">
           <AmountField label="Value" units={coinUnits} value={value} onChange={setValue} problem={problems.at.value} />
           <TextInput
@@ -277,10 +287,16 @@ function EvmReplaceForm({
             onValue={setGasLimit}
             inputMode="numeric"
             problem={problems.at.gasLimit}
-            hint="Empty: the service estimates it."
+            hint={helpOf(EvmTransactionRequestSchema.field.gasLimit)}
           />
         </div>
-        <TextArea label="Data" value={data} onValue={setData} problem={problems.at.data} hint="Hex. Empty: none." />
+        <TextArea
+          label="Data"
+          value={data}
+          onValue={setData}
+          problem={problems.at.data}
+          hint={helpOf(EvmTransactionRequestSchema.field.data)}
+        />
         {call !== null && <Call call={call} />}
         <Segments
           label="Price"
@@ -430,11 +446,7 @@ function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplacePro
           rows={6}
           value={text}
           onValue={setText}
-          hint={
-            isStellar
-              ? 'The new content: an unsigned envelope of the relayer’s account, base64 XDR. The service sets sequence number, fee and signature.'
-              : 'The new content in wire form, base64. The relayer is its fee payer and signs it.'
-          }
+          hint={helpOf(isStellar ? StellarTransactionRequestSchema.field.transactionXdr : SolanaTransactionRequestSchema.field.transaction)}
         />
         {isStellar && (
           <TextInput
@@ -442,7 +454,7 @@ function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplacePro
             value={maxFee}
             onValue={setMaxFee}
             inputMode="numeric"
-            hint="Empty: the default of the service."
+            hint={helpOf(StellarTransactionRequestSchema.field.maxFee)}
           />
         )}
         {problem !== null && (

@@ -1,6 +1,7 @@
-import type { RpcUrl } from '../../../gen/relayer/v1/network_service_pb.js';
+import { type RpcUrl, RpcUrlSchema } from '../../../gen/relayer/v1/network_service_pb.js';
 import { Note } from '../parts/failure-note.js';
 import { TextInput } from '../parts/inputs.js';
+import { helpOf } from '../text/help.js';
 
 /** An RPC endpoint as it was typed. */
 export interface TypedRpcUrl {
@@ -59,7 +60,7 @@ export function RpcUrlInputs({
           <TextInput
             label="Weight"
             inputMode="numeric"
-            hint="0 to 100. Endpoints get calls in proportion; 0: none. Empty: 100."
+            hint={helpOf(RpcUrlSchema.field.weight)}
             value={weight}
             problem={problems[`weight.${index}`]}
             onValue={(value) => change(index, { weight: value })}

@@ -1,10 +1,13 @@
-import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import { EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import { SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
+import { MemoSpecSchema, PaymentOperationSchema, StellarTransactionRequestSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { type EvmDraft, emptyPayment, type PaymentDraft, type SolanaDraft, type StellarDraft } from '../model/send-content.js';
 import { AmountField } from '../parts/amount-field.js';
 import { Check, Segments, Select, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
 import type { Coin } from '../service/overview.js';
 import { type Unit, unitsOf } from '../text/amounts.js';
 import { decodeCall } from '../text/decode.js';
+import { helpOf } from '../text/help.js';
 import { Call, speedTexts } from './content.js';
 
 /** The units of a price per gas. */
@@ -12,6 +15,10 @@ export const gasUnits: readonly Unit[] = [
   { name: 'wei', decimals: 0 },
   { name: 'gwei', decimals: 9 },
 ];
+
+const evmFields = EvmTransactionRequestSchema.field;
+const stellarFields = StellarTransactionRequestSchema.field;
+const solanaFields = SolanaTransactionRequestSchema.field;
 
 /** A form's values and the problems of its fields. */
 interface FieldsProperties<Draft> {
@@ -30,7 +37,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
         label="To"
         mono
         placeholder="0x"
-        hint="Empty: the data creates a contract."
+        hint={helpOf(evmFields.to)}
         value={draft.to}
         problem={problems.to}
         onValue={(to) => onDraft({ to })}
@@ -46,7 +53,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
         label="Data"
         rows={3}
         placeholder="0x"
-        hint="Call data in hex. Empty: a plain payment."
+        hint={helpOf(evmFields.data)}
         value={draft.data}
         problem={problems.data}
         onValue={(data) => onDraft({ data })}
@@ -67,6 +74,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
           {draft.pricing === 'speed' && (
             <Select
               label="Speed"
+              hint={helpOf(evmFields.speed)}
               choices={[Speed.FASTEST, Speed.FAST, Speed.AVERAGE, Speed.SAFE_LOW].map(
                 (speed) => [String(speed), speedTexts[speed]] as const,
               )}
@@ -79,6 +87,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
             <>
               <AmountField
                 label="Max fee per gas"
+                hint={helpOf(evmFields.maxFeePerGas)}
                 units={gasUnits}
                 value={draft.maxFee}
                 problem={problems.maxFee}
@@ -86,6 +95,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
               />
               <AmountField
                 label="Priority fee per gas"
+                hint={helpOf(evmFields.maxPriorityFeePerGas)}
                 units={gasUnits}
                 value={draft.priorityFee}
                 problem={problems.priorityFee}
@@ -96,6 +106,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
           {draft.pricing === 'legacy' && (
             <AmountField
               label="Gas price"
+              hint={helpOf(evmFields.gasPrice)}
               units={gasUnits}
               value={draft.gasPrice}
               problem={problems.gasPrice}
@@ -105,7 +116,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
           <TextInput
             label="Gas limit"
             inputMode="numeric"
-            hint="Empty: the service estimates it."
+            hint={helpOf(evmFields.gasLimit)}
             value={draft.gasLimit}
             problem={problems.gasLimit}
             onValue={(gasLimit) => onDraft({ gasLimit })}
@@ -114,7 +125,7 @@ export function EvmFields({ draft, onDraft, problems, coin }: FieldsProperties<E
       </div>
       <TimeInput
         label="Valid until"
-        hint="Empty: it never expires."
+        hint={helpOf(evmFields.validUntil)}
         value={draft.validUntil}
         problem={problems.validUntil}
         onValue={(validUntil) => onDraft({ validUntil })}
@@ -175,7 +186,7 @@ export function StellarFields({ draft, onDraft, problems, coin }: FieldsProperti
             {draft.memoKind !== 'none' && (
               <TextInput
                 label="Content of the memo"
-                hint={memoHints[draft.memoKind]}
+                hint={helpOf(MemoSpecSchema.field[draft.memoKind])}
                 value={draft.memo}
                 problem={problems.memo}
                 onValue={(memo) => onDraft({ memo })}
@@ -188,7 +199,7 @@ export function StellarFields({ draft, onDraft, problems, coin }: FieldsProperti
           <TextArea
             label="Transaction envelope"
             rows={6}
-            hint="Base64 XDR. An unsigned one must have this relayer as its source; a signed one of another account needs a fee bump."
+            hint={helpOf(stellarFields.transactionXdr)}
             value={draft.transactionXdr}
             problem={problems.transactionXdr}
             onValue={(transactionXdr) => onDraft({ transactionXdr })}
@@ -206,14 +217,14 @@ export function StellarFields({ draft, onDraft, problems, coin }: FieldsProperti
           label="Max fee"
           units={unitsOf(coin.symbol, coin.decimals)}
           value={draft.maxFee}
-          hint="Empty: the default."
+          hint={helpOf(stellarFields.maxFee)}
           optional
           problem={problems.maxFee}
           onChange={(maxFee) => onDraft({ maxFee })}
         />
         <TimeInput
           label="Valid until"
-          hint="Empty: two minutes from the signature on."
+          hint={helpOf(stellarFields.validUntil)}
           value={draft.validUntil}
           problem={problems.validUntil}
           onValue={(validUntil) => onDraft({ validUntil })}
@@ -222,13 +233,6 @@ export function StellarFields({ draft, onDraft, problems, coin }: FieldsProperti
     </>
   );
 }
-
-const memoHints = {
-  text: 'At most 28 bytes in UTF-8.',
-  id: 'A number from 0 to 2^64-1.',
-  hash: '64 hex digits.',
-  returnHash: 'The hash of the transaction that this one refunds, 64 hex digits.',
-} as const;
 
 function PaymentFields({
   payment,
@@ -252,7 +256,7 @@ function PaymentFields({
       <TextInput
         label="Destination"
         mono
-        placeholder="G… or M…"
+        hint={helpOf(PaymentOperationSchema.field.destination)}
         value={payment.destination}
         problem={problem('destination')}
         onValue={(destination) => onPayment({ destination })}
@@ -261,7 +265,7 @@ function PaymentFields({
         <TextInput
           label={payment.isNative ? 'Amount in XLM' : 'Amount'}
           inputMode="decimal"
-          hint="At most 7 decimals."
+          hint={helpOf(PaymentOperationSchema.field.amount)}
           value={payment.amount}
           problem={problem('amount')}
           onValue={(amount) => onPayment({ amount })}
@@ -319,7 +323,7 @@ export function SolanaFields({ draft, onDraft, problems }: FieldsProperties<Sola
         <TextArea
           label="Transaction"
           rows={6}
-          hint="Wire format in base64. Its fee payer must be this relayer."
+          hint={helpOf(solanaFields.transaction)}
           value={draft.transaction}
           problem={problems.transaction}
           onValue={(transaction) => onDraft({ transaction })}
@@ -330,8 +334,8 @@ export function SolanaFields({ draft, onDraft, problems }: FieldsProperties<Sola
           rows={12}
           hint={
             <>
-              A JSON array, as in the API: <code>program_id</code>, <code>accounts</code> with <code>pubkey</code>, <code>is_signer</code>{' '}
-              and <code>is_writable</code>, and <code>data</code> in base64.
+              {helpOf(solanaFields.instructions)} A JSON array, as in the API: <code>program_id</code>, <code>accounts</code> with{' '}
+              <code>pubkey</code>, <code>is_signer</code> and <code>is_writable</code>, and <code>data</code> in base64.
             </>
           }
           value={draft.instructions}
@@ -341,7 +345,7 @@ export function SolanaFields({ draft, onDraft, problems }: FieldsProperties<Sola
       )}
       <TimeInput
         label="Valid until"
-        hint="Empty: it never expires."
+        hint={helpOf(solanaFields.validUntil)}
         value={draft.validUntil}
         problem={problems.validUntil}
         onValue={(validUntil) => onDraft({ validUntil })}

@@ -9,6 +9,8 @@ import {
   SignTransactionRequestSchema,
   type SignTypedDataRequest,
   SignTypedDataRequestSchema,
+  SolanaSignRequestSchema,
+  StellarSignRequestSchema,
 } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { CopyButton } from '../parts/copy.js';
@@ -18,6 +20,7 @@ import { Form } from '../parts/form.js';
 import { Segments, TextArea, TextInput } from '../parts/inputs.js';
 import { useAction } from '../parts/use-call.js';
 import { once, signing } from '../service/clients.js';
+import { helpOf } from '../text/help.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { ByNetwork } from './send.js';
 
@@ -116,7 +119,7 @@ function EvmSign({ relayerId }: { readonly relayerId: string }) {
           {(problems) => (
             <TextArea
               label="Message"
-              hint="The relayer signs its UTF-8 bytes by EIP-191 (personal_sign)."
+              hint={helpOf(SignDataRequestSchema.field.message)}
               value={message}
               problem={problems.message}
               onValue={setMessage}
@@ -142,7 +145,7 @@ function EvmSign({ relayerId }: { readonly relayerId: string }) {
                 label="Domain separator"
                 mono
                 placeholder="0x"
-                hint="The EIP-712 domain separator: 64 hex digits."
+                hint={helpOf(SignTypedDataRequestSchema.field.domainSeparator)}
                 value={domainSeparator}
                 problem={problems.domainSeparator}
                 onValue={setDomainSeparator}
@@ -151,7 +154,7 @@ function EvmSign({ relayerId }: { readonly relayerId: string }) {
                 label="Struct hash"
                 mono
                 placeholder="0x"
-                hint="The EIP-712 hash of the message: 64 hex digits."
+                hint={helpOf(SignTypedDataRequestSchema.field.hashStructMessage)}
                 value={hashStructMessage}
                 problem={problems.hashStructMessage}
                 onValue={setHashStructMessage}
@@ -213,11 +216,7 @@ function TransactionSign({ relayerId, network }: { readonly relayerId: string; r
         <TextArea
           label={network === 'stellar' ? 'Transaction envelope' : 'Transaction'}
           rows={6}
-          hint={
-            network === 'stellar'
-              ? 'Base64 XDR. The service keeps the signatures of others, and sends nothing.'
-              : 'Wire format in base64, with the relayer among its signers. The service sends nothing.'
-          }
+          hint={helpOf(network === 'stellar' ? StellarSignRequestSchema.field.unsignedXdr : SolanaSignRequestSchema.field.transaction)}
           value={text}
           problem={problems.text}
           onValue={setText}

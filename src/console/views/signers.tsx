@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Signer } from '../../../gen/relayer/v1/signer_service_pb.js';
+import { CreateSignerRequestSchema, type Signer } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { Hash } from '../parts/copy.js';
 import { FailureNote } from '../parts/failure-note.js';
@@ -14,6 +14,7 @@ import { useAction } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
 import { newIdempotencyKey, once, signers } from '../service/clients.js';
 import { newPrivateKey } from '../service/random-keys.js';
+import { helpOf } from '../text/help.js';
 import { hexOf } from '../text/rest-json.js';
 import { durationText } from '../text/times.js';
 
@@ -171,13 +172,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
         Your browser makes a private key at random and sends it to the service, which stores it encrypted. It works on EVM networks, Stellar
         and Solana.
       </p>
-      <TextInput
-        label="Id"
-        hint="1 to 36 letters, digits, _ or -. Empty: the service makes one."
-        value={id}
-        problem={at.id}
-        onValue={setId}
-      />
+      <TextInput label="Id" hint={helpOf(CreateSignerRequestSchema.field.id)} value={id} problem={at.id} onValue={setId} />
     </FormDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type Notification, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { CreateNotificationRequestSchema, type Notification, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { locationTo } from '../model/route.js';
 import { Badge } from '../parts/badge.js';
@@ -15,6 +15,7 @@ import { newIdempotencyKey, notifications, once } from '../service/clients.js';
 import { goTo } from '../service/location.js';
 import { overview } from '../service/overview.js';
 import { newSigningKey } from '../service/random-keys.js';
+import { helpOf } from '../text/help.js';
 import { SigningKeyInput } from './signing-key-input.js';
 
 /** The notifications: where events are delivered to. */
@@ -127,16 +128,10 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       onSubmit={() => void create.run()}
       onClose={onClose}
     >
-      <TextInput
-        label="Id"
-        hint="1 to 36 letters, digits, _ or -. Empty: the service makes one."
-        value={id}
-        problem={at.id}
-        onValue={renew(setId)}
-      />
+      <TextInput label="Id" hint={helpOf(CreateNotificationRequestSchema.field.id)} value={id} problem={at.id} onValue={renew(setId)} />
       <TextInput
         label="URL"
-        hint="http or https. The service delivers events to it by POST."
+        hint={helpOf(CreateNotificationRequestSchema.field.url)}
         placeholder="https://"
         required
         value={url}
