@@ -201,6 +201,46 @@ describe('the document', () => {
     }
   });
 
+  it('the document: contract: every violation of a body is reported at once, missing fields included, in every protocol', async () => {
+    const ids = { relayer_id: 'r1' };
+    const changed = endpoints({ transaction: servedFor({ on: 'evm' }).pending.get('gRPC') ?? '' });
+    for (const [call, content, fields] of [
+      ['sign', {}, ['domain_separator', 'hash_struct_message']],
+      ['sign', { domain_separator: 'x' }, ['domain_separator', 'hash_struct_message']],
+      ['sign', { hash_struct_message: '0x' }, ['domain_separator', 'hash_struct_message']],
+      ['replace', { to: 'x' }, ['value', 'to']],
+      ['replace', { to: firstBodies.evm.to, data: 'x', gas_price: '-1' }, ['value', 'data', 'gas_price']],
+      ['send', { value: 'x', data: '0', max_fee_per_gas: '-1' }, ['value', 'data', 'max_fee_per_gas']],
+      ['create', { id: 'a b', signing_key: 'k'.repeat(8193) }, ['id', 'signing_key', 'url']],
+      ['update', { url: 'x', signing_key: 'k'.repeat(8193) }, ['url', 'signing_key']],
+    ] as const) {
+      const { verb, path } = changed.find((one) => one.call === call) ?? assert.fail(call);
+      const { status, body } = await rest(servedFor({ on: 'evm' }), verb, path, JSON.stringify(content));
+      asked += 1;
+      assertEnvelope(status, body, 400, 'Bad Request', call);
+      const sentence = String(body.error);
+      assert.deepEqual(
+        fields.filter((field) => !names(sentence, { field })),
+        [],
+        `${call} ${sentence}`,
+      );
+      const isTransaction = call === 'replace' || call === 'send';
+      const request: JsonObject = {
+        ...(call === 'create' ? {} : call === 'update' ? { notification_id: 'n1' } : ids),
+        ...(call === 'replace' && { transaction_id: servedFor({ on: 'evm' }).pending.get('gRPC') ?? '' }),
+        ...(isTransaction ? { evm: content as JsonObject } : (content as JsonObject)),
+      };
+      for (const asker of servedFor({ on: 'evm' }).askers) {
+        const answer = await asker.ask(methods[call], request);
+        asked += 1;
+        assert.ok(!answer.ok, `${asker.protocol} ${call} is accepted`);
+        const wanted = fields.map((field) => (isTransaction ? `evm.${field}` : field));
+        const told = answer.fields.map(({ field }) => field);
+        assert.deepEqual(told.toSorted(), wanted.toSorted(), `${asker.protocol} ${call}`);
+      }
+    }
+  });
+
   it('the document: 5, 7: a request without valid credentials is Unauthorized, at every endpoint and in every protocol', async () => {
     const headers = [undefined, '', 'Bearer', 'Bearer ', 'Bearer wrong', `Basic ${apiKey}`, apiKey, `Bearer ${apiKey}x`, `Bearer${apiKey}`];
     await expectErrors(
@@ -357,7 +397,8 @@ describe('the document', () => {
       }
   });
 
-  it('the document: has been asked in more than 2,352 rows', () => {
+  it('the document: has been asked in more than 2,352 rows', (test) => {
+    test.diagnostic(`${asked} rows`);
     assert.ok(asked > 2_352, `${asked} rows`);
   });
 });
@@ -388,7 +429,10 @@ async function serve(network: Network, app: { readonly baseUrl: string; stop(): 
 /** Asks in one protocol, and returns what does not hold. Each replaces a transaction of its own, in order. */
 async function failuresOf(protocol: (typeof protocols)[number], rows: readonly Row[]): Promise<readonly string[]> {
   const failed: string[] = [];
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    // These two read binary messages by the same code, so they take turns with what is refused and so leaves no trace.
+    const isTurn = index % 2 === (protocol === 'Connect' ? 0 : 1);
+    if (row.verdict.is === 'refused' && (protocol === 'Connect' || protocol === 'gRPC-Web') && !isTurn) continue;
     // POST has the body of PUT, which every protocol reads here.
     if (row.call === 'send' && protocol !== 'REST' && protocol !== 'gRPC') continue;
     if (protocol === 'REST' ? row.rest === null : row.rpc === null && (protocol !== 'Connect JSON' || row.rpcText === null)) continue;
