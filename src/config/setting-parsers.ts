@@ -101,7 +101,10 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
   const limits = new Map<HostedType, ConfiguredLimits>();
   for (const part of listed(input)) {
     const [, name, parallel, perSecond] = /^([a-z0-9_]+)=(\d{1,6})(?:\/(\d{1,6}))?$/.exec(part) ?? [];
-    if (name === undefined) return { problem: `must be like aws_kms=64/1000,turnkey=8/10; ${JSON.stringify(part)} is not` };
+    if (name === undefined)
+      return {
+        problem: `cannot parse ${JSON.stringify(part)}; expected <type>=<parallel>/<per second>, for example aws_kms=64/1000,turnkey=8/10`,
+      };
     const type = limitedTypes.find((one) => one === name);
     if (type === undefined) return { problem: `has the unknown type ${JSON.stringify(name)}; must be one of ${limitedTypes.join(', ')}` };
     if (limits.has(type)) return { problem: `has the type ${JSON.stringify(type)} twice` };

@@ -62,7 +62,7 @@ interface OpenOptions {
   readonly instance?: InstanceFacts;
 }
 
-/** Row 1 is that of a process that uses the database alone. */
+/** The row of a process that uses the database alone. */
 const aloneNumber = 1;
 const highestNumber = 2 ** 31;
 

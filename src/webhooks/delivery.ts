@@ -213,8 +213,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /**
-   * Starts no further attempt of a slice; resolves when those that run have ended, because another instance may begin the same events then. If one has begun them
-   * already, those that run store no outcome and are not waited for: this instance can store nothing until all its work has ended.
+   * Starts no further attempt of a slice and resolves when its running attempts have ended, because another instance may begin the same events
+   * then. If another instance has begun them already (`isTakenOver`), the running attempts store no outcome and are not awaited: this instance
+   * can store nothing until all its work has ended.
    */
   async function endSlice(slice: string, isTakenOver: boolean): Promise<void> {
     begun.delete(slice);

@@ -34,5 +34,5 @@ export function startRetention({ store, clock, log, retentionDays }: RetentionDe
     }
     if (deleted > 0) log.info({ deleted, retentionDays }, 'old webhook deliveries deleted');
   };
-  return repeat(deleteOld, intervalMs, { onError: (error) => log.error({ err: error }, 'old webhook deliveries could not be deleted') });
+  return repeat(deleteOld, intervalMs, { onError: (error) => log.error({ err: error }, 'cannot delete old webhook deliveries') });
 }

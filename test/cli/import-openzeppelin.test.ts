@@ -350,7 +350,7 @@ describe('import-openzeppelin', () => {
       [[], /error: give either --redis or --dump\n$/],
       [['--redis', '--dump', dump], /error: give either --redis or --dump\n$/],
       [['--redis'], /error: --redis has no URL, and REDIS_URL is not set\n$/],
-      [['--redis', 'http://user:hunter2@localhost'], /error: the URL of Redis is not valid; it must be like redis:/],
+      [['--redis', 'http://user:hunter2@localhost'], /error: cannot parse the URL of Redis; expected redis:/],
       [['--dump', join(folder, 'none')], /error: \S+none does not exist\n$/],
       [['--dump', join(folder, 'dump.rdb')], /error: \S+ is a binary Redis dump \(RDB\); start a redis-server on it and use --redis/],
       [['--dump', join(folder, 'broken.jsonl')], /error: \S+ line 2 must be a JSON array of a key and its text\n$/],

@@ -94,8 +94,8 @@ test('settings: read what is set', () => {
 
 test('settings: SIGNER_LIMITS refuses unknown types, repeated types and limits out of range', () => {
   for (const [input, problem] of [
-    ['aws_kms', 'must be like aws_kms=64/1000,turnkey=8/10; "aws_kms" is not'],
-    ['aws_kms=1/2/3', 'must be like aws_kms=64/1000,turnkey=8/10; "aws_kms=1/2/3" is not'],
+    ['aws_kms', 'cannot parse "aws_kms"; expected <type>=<parallel>/<per second>, for example aws_kms=64/1000,turnkey=8/10'],
+    ['aws_kms=1/2/3', 'cannot parse "aws_kms=1/2/3"; expected <type>=<parallel>/<per second>, for example aws_kms=64/1000,turnkey=8/10'],
     ['aws_kms=0', 'calls at once of aws_kms must be from 1 to 1000'],
     ['aws_kms=1/0', 'calls per second of aws_kms must be from 1 to 100000'],
     ['aws_kms=1,aws_kms=2', 'has the type "aws_kms" twice'],

@@ -161,7 +161,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     }
 
     function removedError(): StoreAwayError {
-      return new StoreAwayError('the database is unavailable: another instance took over the work of this instance, which joins again');
+      return new StoreAwayError('the database is unavailable: another instance took over the work of this instance; rejoining');
     }
 
     function remove(): StoreAwayError {

@@ -247,12 +247,14 @@ describe('instances that share a PostgreSQL database', () => {
     const floor = createFloor();
     const units = unitsFrom(4);
     const a = await joinBehindProxy(test, databaseUrl, 'a', { floor, units });
-    await join(test, databaseUrl, 'b', { floor, units });
+    const b = await join(test, databaseUrl, 'b', { floor, units });
     await untilShared(floor, units, { a: 2, b: 2 });
     const before = await a.row();
     a.proxy.hang();
     await waitFor('the other one to do all work', () => (floor.count('b') === 4 ? true : undefined), 30_000);
     assert.equal(await a.row(), undefined);
+    const sentence = 'another instance stopped responding; terminating its database connection';
+    assert.ok(b.logged.some(([, message]) => message === sentence));
     a.proxy.heal();
     a.proxy.cut();
     await untilShared(floor, units, { a: 2, b: 2 });

@@ -21,7 +21,7 @@ const maxDumpBytes = 256 * 1024 * 1024;
  */
 export async function* textsFromRedis(url: string, prefix: string, isWanted: (key: string) => boolean): AsyncGenerator<StoredText> {
   if (!URL.canParse(url) || !/^rediss?:$/.test(new URL(url).protocol))
-    throw new CliError('the URL of Redis is not valid; it must be like redis://user:password@host:6379/0, or rediss:// for TLS', 2);
+    throw new CliError('cannot parse the URL of Redis; expected redis://user:password@host:6379/0, or rediss:// for TLS', 2);
   // A package in CommonJS: only its default export has all names, bundled or not.
   const { createClient } = (await import('@redis/client')).default;
   const client = createClient({

@@ -61,7 +61,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
       }
       const end = () => void underWay.delete(name);
       const lookup = store.read.storedResponse(key, clock.nowMs());
-      // Before anything is awaited, so that of simultaneous calls only one looks up the key and may run.
+      // Set before anything is awaited, so that only one of several simultaneous calls looks up the key and runs.
       underWay.set(name, lookup);
       try {
         const stored = await lookup;
@@ -125,6 +125,6 @@ export function startStoredResponseCleaner({ store, clock, log }: StoredResponse
     }
   };
   return repeat(clean, cleaningIntervalMs, {
-    onError: (error) => log.error({ err: error }, 'expired stored responses could not be deleted'),
+    onError: (error) => log.error({ err: error }, 'cannot delete expired stored responses'),
   });
 }

@@ -73,7 +73,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
 
   /** A store that cannot be read neither adds nor removes a key. Logs once per outage. */
   function logOnce(error: unknown): void {
-    if (!isUnreadable) log.error({ err: error }, 'API keys could not be read; the known keys stay valid');
+    if (!isUnreadable) log.error({ err: error }, 'cannot read API keys; the known keys stay valid');
     isUnreadable = true;
   }
 

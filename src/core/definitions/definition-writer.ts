@@ -129,7 +129,8 @@ export function startFollowing(writer: Pick<DefinitionWriter, 'follow'>, log: Pi
   function onError(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     // The store logs that the database is away.
-    if (message !== logged && !(error instanceof StoreAwayError)) log.error({ err: error }, 'stored definitions cannot be used; retrying');
+    if (message !== logged && !(error instanceof StoreAwayError))
+      log.error({ err: error }, 'cannot apply relayers, signers or networks changed by another instance; retrying');
     logged = message;
   }
 

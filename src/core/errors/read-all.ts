@@ -91,7 +91,7 @@ function isAboutFields(error: unknown): error is DomainError {
   return error instanceof DomainError && error.kind === 'invalid' && error.fields.length > 0;
 }
 
-/** True if a path is that of a field, or of something in it. */
+/** True if a path leads to a field, or to something in it. */
 function isWithin(path: string, field: string): boolean {
   return path.startsWith(field) && (path.length === field.length || path[field.length] === '.' || path[field.length] === '[');
 }

@@ -140,7 +140,7 @@ export function createOverview(deps: OverviewDeps): Overview {
           return true;
         },
         (error: unknown) => {
-          if (isFault(error) && !isUnreadable) log.error({ err: error }, 'the overview cannot be read; will retry');
+          if (isFault(error) && !isUnreadable) log.error({ err: error }, 'cannot read the overview; retrying');
           isUnreadable = true;
           return false;
         },
@@ -302,7 +302,7 @@ export function createOverview(deps: OverviewDeps): Overview {
   }
 
   const watching = repeat(watch, () => (wakers.size === 0 ? Number.POSITIVE_INFINITY : nextLookInMs), {
-    onError: (error) => isFault(error) && log.error({ err: error }, 'the overview cannot be read; will retry'),
+    onError: (error) => isFault(error) && log.error({ err: error }, 'cannot read the overview; retrying'),
     runsAtOnce: false,
     timers,
   });

@@ -17,7 +17,7 @@ export interface OverviewSample {
 /** The numbers of transactions that became final. */
 export type Finished = Pick<OverviewSample, 'confirmed' | 'failed' | 'withdrawn'>;
 
-/** How often a sample is taken, and how many are kept: those of a day. */
+/** How often a sample is taken, and how many are kept: a day's. */
 export const sampleEveryMs = 300_000;
 export const samplesKept = 288;
 

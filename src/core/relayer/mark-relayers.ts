@@ -25,7 +25,5 @@ export async function markRelayers(
   for (const id of relayerIds) directory.setDisabled(id, reason);
   const changes = reported.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
   if (changes.length === 0) return;
-  await store
-    .commit(changes)
-    .catch((error: unknown) => log.error({ relayers: relayerIds, err: error }, `the event ${event} could not be stored`));
+  await store.commit(changes).catch((error: unknown) => log.error({ relayers: relayerIds, err: error }, `cannot store the event ${event}`));
 }

@@ -179,8 +179,8 @@ function azureProblems({ at, secrets }: AzureKeyVaultKey): FieldProblem[] {
 }
 
 /**
- * Returns what the limits of URLs say about those that a key's provider is called at. They are for keys that the API sets: without limits its
- * callers could make the service send requests to any host.
+ * Returns a problem for each URL of a key's provider that the limits reject. The limits are for keys that the API sets: without them, callers could make the
+ * service send requests to any host.
  */
 export function hostedUrlProblems(key: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
   return urlsOf(key).flatMap(([field, url]) => {

@@ -111,7 +111,7 @@ export interface HostedKeys {
    * Opens a key: reads its public key, and compares it with the pinned one, if there is one. Throws DomainError: `FIELD_INVALID` for `config` if the provider
    * refuses the key, or has another one than the pinned; `SIGNER_UNAVAILABLE` if the provider is not reachable and the public key not known.
    *
-   * `secretsInFiles` reads those that can change again, which is done when the provider refuses the ones in use; absent: they never change.
+   * `secretsInFiles` reads the secrets that can change. It is called again when the provider refuses the current secrets. Absent: they never change.
    */
   open(id: string, key: HostedKey, pin: PinnedKey | null, secretsInFiles?: () => Partial<HostedKey['secrets']>): Promise<OpenedKey>;
 }

@@ -6,7 +6,7 @@ import { failed, restored } from './lifecycle.js';
 export interface Ended {
   /** The unsigned ones; they failed. */
   readonly ended: readonly Transaction[];
-  /** The signed ones with their attempts; the chain resolves them, and those that have no nonce are not signed again. */
+  /** The signed transactions with their attempts. The chain decides about them; unsequenced transactions are not signed again. */
   readonly signed: readonly OpenTransaction[];
 }
 

@@ -26,7 +26,7 @@ const batchGapMs = 20;
 
 /** Starts to delete old final transactions, now and every minute. */
 export function startTransactionCleaner({ store, clock, log, expirationHours }: TransactionCleanerDeps): Repeating {
-  return repeat(clean, intervalMs, { onError: (error) => log.error({ err: error }, 'old transactions could not be deleted') });
+  return repeat(clean, intervalMs, { onError: (error) => log.error({ err: error }, 'cannot delete old transactions') });
 
   async function clean(signal: AbortSignal): Promise<void> {
     const beforeMs = clock.nowMs() - expirationHours * hourMs;

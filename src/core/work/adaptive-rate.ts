@@ -52,7 +52,7 @@ export function createAdaptiveRate(
     return Math.max(1, Math.min(maxBurst, perBurst));
   }
 
-  /** The calls that the service did in a second: in the present one so far, or in the one before if those were more. */
+  /** Returns the number of calls in the current second so far, or in the previous second if it had more. */
   function doneLately(nowMs: number): number {
     if (nowMs - done.sinceMs >= 1_000) done = { sinceMs: nowMs, count: 0, before: nowMs - done.sinceMs < 2_000 ? done.count : 0 };
     return Math.max(done.count, done.before);

@@ -88,7 +88,7 @@ export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClock
     );
   }
 
-  const onError = (error: unknown) => log.error({ err: error }, 'the current time could not be stored; retrying');
+  const onError = (error: unknown) => log.error({ err: error }, 'cannot store the current time; retrying');
   return {
     nowMs,
     startOfLifeMs: () => Math.max(clock.nowMs(), evidenceMs()),

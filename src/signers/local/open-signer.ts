@@ -44,8 +44,8 @@ function openable(curves: readonly Curve[], decrypt: (passphrase: string) => Pro
 }
 
 /**
- * Makes the signer of a private key on these curves. Keeps a copy of the 32 bytes. `address`: that of the key, if it is known. Throws if they are not a key of one of
- * the curves.
+ * Makes the signer of a private key on these curves. Keeps a copy of the 32 bytes. `address`: the key's EVM address, if it is known. Throws if the
+ * bytes are no key of one of the curves.
  */
 export function heldSignerFrom(id: string, privateKey: Uint8Array, curves: readonly Curve[], address?: string): HeldSigner {
   const ed25519 = curves.includes('ed25519') ? createEd25519Signer({ id, seed: privateKey }) : undefined;

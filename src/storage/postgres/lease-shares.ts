@@ -11,8 +11,8 @@ import { shareOf } from './share-out.js';
 /** Leases are read when a notification says that they have changed. This often they are looked at anyway, and read if they have changed or one is free. */
 const lookAtLeasesEveryMs = 5_000;
 /**
- * A lease that was free for this long although every instance could take its share is taken by any instance: the one whose share it is may lack the
- * signer of the lane, or not see the leases.
+ * Any instance takes a lease that was free for this long, although every instance could take its share: the instance that the lease falls to may
+ * lack the signer of the lane, or not see the leases.
  */
 const leftOverAfterMs = 10_000;
 
@@ -112,7 +112,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   async function readLeases(): Promise<void> {
     const before = givenUp;
     const rows = await query(leases.all, {});
-    // This read may show a lease as held here that was given up meanwhile: its work would begin again, beside that of the next holder.
+    // The read may show a lease as held here that this instance released meanwhile. Its work would run here and at the next holder.
     if (before !== givenUp) return readLeases();
     const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
     const noted = new Map<LeaseKind, Map<string, string>>([...units.keys()].map((kind) => [kind, new Map()]));
@@ -194,7 +194,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     try {
       await unit.begun;
     } catch (error) {
-      log.warn({ kind, key, err: error }, 'the work of a lease could not begin; retrying');
+      log.warn({ kind, key, err: error }, 'cannot start the work of a lease; retrying');
       await endWork(unit);
       isOutdated = true;
     }
@@ -218,7 +218,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
     } catch (error) {
       // The next look begins the work again, or gives the lease up.
-      log.warn({ kind, key, err: error }, 'a lease could not be given up; retrying');
+      log.warn({ kind, key, err: error }, 'cannot release a lease; retrying');
     }
     givenUp += 1;
     if (held.get(kind)?.get(key) === holder) held.get(kind)?.set(key, null);
@@ -233,7 +233,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     await Promise.all([...own.values()].map((unit) => endWork(unit)));
     const given = { kind, keys: JSON.stringify([...own.keys()]), holder: me() };
     await commit([new BoundChange('giveLeases', [step(leases.give, given)])]).catch((error: unknown) =>
-      log.warn({ kind, err: error }, 'the leases could not be given up; the other instances take them when this one is gone'),
+      log.warn({ kind, err: error }, 'cannot release the leases; the other instances take them after this one is gone'),
     );
     news.addLeases();
     news.send();

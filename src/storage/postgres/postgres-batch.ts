@@ -164,7 +164,7 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
         for (const step of change.steps) {
           const rowCount = rowCounts[position];
           position += 1;
-          // The steps before that of the error have a row count.
+          // The steps before the failed one have a row count.
           if (rowCount === undefined && error !== null) return { entry, error: outcomeOf(entry, change, error) };
           if (step.guarded && rowCount !== 1) return { entry, error: new ConflictError(change.name) };
         }

@@ -94,7 +94,7 @@ function isTakenOver(error: unknown, { token }: OwnRow): boolean {
 /** Thrown while another instance has removed the record of this one. */
 class RemovedError extends StoreAwayError {
   constructor() {
-    super('the database is unavailable: another instance took over the work of this instance, which joins again');
+    super('the database is unavailable: another instance took over the work of this instance; rejoining');
   }
 }
 
@@ -133,7 +133,7 @@ export function createPostgresLink(
     if (!isRemoved) {
       own = null;
       isRemoved = true;
-      log.warn({}, 'another instance took over the work of this instance, which joins again');
+      log.warn({}, 'another instance took over the work of this instance; rejoining');
     }
     return new RemovedError();
   }
@@ -170,7 +170,7 @@ export function createPostgresLink(
           return;
         }
         const message = error instanceof Error ? error.message : String(error);
-        if (message !== logged) log.warn({ err: error }, 'the database cannot be reached; trying again');
+        if (message !== logged) log.warn({ err: error }, 'cannot reach the database; retrying');
         logged = message;
       }
       await pause(Math.min(reconnectDelayMs.longest, reconnectDelayMs.first * 2 ** failures), ending.signal);
@@ -273,7 +273,7 @@ export function createPostgresLink(
       const record = recordOf(connectionOf(locked));
       const [outcome] = await run([[record.change]], null);
       if (outcome !== undefined) throw outcome;
-      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits were refused, because another instance took over the work of this one');
+      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another instance took over the work of this one');
       refusedCommits = 0;
       own = record.own;
       isRemoved = false;
@@ -286,7 +286,7 @@ export function createPostgresLink(
     async end() {
       ending.abort();
       await returning;
-      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits were refused, because another process took over the database');
+      if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another process took over the database');
       if (session === null) return;
       if (own !== null) await releaseDatabase(session, own);
       await endConnection(session.locked.writer);

@@ -105,7 +105,7 @@ export function createMembers(deps: MembersDeps): Members {
       if (hasLeases) lookAgain();
       callListeners(heard);
     });
-    // Notifications may have been missed, here and by those that this instance could not tell.
+    // This instance may have missed notifications, and failed to send its own to the others.
     news.addAll();
     news.addLeases();
     shares.outdate();
@@ -166,7 +166,7 @@ export function createMembers(deps: MembersDeps): Members {
       shares.outdate();
       shares.forgetLeftOver();
     }
-    // Until now, those that are new have heard nothing from this instance.
+    // New instances have received nothing from this instance yet.
     if (without(members, seen).length > 0) news.addAll();
     // One that is gone may not have sent its last notifications.
     if (without(seen, members).length > 0) callListeners(allNews);
@@ -185,7 +185,7 @@ export function createMembers(deps: MembersDeps): Members {
 
   async function endSilent(by: Observer, { host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
     if (backend_pid === null || backend_started === null) return;
-    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance is silent; ending its connection');
+    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance stopped responding; terminating its database connection');
     await by.end({ pid: backend_pid, started: backend_started });
   }
 
@@ -211,7 +211,8 @@ export function createMembers(deps: MembersDeps): Members {
   async function fail(error: unknown): Promise<void> {
     const message = error instanceof Error ? error.message : String(error);
     // The link reports a lost connection.
-    if (message !== failure && !(error instanceof StoreAwayError)) log.warn({ err: error }, 'the other instances cannot be seen; retrying');
+    if (message !== failure && !(error instanceof StoreAwayError))
+      log.warn({ err: error }, 'cannot read the state of the other instances; retrying');
     failure = message;
     for (const watch of watches.values()) watch.forget();
     shares.outdate();
@@ -249,7 +250,7 @@ export function createMembers(deps: MembersDeps): Members {
   return {
     join: joinFirst,
     async start() {
-      const onError = (error: unknown) => log.warn({ err: error }, 'the other instances cannot be seen; retrying');
+      const onError = (error: unknown) => log.warn({ err: error }, 'cannot read the state of the other instances; retrying');
       rounds = repeat(runRound, nextRoundInMs, { onError, timers });
       await nextRound(true);
     },

@@ -20,7 +20,7 @@ export interface Observer {
 /** Opens an observer, which calls `onMessage` with what any instance sends. */
 export type OpenObserver = (onMessage: (payload: string) => void) => Promise<Observer>;
 
-/** Makes what opens the observers of an instance. `name`: that of their connections. */
+/** Creates a function that opens the observers of an instance. `name`: the name of their connections. */
 export function postgresObserver(connectionString: string, schema: string, name: string | undefined): OpenObserver {
   const channel = `relayer_${schema}`;
   return async (onMessage) => {

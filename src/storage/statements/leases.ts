@@ -39,7 +39,7 @@ export function leaseStatements(db: Kysely<Schema>) {
         .onConflict((conflict) => conflict.columns(['kind', 'key']).doNothing()),
     ),
 
-    /** Takes those of the leases that are free when the statement runs. */
+    /** Takes the leases that are free when the statement runs. */
     take: statement<Units & { holder: number }, never>('leases_take', ({ kind, keys, holder }) =>
       db.updateTable('leases').set({ holder }).where('kind', '=', kind).where('holder', 'is', null).where(isAmong(keys)),
     ),

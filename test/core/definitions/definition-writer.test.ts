@@ -87,5 +87,8 @@ it('definition writer: while a stored definition cannot be shown, no work runs, 
   await waitFor('the error', () => errors[0]);
   one.failing.fails = false;
   await waitFor('the definition', () => one.calls[0]);
-  assert.deepEqual([errors, one.calls], [['stored definitions cannot be used; retrying'], ['shows evm:n']]);
+  assert.deepEqual(
+    [errors, one.calls],
+    [['cannot apply relayers, signers or networks changed by another instance; retrying'], ['shows evm:n']],
+  );
 });
