@@ -163,6 +163,7 @@ describe('the calls of a minute with two working endpoints', () => {
         if (rests) most = counts.reduce((sum, count) => sum + count, 0) / (polls() - pollsBefore);
       }
       test.diagnostic(took.join('; '));
-      assert.ok(most <= 2.2, `${most.toFixed(1)} calls per poll at rest`);
+      // One for the head and one for the probe of the other endpoint, and the blocks by which endpoints are compared.
+      assert.ok(most <= 2.5, `${most.toFixed(1)} calls per poll at rest`);
     });
 });
