@@ -29,9 +29,10 @@ import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event
 import type { Telemetry } from '../core/ports/telemetry.js';
 import { systemIds } from '../core/records/ids.js';
 import type { Relayer } from '../core/records/relayer.js';
-import { createRelayerRegistry } from '../core/relayer/relayer-registry.js';
+import { createDirectory } from '../core/relayer/create-directory.js';
 import { createReadAccountAtNodes } from '../core/relayer/view-lane.js';
 import { definitionFromPin } from '../core/signer/hosted-key.js';
+import { createSigners } from '../core/signer/signers.js';
 import { createFeed } from '../core/transaction/feed.js';
 import { createJournal } from '../core/transaction/journal.js';
 import { startTransactionCleaner } from '../core/transaction/transaction-cleaner.js';
@@ -53,11 +54,12 @@ import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
 import { startRetention } from '../webhooks/retention.js';
 import { configInForce, nodeUrlPolicyOf } from './config-in-force.js';
-import { showDefinitions } from './follow-definitions.js';
+import { accountOf, closeSigners } from './open-accounts.js';
 import { compileApi, openApi, publishedServices } from './open-api.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
-import { accountOf, closeSigners, openRelayers, requireUnmovedAccounts } from './open-relayers.js';
+import { createReconciler } from './reconcile.js';
+import { requireUnmovedAccounts } from './require-unmoved-accounts.js';
 import { engineFigures, instanceFigures, measureReadiness } from './shown-state.js';
 
 /** How long running calls, webhook deliveries and node calls may continue during a shutdown. */
@@ -162,7 +164,7 @@ export async function startApp(
     await leases.add('notification', delivery.works);
     onStop('work', delivery.stop);
 
-    // Signers, chains and relayers.
+    // Signers and chains, of which none is open yet.
     const nodeUrls = nodeUrlPolicyOf(settings, config);
     const chains = openChains({
       rpcTimeoutMs: settings.rpcTimeoutMs,
@@ -172,10 +174,9 @@ export async function startApp(
     });
     onStop('nodes', () => chains.close());
     const hostedKeys = createHostedKeys(log, operatorChoices(config, settings));
-    const { directory, signers, pins } = await openRelayers(inForce, chains, hostedKeys);
+    const signers = createSigners();
     onStop('work', () => closeSigners(signers));
-    if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
-    await requireUnmovedAccounts(store, directory.relayers());
+    const directory = createDirectory([]);
 
     // The engine.
     const eventDeps = {
@@ -197,7 +198,7 @@ export async function startApp(
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
     const engine = createEngine({ store, leases, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
-    await engine.start();
+    onStop('work', () => engine.stop());
     metrics.show({
       ...engineFigures(engine, directory),
       instances: instanceFigures(sharing, opened),
@@ -208,7 +209,15 @@ export async function startApp(
       engine.storeReturned();
       feed.changedElsewhere('all');
     });
-    onStop('work', () => engine.stop());
+
+    // From what is wanted to what runs.
+    const { wanted } = inForce;
+    const reconciler = createReconciler({ wanted, signers, directory, chains, engine, hostedKeys, secretBox });
+    await reconciler.start(inForce.all, async ({ relayers, pins }) => {
+      if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
+      await requireUnmovedAccounts(store, relayers);
+    });
+    await engine.start();
 
     // What operators see.
     const overview = createOverview({
@@ -251,10 +260,7 @@ export async function startApp(
         .relayers()
         .filter((relayer) => relayer.notificationId === notificationId)
         .map(({ id }) => id);
-    const { networks } = inForce;
-    const registry = createRelayerRegistry({ directory, chains, engine });
-    const shown = { config, secretBox, networks, signers, directory, registry, hostedKeys };
-    const writer = createDefinitionWriter({ store, version: stored.version, show: (definitions) => showDefinitions(shown, definitions) });
+    const writer = createDefinitionWriter({ store, version: stored.version, show: reconciler.follow });
     const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
     const health = createHealthService({ services: publishedServices, readiness, shutdownSignal });
     const handle = openApi({
@@ -262,14 +268,13 @@ export async function startApp(
       services: {
         store,
         directory,
-        networks,
+        networks: wanted.networks,
         signers,
         fileSigners: idsOf(config.signers),
         fileRelayers: idsOf(config.relayers),
         localKeys,
         hostedKeys,
         accountOf,
-        registry,
         exclusively: writer.exclusively,
         writer,
         lanes: engine,

@@ -10,7 +10,10 @@ export type Source =
   | { readonly provider: KeyProvider }
   | { readonly name: string; readonly privateKey: (signal: AbortSignal) => Promise<Buffer> };
 
-/** What only the operator may choose, in the configuration file or the environment. Callers of the API could otherwise abuse the service's own rights. */
+/**
+ * What only the operator may choose, in the configuration file or the environment. Callers of the API could otherwise abuse the service's
+ * own rights.
+ */
 export interface OperatorChoices {
   /** PKCS #11 modules: loading a library runs its code. */
   readonly modules: ReadonlySet<string>;
@@ -36,8 +39,8 @@ export interface KeyKind<T extends HostedType> {
 }
 
 /**
- * The kinds of keys. A kind's code and libraries are loaded when its first key is opened. Their rules for configurations, which need no library, are in
- * `core/signer/hosted-key.ts`.
+ * The kinds of keys. A kind's code and libraries are loaded when its first key is opened. Their rules for configurations, which need no
+ * library, are in `core/signer/hosted-key.ts`.
  */
 export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
   vault: {
@@ -114,7 +117,7 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
     },
   },
   azure_key_vault: {
-    // Azure allows a vault 4,000 transactions in 10 s with software keys, and 2,000 with keys in an HSM: those are throttled, and get fewer.
+    // Azure allows a vault 4,000 transactions in 10 s with software keys. One with keys in an HSM has 2,000: it is throttled, and gets fewer.
     limits: { parallel: 32, perSecond: 400 },
     async requireChosen({ at, secrets }, { azureVaults, azureTokenFiles }) {
       const { isAzureUrl } = await import('../signers/azure-key-vault/clouds.js');

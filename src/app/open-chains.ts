@@ -5,9 +5,9 @@ import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { Meter, Telemetry } from '../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../core/records/network.js';
-import type { Chains } from '../core/relayer/relayer-registry.js';
 import type { Log } from '../core/work/log.js';
 import { createGuardedConnector } from '../webhooks/target-guard.js';
+import type { Chains } from './reconcile.js';
 
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {

@@ -34,20 +34,27 @@ export interface EngineDeps {
 }
 
 /**
- * Everything that runs without a request: one watcher per chain, and the lanes whose leases this instance has. A lane with open transactions in the store is
- * opened when this instance gets its lease, another one when it gets its first transaction.
+ * Everything that runs without a request: one watcher per chain, and the lanes whose leases this instance has. A lane with open
+ * transactions in the store is opened when this instance gets its lease, another one when it gets its first transaction.
  */
 export interface Engine extends Lanes {
-  /** Adds the lanes of all relayers to the leases, and resolves as `Leases.add` does. Needs no node. */
+  /**
+   * Opens the lanes of the relayers in the directory that have none, and logs which accounts have open transactions and no relayer. Needs
+   * no node.
+   */
   start(): Promise<void>;
   /**
-   * Opens the lane of a relayer that was added to the directory, or moves its lane to the chain that the directory now has for it. Resolves as `Leases.add`
-   * does; transactions accepted meanwhile are not lost. Call it for one relayer at a time.
+   * Opens the lanes of relayers that were added to the directory, before it returns, or moves their lanes to the chains that the directory
+   * now has for them. Resolves as `Leases.add` does; transactions accepted meanwhile are not lost. If it fails, call it again for the same
+   * relayers. Call it once at a time.
    */
-  open(relayer: Relayer): Promise<void>;
+  open(relayers: readonly Relayer[]): Promise<void>;
   /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
-  /** Other instances have changed transactions of these relayers; `all`: it is unknown of which, or whether. Call that again and again. Returns at once. */
+  /**
+   * Other instances have changed transactions of these relayers; `all`: it is unknown of which, or whether. Call that again and again.
+   * Returns at once.
+   */
   changedElsewhere(relayers: ReadonlySet<string> | 'all'): void;
   /** The database is back after it was lost, and may be another server: the lanes compare their state with it. Returns at once. */
   storeReturned(): void;
@@ -75,7 +82,7 @@ export function createEngine(deps: EngineDeps): Engine {
     maxInFlight: (id) => accountOf(id).maxInFlight(),
     move: (seen, decide) => accountOf(seen).forCallers().move(seen.id, decide, seen.revision),
     async start() {
-      await leases.add('lane', new Map(directory.relayers().map((relayer) => [keyOf(relayer), addAccount(relayer).work])));
+      await engine.open(directory.relayers().filter((relayer) => !accounts.has(keyOf(relayer))));
       for (const id of (await readStoredLanes()).open) {
         if (!accounts.has(laneKey(id)))
           log.warn(
@@ -83,16 +90,24 @@ export function createEngine(deps: EngineDeps): Engine {
             'an account without a relayer has open transactions; they wait until a relayer uses the account again',
           );
       }
-      for (const watcher of watchers.values()) watcher.start();
     },
-    async open(relayer) {
-      const key = keyOf(relayer);
-      const before = accounts.get(key);
-      if (before !== undefined) await leave(before);
-      // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
-      const account = addAccount(relayer);
-      watcherOf(account.chain).start();
-      await leases.add('lane', new Map([[key, account.work]]));
+    async open(relayers) {
+      if (relayers.length === 0) return;
+      const works = new Map<string, Account['work']>();
+      const add = (relayer: Relayer) => {
+        const account = addAccount(relayer);
+        watcherOf(account.chain).start();
+        works.set(keyOf(relayer), account.work);
+      };
+      const moved = relayers.filter((relayer) => accounts.has(keyOf(relayer)));
+      for (const relayer of relayers) if (!accounts.has(keyOf(relayer))) add(relayer);
+      for (const relayer of moved) {
+        const before = accounts.get(keyOf(relayer));
+        if (before !== undefined) await leave(before);
+        // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
+        add(relayer);
+      }
+      await leases.add('lane', works);
     },
     async close(relayer) {
       const key = keyOf(relayer);
@@ -126,7 +141,10 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const accountDeps = { ...deps, lanes: engine, readStoredLanes, inTurn: createParallelLimit(loadedAtOnce).run };
 
-  /** Wakes the lanes whose transactions have changed since they looked last: most have not. If the database does not answer, the next look does. */
+  /**
+   * Wakes the lanes whose transactions have changed since they looked last: most have not. If the database does not answer, the next look
+   * does.
+   */
   async function lookAtAll(): Promise<void> {
     const positions = await store.read.lastPositions().catch(() => null);
     if (positions === null) return;

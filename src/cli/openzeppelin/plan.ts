@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configInForce } from '../../app/config-in-force.js';
-import { closeSigners, openAccounts } from '../../app/open-relayers.js';
+import { closeSigners, findAccounts, openSigners, problemOf } from '../../app/open-accounts.js';
 import { textIn } from '../../config/file-entries.js';
 import type { NotificationEntry } from '../../config/notification-entries.js';
 import { ConfigError } from '../../config/problem.js';
@@ -13,7 +13,7 @@ import type { Change } from '../../core/ports/store/change.js';
 import type { Store } from '../../core/ports/store/store.js';
 import type { Definition } from '../../core/records/definition.js';
 import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
-import type { HostedKeys } from '../../core/signer/signers.js';
+import { createSigners, type HostedKeys } from '../../core/signer/signers.js';
 import type { Clock } from '../../core/work/clock.js';
 import { CliError } from '../cli-error.js';
 import { judgeApiKey, type NewKey } from './judge-api-key.js';
@@ -122,15 +122,21 @@ async function judgeAccounts(
     },
     commit: async () => undefined,
   };
-  const inForce = await configInForce({ store: preview, secretBox, clock }, config, await readDefinitions(preview.read));
-  const { signers: opened, accounts, problems } = await openAccounts(inForce, hostedKeys);
-  await closeSigners(opened);
+  const { wanted, all } = await configInForce({ store: preview, secretBox, clock }, config, await readDefinitions(preview.read));
+  const opened = createSigners();
+  const wantedSigners = [...all.signers].flatMap((id) => wanted.signer(id) ?? []);
+  const { unopened } = await openSigners(wantedSigners, opened, { secretBox, hostedKeys }).finally(() => closeSigners(opened));
+  const entries = [...all.relayers].flatMap((id) => wanted.relayer(id) ?? []);
+  const found = await findAccounts(entries, wanted, opened);
+  const problems = [...unopened.map(problemOf), ...found.problems];
+  const addressHere = new Map(found.accounts.map(({ entry, address }) => [entry.id, address]));
   const addressThere = new Map(
     records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),
   );
   const others = new Set(problems);
-  for (const { origin, entry, address } of accounts) {
-    const { id, networkType } = entry;
+  for (const { id, networkType } of entries) {
+    const origin = wanted.originOf(id);
+    const address = addressHere.get(id) ?? null;
     const verdict = relayers.get(id);
     const there = addressThere.get(id) ?? '';
     const differs = address !== null && there !== '' && !isSameAddress(networkType, address, there);

@@ -20,15 +20,17 @@ export interface StoredDefinitions extends Readonly<Record<Definition['kind'], r
 /** Changes definitions together with what the service holds of them in memory. */
 export interface DefinitionWriter {
   /**
-   * Runs work that checks and changes definitions, one at a time. The memory shows all stored definitions then. If another instance is faster to commit, the
-   * work runs again. Throws what the work throws, StoreAwayError, and the error because of which a stored definition cannot be used here.
+   * Runs work that checks and changes definitions, one at a time. The memory shows all stored definitions then. If another instance is
+   * faster to commit, the work runs again. Throws what the work throws, StoreAwayError, and the error because of which a stored definition
+   * cannot be used here.
    */
   readonly exclusively: Exclusively;
   /**
-   * Commits definitions with other changes, then calls `apply` to change the memory. Call it in `exclusively`, as the last step of the work. It may fail although the
-   * definitions are stored, as other commits can: the memory follows what is stored then, before the next work and within a second.
+   * Commits definitions with other changes, then shows them. Call it in `exclusively`, as the last step of the work. It may fail although
+   * the definitions are stored, as other commits can: the memory follows what is stored then, before the next work and within a second.
+   * `onStored`: called between the commit and the showing.
    */
-  commit(writes: readonly DefinitionWrite[], others: readonly Change[], apply: () => void | Promise<void>): Promise<void>;
+  commit(writes: readonly DefinitionWrite[], others: readonly Change[], onStored?: () => void): Promise<void>;
   /** Makes the memory show what is stored now. Throws as `exclusively` does. */
   follow(): Promise<void>;
 }
@@ -42,8 +44,8 @@ export interface DefinitionWriterDeps {
     readonly read: DefinitionReads;
     readonly change: Pick<Store['change'], 'putDefinition' | 'deleteDefinition' | 'moveDefinitions'>;
   };
-  /** Changes what the memory holds to these definitions. What it already holds stays as it is. If it throws, it is called again. */
-  readonly show: (definitions: StoredDefinitions) => Promise<void>;
+  /** Changes what the memory holds to all definitions, or to those that were written. If it throws, it is called again, with all. */
+  readonly show: (stored: StoredDefinitions | readonly DefinitionWrite[]) => Promise<void>;
   /** The version of the definitions that the memory shows. */
   readonly version: number;
 }
@@ -96,13 +98,14 @@ export function createDefinitionWriter({ store, show, version }: DefinitionWrite
 
   return {
     exclusively,
-    async commit(writes, others, apply) {
+    async commit(writes, others, onStored) {
       if (shown === null) throw new Error('a commit of definitions must be the last step of its work');
       const changes = writes.map((one) => ('content' in one ? store.change.putDefinition(one) : store.change.deleteDefinition(one)));
       const from = shown;
       shown = null;
       await store.commit([store.change.moveDefinitions(from), ...changes, ...others]);
-      await apply();
+      onStored?.();
+      await show(writes);
       shown = from + 1;
     },
     follow: () => oneAtATime(catchUp),

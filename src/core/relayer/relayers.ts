@@ -17,8 +17,6 @@ import { keyFor, type Signers } from '../signer/signers.js';
 import { entryIdFromText, taken } from '../text/entry-id.js';
 import { decideAgain } from '../work/decide-again.js';
 import type { Exclusively } from '../work/exclusively.js';
-import type { ChangeableDirectory } from './create-directory.js';
-import type { RelayerRegistry } from './relayer-registry.js';
 import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
@@ -27,10 +25,9 @@ export interface RelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly ids: Ids;
   readonly secretBox: Pick<SecretBox, 'seal'>;
-  readonly directory: ChangeableDirectory;
+  readonly directory: Pick<Directory, 'relayer' | 'relayers'>;
   readonly networks: Pick<Networks, 'find'>;
   readonly signers: Pick<Signers, 'find'>;
-  readonly registry: RelayerRegistry;
   /** Returns a signer's account on a network type, as that network writes it. */
   readonly accountOf: (networkType: NetworkType, signer: Signer) => Promise<string>;
   /** Ids of the configuration file's relayers: the store must remember that one of them was deleted. */
@@ -59,14 +56,14 @@ export interface NewRelayer {
  * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, and `ID_EXISTS` (the id, or the account on its chain).
  */
 export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
-  const { store, ids, secretBox, registry, exclusively, writer } = deps;
+  const { store, ids, secretBox, exclusively, writer } = deps;
   return exclusively(async () => {
     await checkNewRelayer(deps, wanted);
-    const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
+    const relayer = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
     const others = [store.change.reopenRelayer(relayer.id), ...saveResponse(relayer)];
-    await writer.commit([definitionFromRelayer(secretBox, relayer)], others, () => registry.start(relayer, signer));
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], others);
     return relayer;
   });
 }
@@ -113,16 +110,12 @@ function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType
   throw invalidField('signer_id', `must be a signer for ${type} networks: ${found}`);
 }
 
-async function relayerFrom(
-  deps: RelayerDeps,
-  id: string,
-  wanted: NewRelayer,
-): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
+async function relayerFrom(deps: RelayerDeps, id: string, wanted: NewRelayer): Promise<Relayer> {
   const { name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
   const network = findNetwork(deps, networkType, wanted.network);
   const signer = findSigner(deps, networkType, signerId);
   const address = await deps.accountOf(networkType, signer);
-  const relayer: Relayer = {
+  return {
     id,
     name,
     network,
@@ -135,7 +128,6 @@ async function relayerFrom(
     disabledReason: null,
     policies,
   };
-  return { relayer, signer };
 }
 
 function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
@@ -169,14 +161,14 @@ export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies'
  * `RELAYER_NOT_FOUND`.
  */
 export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
-  const { secretBox, directory, registry, exclusively, writer } = deps;
+  const { secretBox, directory, exclusively, writer } = deps;
   return exclusively(async () => {
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
     await checkRelayerChange(deps, change);
     const relayer = { ...before, ...change };
-    await writer.commit([definitionFromRelayer(secretBox, relayer)], [], () => registry.change(relayer));
+    await writer.commit([definitionFromRelayer(secretBox, relayer)], []);
     // The service may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
   });
@@ -199,13 +191,13 @@ export async function checkRelayerChange(
  * one of its transactions is open.
  */
 export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
-  const { store, directory, registry, fileRelayers, exclusively, writer } = deps;
+  const { store, directory, fileRelayers, exclusively, writer } = deps;
   const decide = async (): Promise<void> => {
-    const before = requireRelayer(directory, id);
+    requireRelayer(directory, id);
     await checkUnused(store, id);
     const key = { kind: 'relayer', id } as const;
     const write = fileRelayers.has(id) ? { ...key, content: null, sealed: null } : key;
-    await writer.commit([write], [store.change.closeRelayer(id)], () => registry.stop(directory.relayer(id) ?? before));
+    await writer.commit([write], [store.change.closeRelayer(id)]);
   };
   // In a conflict, a send was accepted meanwhile.
   await decideAgain(() => exclusively(decide), isConflict);

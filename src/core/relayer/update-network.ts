@@ -1,20 +1,16 @@
 import type { DefinitionWriter } from '../definitions/definition-writer.js';
 import { invalidField } from '../errors/errors.js';
-import { getNetwork, type Networks, networkIdOf } from '../network/networks.js';
+import { getNetwork, type Networks } from '../network/networks.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import { checkNodeUrls, sealedUrls } from '../network/node-urls.js';
-import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Network, RpcUrl } from '../records/network.js';
 import type { Exclusively } from '../work/exclusively.js';
-import type { RelayerRegistry } from './relayer-registry.js';
 
 /** The dependencies of `updateNetwork`. */
 export interface UpdateNetworkDeps {
   readonly secretBox: Pick<SecretBox, 'seal'>;
-  readonly networks: Networks;
-  readonly directory: Pick<Directory, 'relayers'>;
-  readonly registry: Pick<RelayerRegistry, 'change'>;
+  readonly networks: Pick<Networks, 'find' | 'all'>;
   readonly exclusively: Exclusively;
   readonly writer: Pick<DefinitionWriter, 'commit'>;
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
@@ -25,19 +21,14 @@ export interface UpdateNetworkDeps {
  * once. Calls no node. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
-  const { secretBox, networks, directory, registry, exclusively, writer, nodeUrls } = deps;
+  const { secretBox, networks, exclusively, writer, nodeUrls } = deps;
   return exclusively(async () => {
     const before = getNetwork(networks, id);
     if (rpcUrls.length === 0) throw invalidField('rpc_urls', 'must have at least one item');
     checkNodeUrls('rpc_urls', rpcUrls, nodeUrls);
     const network: Network = { ...before, rpcUrls };
     const key = { kind: 'network', id } as const;
-    await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], [], async () => {
-      networks.put(network);
-      for (const relayer of directory.relayers()) {
-        if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
-      }
-    });
+    await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], []);
     return network;
   });
 }

@@ -161,8 +161,8 @@ export async function createSigner(
     await writer.commit([definition, ...pin], saveResponse(signer), () => signers.add(signer, definition.sealed));
     return signer;
   }).catch(async (error: unknown) => {
-    // If it is stored after all, it is opened again.
-    await signer.close?.();
+    // If it is stored after all, it is opened again, unless that is known already.
+    if (signers.find(id) !== signer) await signer.close?.();
     throw error;
   });
 }
@@ -232,14 +232,11 @@ export async function testSigner(
 export function deleteSigner(deps: SignerDeps, id: string): Promise<void> {
   const { signers, directory, fileSigners, exclusively, writer } = deps;
   return exclusively(async () => {
-    const signer = getSigner(signers, id);
+    getSigner(signers, id);
     const users = directory.relayers().flatMap((relayer) => (relayer.signerId === id ? [relayer.id] : []));
     if (users.length > 0) throw inUse('Signer', users, 'delete them first');
     const key = { kind: 'signer', id } as const;
     const write = fileSigners.has(id) ? { ...key, content: null, sealed: null } : key;
-    await writer.commit([write, { kind: 'pinned_key', id }], [], async () => {
-      signers.remove(id);
-      await signer.close?.();
-    });
+    await writer.commit([write, { kind: 'pinned_key', id }], []);
   });
 }

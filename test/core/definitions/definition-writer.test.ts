@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createDefinitionWriter, type StoredDefinitions, startFollowing } from '../../../src/core/definitions/definition-writer.js';
+import {
+  createDefinitionWriter,
+  type DefinitionWrite,
+  type StoredDefinitions,
+  startFollowing,
+} from '../../../src/core/definitions/definition-writer.js';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import type { Store } from '../../../src/core/ports/store/store.js';
 import type { Definition } from '../../../src/core/records/definition.js';
@@ -21,12 +26,13 @@ async function openedStore(test: TestContext): Promise<Store> {
 function writerOn(store: Store) {
   const calls: string[] = [];
   const failing = { fails: false };
-  const show = async ({ network }: StoredDefinitions): Promise<void> => {
+  const show = async (stored: StoredDefinitions | readonly DefinitionWrite[]): Promise<void> => {
     if (failing.fails) throw new Error('it cannot be opened');
-    calls.push(`shows ${network.map(({ id }) => id).join()}`);
+    const [what, some] = 'version' in stored ? ['all', stored.network] : ['written', stored];
+    calls.push(`shows ${what} ${some.map(({ id }) => id).join()}`);
   };
   const writer = createDefinitionWriter({ store, version: 0, show });
-  const put = (one = definition) => writer.exclusively(() => writer.commit([one], [], () => void calls.push(`applies ${one.id}`)));
+  const put = (one = definition) => writer.exclusively(() => writer.commit([one], []));
   return { writer, calls, put, failing };
 }
 
@@ -47,7 +53,7 @@ for (const isWritten of [true, false]) {
     assert.deepEqual(calls, []);
     await writer.follow();
     await writer.follow();
-    assert.deepEqual(calls, [isWritten ? 'shows evm:n' : 'shows ']);
+    assert.deepEqual(calls, [isWritten ? 'shows all evm:n' : 'shows all ']);
   });
 }
 
@@ -55,7 +61,7 @@ it('definition writer: what it wrote itself is no change to follow', async (test
   const { writer, calls, put } = writerOn(await openedStore(test));
   await put();
   await writer.follow();
-  assert.deepEqual(calls, ['applies evm:n']);
+  assert.deepEqual(calls, ['shows written evm:n']);
 });
 
 it('definition writer: work that another writer overtakes sees its change and runs again', async (test) => {
@@ -65,12 +71,12 @@ it('definition writer: work that another writer overtakes sees its change and ru
   await one.writer.exclusively(async () => {
     rounds += 1;
     if (rounds === 1) await other.put({ ...definition, id: 'evm:other' });
-    await one.writer.commit([definition], [], () => void one.calls.push('applies evm:n'));
+    await one.writer.commit([definition], []);
   });
   assert.equal(rounds, 2);
-  assert.deepEqual(one.calls, ['shows evm:other', 'applies evm:n']);
+  assert.deepEqual(one.calls, ['shows all evm:other', 'shows written evm:n']);
   await other.writer.follow();
-  assert.deepEqual(other.calls, ['applies evm:other', 'shows evm:other,evm:n']);
+  assert.deepEqual(other.calls, ['shows written evm:other', 'shows all evm:other,evm:n']);
 });
 
 it('definition writer: while a stored definition cannot be shown, no work runs, and following tries again', async (test) => {
@@ -89,6 +95,15 @@ it('definition writer: while a stored definition cannot be shown, no work runs, 
   await waitFor('the definition', () => one.calls[0]);
   assert.deepEqual(
     [errors, one.calls],
-    [['cannot apply relayers, signers or networks changed by another instance; retrying'], ['shows evm:n']],
+    [['cannot apply relayers, signers or networks changed by another instance; retrying'], ['shows all evm:n']],
   );
+});
+
+it('definition writer: what was stored and could not be shown is shown with everything else', async (test) => {
+  const { writer, calls, put, failing } = writerOn(await openedStore(test));
+  failing.fails = true;
+  await assert.rejects(put(), /it cannot be opened/);
+  failing.fails = false;
+  await writer.follow();
+  assert.deepEqual(calls, ['shows all evm:n']);
 });
