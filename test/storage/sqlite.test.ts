@@ -195,7 +195,7 @@ describe('sqlite only', () => {
     const file = newFile();
     await (await openStore(`sqlite:${file}`, { log: silentLog })).store.close();
     const other = new (sqliteDriver())(file);
-    other.exec("insert into kysely_migration (name, timestamp) values ('9999-later', '')");
+    other.exec("insert into kysely_migration (name, timestamp) values ('9999-later', '2999-01-01T00:00:00.000Z')");
     other.close();
     await assert.rejects(
       openStore(`sqlite:${file}`, { log: silentLog }),

@@ -1,4 +1,5 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Kysely } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
 import { initial } from '../migrations/0001-initial.js';
 import type { Dialect } from '../sql/dialect.js';
 

@@ -1,4 +1,5 @@
-import { type Kysely, type Migration, type SqlBool, sql } from 'kysely';
+import { type Kysely, type SqlBool, sql } from 'kysely';
+import type { Migration } from 'kysely/migration';
 import type { Dialect } from '../sql/dialect.js';
 
 // The conditions of the partial indexes. A migration never changes, so it shares no constants with the code, which does.
