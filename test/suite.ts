@@ -48,6 +48,11 @@ await runNamed('suite', {
     load: () => import('./nodes/solana-validator/suite.js'),
   },
   runtimes: { takes: 'minutes', does: 'runs the service on each supported Node.js', load: () => import('./runtimes/run.js') },
+  outdated: {
+    takes: '0.5 min',
+    does: 'lists the dependencies that are behind their newest release, and why; needs a registry',
+    load: () => import('../.ci/outdated.js'),
+  },
   nightly: {
     takes: 'long',
     does: 'runs the generated tests with 20 times as many cases',
