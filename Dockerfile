@@ -13,7 +13,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY gen gen
 COPY src src
-COPY .ci/build-console.ts .ci/build-program.ts .ci/
+COPY .ci/build-client.ts .ci/build-console.ts .ci/build-program.ts .ci/small-definitions.ts .ci/
 RUN npm run build
 
 FROM node:24-bookworm-slim

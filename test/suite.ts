@@ -48,6 +48,11 @@ await runNamed('suite', {
     load: () => import('./nodes/solana-validator/suite.js'),
   },
   runtimes: { takes: 'minutes', does: 'runs the service on each supported Node.js', load: () => import('./runtimes/run.js') },
+  package: {
+    takes: '2 min',
+    does: 'packs the package, installs it into an empty folder, and runs its commands and its client; needs a registry',
+    load: () => import('./package/run.js'),
+  },
   outdated: {
     takes: '0.5 min',
     does: 'lists the dependencies that are behind their newest release, and why; needs a registry',

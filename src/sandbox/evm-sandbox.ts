@@ -94,7 +94,7 @@ function anvilBinary(): string {
     return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${os}-${cpu}/bin/anvil`);
   } catch {
     throw new Error(
-      `anvil is not installed for ${os} ${cpu}; install the development dependencies (npm ci), or start a node of chain ${sandboxChainId} yourself`,
+      `anvil is not installed for ${os} ${cpu}; run "npm install @foundry-rs/anvil", or start a node of chain ${sandboxChainId} yourself`,
     );
   }
 }

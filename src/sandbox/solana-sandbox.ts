@@ -23,7 +23,7 @@ const idleBlockMs = 400;
 export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxChain | string> {
   const accounts = receivers.flatMap((receiver) => ['--account', `${receiver}:1000000000`]);
   const times = ['--slot-ms', String(blockSeconds * 1000), '--finalized-after', String(finalizedAfterBlocks)];
-  if (!isRuntimeInstalled()) return 'no Solana relayer: its local cluster needs the package litesvm, a development dependency (npm ci)';
+  if (!isRuntimeInstalled()) return 'no Solana relayer: its local cluster needs the package litesvm (npm install litesvm)';
   const cluster = await startChainProgram(program, [...times, ...accounts]);
   const [, rpcUrl] = /^Listening on (\S+)$/.exec(cluster.firstLine) ?? [];
   if (rpcUrl === undefined) throw new Error(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);

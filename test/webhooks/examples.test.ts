@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { verifyWebhook } from '../../examples/webhooks/verify.js';
 import { verifyWebhook as verifyWithLibrary } from '../../examples/webhooks/verify-with-library.js';
+import { verifyWebhook as verifyByClient } from '../../src/client/verify-webhook.js';
 import { signatureHeaders } from '../../src/webhooks/sign-delivery.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -191,6 +192,19 @@ const languages: readonly { readonly name: string; readonly probe: readonly [str
     name: 'TypeScript with standardwebhooks',
     probe: null,
     judge: async (deliver) => deliver().map(({ signingKey, headers, body }) => accepts(() => verifyWithLibrary(signingKey, headers, body))),
+  },
+  {
+    name: "TypeScript with the package's client",
+    probe: null,
+    judge: (deliver) =>
+      Promise.all(
+        deliver().map(({ signingKey, headers, body }) =>
+          verifyByClient(signingKey, new Headers(headers), body).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      ),
   },
   {
     name: 'Python',
