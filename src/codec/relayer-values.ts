@@ -15,18 +15,18 @@ import {
   defaultPolicies,
   type RelayerPolicies,
 } from '../core/records/relayer.js';
-import type { NewRelayer, RelayerDraft } from '../core/relayer/relayers.js';
+import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
 
-/** Returns the relayer that a request asks for. Throws `FIELD_INVALID`. */
-export function newRelayerFromProto(request: CreateRelayerRequest): NewRelayer {
+/** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
+export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
   const draft = relayerDraftFromProto(request);
   const { networkType } = draft;
   if (networkType === undefined) throw invalidField('network_type', 'is required');
-  return { ...draft, networkType, policies: policiesFromProto(networkType, request.policies) };
+  return { ...draft, id: draft.id ?? newId(), networkType, policies: policiesFromProto(networkType, request.policies) };
 }
 
 /** Returns what can be checked of a request that was refused. */
-export function relayerDraftFromProto(request: CreateRelayerRequest): RelayerDraft {
+export function relayerDraftFromProto(request: CreateRelayerRequest) {
   const { id, name, network, paused, policies, signerId, notificationId, customRpcUrls } = request;
   return {
     id,

@@ -56,7 +56,7 @@ function relayerFrom(
   requireMembers(written, ['id', 'name', 'network', 'network_type', 'signer_id'], path, problems);
   const { id = '', name, network: networkName, signerId, notificationId = '' } = message;
   problems.check(path, () => entryIdFromText(id));
-  const wanted = networkTypeFromProto(message.networkType) && problems.check(path, () => newRelayerFromProto(message));
+  const wanted = networkTypeFromProto(message.networkType) && problems.check(path, () => newRelayerFromProto(message, () => id));
   problems.check(path, () => checkRelayerParts(wanted ?? { name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
   if (type !== undefined) {
     checkNetwork(networkName, type, references.networks, `${path}.network`, problems);
@@ -67,7 +67,7 @@ function relayerFrom(
   checkReference(notificationId, references.notificationIds, 'no notification has the id', `${path}.notification_id`, problems);
   const network = references.networks.networks.find((known) => known.type === type && known.name === networkName);
   if (wanted === undefined || network === undefined || problems.has(path)) return undefined;
-  return { ...wanted, id, network };
+  return { ...wanted, network };
 }
 
 /** Returns the entry as the API takes it: with references resolved, and without policies that request nothing. */

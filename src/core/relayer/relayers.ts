@@ -10,15 +10,15 @@ import { isConflict } from '../ports/store/change.js';
 import type { Store } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
-import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from '../records/network.js';
-import { laneOf, type Relayer, type RelayerPolicies, relayerNotFound } from '../records/relayer.js';
+import { chainKeyOf, type Network, type NetworkType } from '../records/network.js';
+import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
 import { openStatuses } from '../records/transaction.js';
 import { keyFor, type Signers } from '../signer/signers.js';
 import { entryIdFromText, taken } from '../text/entry-id.js';
 import { decideAgain } from '../work/decide-again.js';
 import type { Exclusively } from '../work/exclusively.js';
 import { checkRelayerParts } from './relayer-rules.js';
-import { definitionFromRelayer } from './stored-relayer.js';
+import { definitionFromRelayer, type StoredRelayer } from './stored-relayer.js';
 
 /** The dependencies of creating, changing and deleting relayers. */
 export interface RelayerDeps {
@@ -37,29 +37,14 @@ export interface RelayerDeps {
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
 }
 
-/** A relayer as requested. */
-export interface NewRelayer {
-  /** Absent: a UUID. */
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly networkType: NetworkType;
-  /** The name of its network. */
-  readonly network: string;
-  readonly paused: boolean;
-  readonly policies: RelayerPolicies;
-  readonly signerId: string;
-  readonly notificationId: string | null;
-  readonly customRpcUrls: readonly RpcUrl[];
-}
-
 /**
  * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, and `ID_EXISTS` (the id, or the account on its chain).
  */
-export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
-  const { store, ids, secretBox, exclusively, writer } = deps;
+export function createRelayer(deps: RelayerDeps, wanted: StoredRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
+  const { store, secretBox, exclusively, writer } = deps;
   return exclusively(async () => {
     await checkNewRelayer(deps, wanted);
-    const relayer = await relayerFrom(deps, wanted.id ?? ids.random(), wanted);
+    const relayer = await relayerFrom(deps, wanted);
     checkTaken(deps, relayer);
     await checkRecords(store, relayer);
     const others = [store.change.reopenRelayer(relayer.id), ...saveResponse(relayer)];
@@ -68,19 +53,17 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
   });
 }
 
-/** A relayer as requested, whose network type and policies may be missing because they were refused. */
-export type RelayerDraft = Omit<NewRelayer, 'networkType' | 'policies'> & {
-  readonly networkType: NetworkType | undefined;
-  readonly policies: RelayerPolicies | undefined;
-};
+/** What may be missing in a request that is refused. */
+type Refusable = 'id' | 'networkType' | 'policies';
 
 /**
- * Checks a requested relayer, except that its id and its account are free, as far as its network type is known. Throws `FIELD_INVALID` naming
- * every field that is wrong.
+ * Checks a requested relayer, except that its id and its account are free, as far as its network type is known. Throws `FIELD_INVALID`
+ * naming every field that is wrong. The network type and the policies may be missing because they were refused, and the id because a UUID
+ * is chosen.
  */
 export async function checkNewRelayer(
   deps: Pick<RelayerDeps, 'store' | 'networks' | 'signers' | 'nodeUrls'>,
-  draft: RelayerDraft,
+  draft: Omit<StoredRelayer, Refusable> & { readonly [K in Refusable]: StoredRelayer[K] | undefined },
 ): Promise<void> {
   const { id, name, networkType, network, policies, signerId, notificationId, customRpcUrls } = draft;
   const hasNotification = await isNotification(deps.store, notificationId);
@@ -110,24 +93,11 @@ function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType
   throw invalidField('signer_id', `must be a signer for ${type} networks: ${found}`);
 }
 
-async function relayerFrom(deps: RelayerDeps, id: string, wanted: NewRelayer): Promise<Relayer> {
-  const { name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
+async function relayerFrom(deps: RelayerDeps, wanted: StoredRelayer): Promise<Relayer> {
+  const { networkType } = wanted;
   const network = findNetwork(deps, networkType, wanted.network);
-  const signer = findSigner(deps, networkType, signerId);
-  const address = await deps.accountOf(networkType, signer);
-  return {
-    id,
-    name,
-    network,
-    networkType,
-    address,
-    signerId,
-    notificationId,
-    customRpcUrls,
-    paused,
-    disabledReason: null,
-    policies,
-  };
+  const address = await deps.accountOf(networkType, findSigner(deps, networkType, wanted.signerId));
+  return { ...wanted, network, address, disabledReason: null };
 }
 
 function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
@@ -187,8 +157,8 @@ export async function checkRelayerChange(
 }
 
 /**
- * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE` while
- * one of its transactions is open.
+ * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE`
+ * while one of its transactions is open.
  */
 export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
   const { store, directory, fileRelayers, exclusively, writer } = deps;

@@ -15,7 +15,7 @@ interface Content {
   readonly notificationId: string | null;
 }
 
-/** A relayer as stored: its network by name, without its address and state. */
+/** A relayer as it is requested and stored: its network by name, without its address and state. */
 export interface StoredRelayer extends Content {
   readonly id: string;
   readonly customRpcUrls: readonly RpcUrl[];

@@ -14,14 +14,8 @@ import { mayUseRelayer } from '../../../core/records/principal.js';
 import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
-import {
-  checkNewRelayer,
-  createRelayer,
-  deleteRelayer,
-  type NewRelayer,
-  type RelayerDeps,
-  updateRelayer,
-} from '../../../core/relayer/relayers.js';
+import { checkNewRelayer, createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
+import type { StoredRelayer } from '../../../core/relayer/stored-relayer.js';
 import { type ViewLaneDeps, viewLane } from '../../../core/relayer/view-lane.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
@@ -85,9 +79,9 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
 }
 
 /** Returns the relayer that a request asks for. Throws `FIELD_INVALID`; if the request cannot be read, with its other problems. */
-export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest): Promise<NewRelayer> {
+export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest): Promise<StoredRelayer> {
   return orWithFurther(
-    () => newRelayerFromProto(request),
+    () => newRelayerFromProto(request, deps.ids.random),
     () => checkNewRelayer(deps, relayerDraftFromProto(request)),
   );
 }
