@@ -52,7 +52,7 @@ say('dev: says how to install anvil');
 
 const anvil = await startAnvil({ blockTime: 1 });
 const serviceHome = await createServiceHome({ rpcUrl: anvil.url, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
-await anvil.rpc('anvil_setBalance', [serviceHome.address, '0xde0b6b3a7640000']);
+await anvil.rpc('anvil_setBalance', [serviceHome.address, '0x3635c9adc5dea00000']);
 try {
   const checked = command(['check-config'], serviceHome.env);
   assert.equal(checked.status, 0, checked.stderr);
