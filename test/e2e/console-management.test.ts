@@ -192,10 +192,10 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     assert.ok(await saveEndpoints.isDisabled());
     const policies = page.locator('form', { hasText: 'Gas price cap' });
     await policies.getByLabel('Gas price cap in gwei').fill('70.5');
-    await policies.getByLabel('Allowed receivers').fill('0xbad');
+    await policies.getByLabel('Whitelist receivers').fill('0xbad');
     await policies.getByRole('button', { name: 'Save' }).click();
     await policies.getByText('[0] must be 0x and 40 hex digits').waitFor();
-    await policies.getByLabel('Allowed receivers').fill(to);
+    await policies.getByLabel('Whitelist receivers').fill(to);
     await policies.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     const { policies: saved } = await api('GET', '/relayers/second');
