@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { GetNotificationRequestSchema } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { flag, frame, framesIn, headerBlock, headersFrame, preface, settings, type, uint32 } from '../../hostile/http2-frames.js';
@@ -8,6 +9,7 @@ import { envelope } from '../../hostile/valid-requests.js';
 import { type Rig, startRig, testKey } from '../../support/api-rig.js';
 import { deferred } from '../../support/deferred.js';
 import { openSocket } from '../../support/raw-http.js';
+import { selfSigned } from '../../support/self-signed.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const hanging = deferred();
@@ -178,21 +180,31 @@ test('reset: a call whose body its caller broke off has no effect, whatever the 
 });
 
 for (const code of [0, 8]) {
-  test(`rapid reset, code ${code}: a caller that cancels calls between completed ones keeps its session`, async () => {
-    const socket = await openSocket(rig.port);
-    let received = Buffer.alloc(0);
-    socket.on('data', (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
+  for (const isEncrypted of [false, true])
+    test(`rapid reset, code ${code}${isEncrypted ? ', TLS' : ''}: a caller that cancels calls between completed ones keeps its session`, async (t) => {
+      const served = isEncrypted ? await startRig({ tls: await selfSigned() }) : null;
+      if (served !== null) t.after(() => served.stop());
+      const socket = served === null ? await openSocket(rig.port) : await openTls(served.port);
+      let received = Buffer.alloc(0);
+      socket.on('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+      });
+      socket.write(Buffer.concat([preface, settings()]));
+      for (let round = 0; round < 4; round += 1) {
+        const id = round * 100 + 81;
+        socket.write(Buffer.concat([resets(40, { firstId: round * 100 + 1, code }), headersFrame(id, health, true)]));
+        await waitFor('the completed call', () => framesIn(received).find(({ kind, stream }) => kind === type.data && stream === id));
+      }
+      assert.equal(socket.destroyed, false);
+      socket.destroy();
     });
-    socket.write(Buffer.concat([preface, settings()]));
-    for (let round = 0; round < 4; round += 1) {
-      const id = round * 100 + 81;
-      socket.write(Buffer.concat([resets(40, { firstId: round * 100 + 1, code }), headersFrame(id, health, true)]));
-      await waitFor('the completed call', () => framesIn(received).find(({ kind, stream }) => kind === type.data && stream === id));
-    }
-    assert.equal(socket.destroyed, false);
-    socket.destroy();
-  });
+}
+
+/** A TLS connection to the loopback address that speaks HTTP/2. */
+async function openTls(port: number): Promise<TLSSocket> {
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+  await once(socket, 'secureConnect');
+  return socket;
 }
 
 test('rapid reset: a caller that resets calls after their answers keeps its session', async () => {

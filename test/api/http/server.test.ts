@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { get as getTls } from 'node:https';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
@@ -12,7 +9,7 @@ import { createServer } from '../../../src/api/http/server.js';
 import { notificationClient, patientTimeouts, type RigOptions, startRig, testKey, transports } from '../../support/api-rig.js';
 import { deferred } from '../../support/deferred.js';
 import { openSocket, readAll, requestHttp2, sendRaw } from '../../support/raw-http.js';
-import { temporaryFolder } from '../../support/temporary-folder.js';
+import { selfSigned } from '../../support/self-signed.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const authorized = { headers: { authorization: `Bearer ${testKey}` } };
@@ -28,16 +25,6 @@ function hungAfter(started: { resolve(): void }): NonNullable<RigOptions['notifi
       return new Promise(() => undefined);
     },
   };
-}
-
-/** A certificate for the loopback address. */
-async function selfSigned(): Promise<{ certPem: string; keyPem: string }> {
-  const folder = await temporaryFolder();
-  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
-  const certificate = ['-x509', '-days', '1', '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-out', certFile];
-  execFileSync('openssl', ['req', ...key, ...certificate], { stdio: 'ignore' });
-  return { certPem: readFileSync(certFile, 'utf8'), keyPem: readFileSync(keyFile, 'utf8') };
 }
 
 test('server: answers HTTP/1.1 and HTTP/2 on one port', async () => {
