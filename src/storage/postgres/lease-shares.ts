@@ -213,9 +213,11 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   async function give(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
     unit.isGiven = true;
     const holder = me();
+    let isReleased = false;
     try {
       await endWork(unit);
       await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
+      isReleased = true;
     } catch (error) {
       // The next look begins the work again, or gives the lease up.
       log.warn({ kind, key, err: error }, 'cannot release a lease; retrying');
@@ -225,7 +227,9 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     unit.isGiven = false;
     news.addLeases();
     news.send();
-    lookAgain();
+    // At once, what has just failed would fail again: the next regular look tries it.
+    if (isReleased) lookAgain();
+    else isOutdated = true;
   }
 
   /** Ends the work on all units of a kind, then gives up their leases. */

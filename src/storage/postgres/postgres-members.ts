@@ -22,6 +22,8 @@ import type { Observer, OpenObserver } from './postgres-observer.js';
 
 /** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
 const lookEveryMs = { alone: 1_000, withOthers: 250 };
+/** Timers may fire a little early. */
+const leastBetweenWatchesMs = 200;
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Instances {
@@ -160,6 +162,8 @@ export function createMembers(deps: MembersDeps): Members {
     await shares.round(seen.filter(({ state }) => state === 'sharing').map(({ number }) => number));
   }
 
+  let watchedAtMs = Number.NEGATIVE_INFINITY;
+
   async function look(by: Observer): Promise<void> {
     const members = await by.look();
     if (statesOf(members) !== statesOf(seen)) {
@@ -173,6 +177,9 @@ export function createMembers(deps: MembersDeps): Members {
     seen = members;
     myState = members.find(({ number }) => number === me)?.state ?? myState;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
+    // The watches count looks: one that was woken early says nothing more than the look before it.
+    if (clock.elapsedMs() - watchedAtMs < leastBetweenWatchesMs) return;
+    watchedAtMs = clock.elapsedMs();
     for (const member of members) {
       if (member.number === me) continue;
       const watch = watches.get(member.number) ?? createInstanceWatch();
