@@ -52,7 +52,7 @@ const networks = [
 ] as const;
 
 const hourMs = 3_600_000;
-const clockReason = 'waiting: valid_until has passed; ends when the clock of the database or of the network shows it too';
+const clockReason = 'waiting: valid_until has passed; ends when two of the clocks of the service, the database and the network show it';
 const nodeReason = 'waiting: valid_until has passed; ends when an RPC node is reachable';
 
 async function send({ rig, request }: Rig, amount: bigint, validUntilMs?: number): Promise<string> {
@@ -162,6 +162,21 @@ describe('valid_until and wrong clocks', () => {
     await waitFor('the self-transfer', async () => ((await rig.attempts(transaction.id)).length === 2 ? true : undefined));
     const { shown } = await rig.untilWithBlocks(transaction.id, 'expired');
     assert.equal(shown?.purpose, 'expire');
+  });
+
+  it('the clock of the network alone ends nothing, but nothing is signed while it shows that the time has passed', async (test) => {
+    const anvil = await startAnvil({ noMining: true });
+    test.after(() => anvil.stop());
+    const rig = await startEvmRig(anvil, { folder: await temporaryFolder() });
+    test.after(() => rig.stop());
+    await anvil.rpc('evm_increaseTime', [2 * (hourMs / 1000)]);
+    await anvil.mine();
+    // Its confirmation shows that the lane has seen that block.
+    await rig.untilWithBlocks((await rig.send({ valueWei: 1n })).transaction.id, 'confirmed');
+    const { transaction } = await rig.send({ valueWei: 2n }, rig.clock.nowMs() + hourMs);
+    await untilReason(rig, transaction.id, clockReason);
+    assert.deepEqual(await rig.attempts(transaction.id), []);
+    assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
   });
 
   it('Stellar: the time at which a ledger was seen, if the node reports no close time, is no second clock', async (test) => {

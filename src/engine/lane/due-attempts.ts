@@ -2,7 +2,7 @@ import type { Span } from '../../core/ports/telemetry.js';
 import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
-import { isExpired } from './is-expired.js';
+import { isExpired, latestMs } from './is-expired.js';
 import type { LaneContext } from './lane-context.js';
 import type { AttemptState } from './tracked.js';
 
@@ -29,7 +29,7 @@ export interface Broadcast {
  * refuse the newest one. Expired content is none of them.
  */
 export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
-  const nowMs = lane.deps.clock.nowMs();
+  const nowMs = latestMs(lane);
   const elapsedMs = lane.deps.clock.elapsedMs();
   if (lane.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
   const due: Omit<Broadcast, 'span'>[] = [];

@@ -1,4 +1,6 @@
+import { blockTimeMsOf } from '../../core/ports/chain.js';
 import type { Transaction } from '../../core/records/transaction.js';
+import type { LaneContext } from './lane-context.js';
 
 /** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
 export function isExpired(
@@ -6,4 +8,12 @@ export function isExpired(
   nowMs: number,
 ): boolean {
   return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
+}
+
+/**
+ * The later of the service's time and the chain's. Content that has expired by either is neither signed nor broadcast: the service's clock may be behind.
+ * It *ends* only if two of three clocks agree.
+ */
+export function latestMs({ deps, settled }: Pick<LaneContext, 'deps' | 'settled'>): number {
+  return Math.max(deps.clock.nowMs(), blockTimeMsOf(settled) ?? Number.NEGATIVE_INFINITY);
 }

@@ -9,7 +9,7 @@ import { validUntilWith } from '../../core/transaction/valid-until.js';
 import { slotsLeft } from './capacity.js';
 import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './commit-moves.js';
 import { holdBack } from './hold-back.js';
-import { isExpired } from './is-expired.js';
+import { isExpired, latestMs } from './is-expired.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';
 
 /**
@@ -119,7 +119,7 @@ async function storeAll(
   /** Returns the conflict if something was no longer as it was when this was planned: then the index shows it now. */
   async function tryStore(): Promise<ConflictError | null> {
     if (!isActive(lane.relayer())) return null;
-    const nowMs = lane.deps.clock.nowMs();
+    const nowMs = latestMs(lane);
     // While they were signed, the account's next nonce may have changed, and its room.
     const end = lane.numbers.next === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
     let to = from;

@@ -52,7 +52,7 @@ export interface Tracked {
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
   /** The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null: none. */
-  rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
+  rejected: { readonly cause: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Heads at which no node could know its outcome any more, in a row and since when; null: none. */
   lost: { heads: number; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */

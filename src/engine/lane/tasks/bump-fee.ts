@@ -9,7 +9,7 @@ import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { readBalance } from '../funds.js';
-import { isExpired } from '../is-expired.js';
+import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, signerAwayError } from '../lane-context.js';
 import { isUnpooled } from '../unpooled.js';
 
@@ -107,7 +107,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   // No price helps if no block can include it, or if it is held back; expired content must not be sent any more.
   const { because } = state.obstacle ?? {};
   if (because === 'content' || because === 'invalid') return null;
-  if (isExpired(open, lane.deps.clock.nowMs()) || heldBackBy(lane, live) !== null) return null;
+  if (isExpired(open, latestMs(lane)) || heldBackBy(lane, live) !== null) return null;
   const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
   const waitedBlocks = Number(head.number - sinceBlock);
   const attempts = attemptsInSlot(open);
@@ -143,7 +143,7 @@ async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt,
     if (live.nonce === null && !isWanted(transaction)) return null;
     if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreasedReason(signature.sentence));
     // Anything may have happened while it was signed. Only the same attempts are outbid.
-    if (attempts.length !== seen.attempts.length || isExpired({ transaction }, lane.deps.clock.nowMs())) return null;
+    if (attempts.length !== seen.attempts.length || isExpired({ transaction }, latestMs(lane))) return null;
     // Nodes refused it for a reason other than its price, so there is nothing to outbid.
     if (attempts.some(({ hash }) => hash === signature.hash)) return null;
     const duplicate = await duplicateOf(lane, signature);

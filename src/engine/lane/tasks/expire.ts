@@ -14,15 +14,16 @@ const retryAfterMs = 1_000;
 const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE', 'SIGNER_UNAVAILABLE'];
 const sharedForMs = 3_000;
 
-/** The maximum number of records changed at once. */
+/** The maximum number of records changed at once; the store writes them in one commit. */
 const explainedAtOnce = 50;
+const endedAtOnce = 50;
 
 /** Clocks that differ by less are not worth a sentence in a record. */
 const usualSkewMs = 1_000;
 
 const endsWhen = 'waiting: valid_until has passed; ends when';
 const endsWithNode = `${endsWhen} an RPC node is reachable`;
-const endsWithClock = `${endsWhen} the clock of the database or of the network shows it too`;
+const endsWithClock = `${endsWhen} two of the clocks of the service, the database and the network show it`;
 
 /** What the task needs of a transaction. */
 interface Expiring {
@@ -46,28 +47,39 @@ export function createExpirer(lane: LaneContext): Expirer {
   /** The obstacle in the log; null: none since the last self-transfer. */
   let reported: ErrorReason | null = null;
 
-  /** Passes the time that two of the clocks have reached, and those that have expired by then, to `end`. Asks the database only if there may be one. */
-  async function expire(all: Iterable<Expiring>, head: Head | null, end: (id: string, agreedMs: number) => Promise<void>): Promise<void> {
+  /**
+   * Passes the time that two of the clocks have reached, and those that have expired by then, to `end`, `atOnce` at a time. Asks the database only if
+   * there may be one.
+   */
+  async function expire(
+    all: Iterable<Expiring>,
+    head: Head | null,
+    atOnce: number,
+    end: (id: string, agreedMs: number) => Promise<void>,
+  ): Promise<void> {
     const ownMs = lane.deps.clock.nowMs();
     const chainMs = blockTimeMsOf(head) ?? Number.NEGATIVE_INFINITY;
     const passed = [...all].filter((one) => isExpired(one, Math.max(ownMs, chainMs)));
     if (passed.length === 0) return;
     const databaseMs = await lane.deps.store.read.timeMs();
     const [, agreedMs = Number.NEGATIVE_INFINITY] = [ownMs, chainMs, databaseMs].toSorted((a, b) => b - a);
-    for (const one of passed) if (isExpired(one, agreedMs)) await end(one.transaction.id, agreedMs);
-    const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, ownMs - usualSkewMs));
-    await explain(doubted, endsWithClock);
+    const ending = passed.filter((one) => isExpired(one, agreedMs));
+    for (let at = 0; at < ending.length && !lane.isStopped(); at += atOnce)
+      await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
+    const shownMs = Math.max(ownMs - usualSkewMs, chainMs);
+    const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
+    await explain(doubted, endsWithClock, shownMs);
   }
 
-  /** Writes into the records what they wait for. */
-  async function explain(all: readonly Expiring[], reason: string): Promise<void> {
+  /** Writes into the records of those that have expired by then what they wait for. */
+  async function explain(all: readonly Expiring[], reason: string, untilMs: number): Promise<void> {
     const outdated = all.filter(({ transaction }) => transaction.statusReason !== reason);
     for (let at = 0; at < outdated.length; at += explainedAtOnce) {
       await Promise.all(
         outdated
           .slice(at, at + explainedAtOnce)
           .map(({ transaction: { id } }) =>
-            lane.move(id, (current) => (isExpired(current, lane.deps.clock.nowMs()) ? waitsFor(current.transaction, reason) : null)),
+            lane.move(id, (current) => (isExpired(current, untilMs) ? waitsFor(current.transaction, reason) : null)),
           ),
       );
     }
@@ -78,7 +90,11 @@ export function createExpirer(lane: LaneContext): Expirer {
     const open = lane.transactions.get(id);
     const elapsedMs = lane.deps.clock.elapsedMs();
     if (open === undefined) return;
-    if (blocked.atHash === head.hash && elapsedMs < blocked.untilMs) return explain([open], blocked.reason);
+    if (blocked.atHash === head.hash && elapsedMs < blocked.untilMs) {
+      // Once: the amounts in the reason change with each head, and many transactions can share the obstacle.
+      if (open.transaction.statusReason?.startsWith(endsWhen) !== true) await explain([open], blocked.reason, agreedMs);
+      return;
+    }
     try {
       await outbid(lane.deps, lane.relayer(), open, {
         purpose: 'expire',
@@ -98,7 +114,7 @@ export function createExpirer(lane: LaneContext): Expirer {
       if (sharedObstacles.includes(reason)) blocked = { atHash: head.hash, untilMs: elapsedMs + sharedForMs, reason: sentence };
       const record = lane.transactions.tracked(id);
       if (record !== undefined) record.notBeforeMs = elapsedMs + retryAfterMs;
-      await explain([open], sentence);
+      await explain([open], sentence, agreedMs);
       if (reason === 'NODE_UNAVAILABLE' || reason === reported) return;
       reported = reason;
       const facts = { relayer: lane.relayer().id, transaction: id, reason, detail: error.message };
@@ -115,19 +131,20 @@ export function createExpirer(lane: LaneContext): Expirer {
 
   return {
     async expireUnsigned(head) {
-      await expire(lane.transactions.waiting(), head, (id, agreedMs) =>
+      await expire(lane.transactions.waiting(), head, endedAtOnce, (id, agreedMs) =>
         endOne(lane, id, agreedMs, (transaction) => !isSigned(transaction)),
       );
       if (!lane.isUnreachable) return;
       const nowMs = lane.deps.clock.nowMs();
       const signed = [...signedOnes()].filter((one) => isExpired(one, nowMs));
-      await explain(signed, endsWithNode);
+      await explain(signed, endsWithNode, nowMs);
     },
     async expireSigned(head) {
       const elapsedMs = lane.deps.clock.elapsedMs();
       const { transactions } = lane;
       const due = [...signedOnes()].filter(({ transaction: { id } }) => elapsedMs >= (transactions.tracked(id)?.notBeforeMs ?? 0));
-      await expire(due, head, (id, agreedMs) =>
+      // One after the other: an obstacle of the first may be one of all.
+      await expire(due, head, 1, (id, agreedMs) =>
         transactions.get(id)?.transaction.nonce == null ? endOne(lane, id, agreedMs, isSigned) : outbidOne(head, id, agreedMs),
       );
     },

@@ -8,7 +8,7 @@ import { storedAtOnce, waitsFor } from '../commit-moves.js';
 import { draftInTime } from '../draft-in-time.js';
 import { checkBalance, readFunds, reportLowBalance, splitByFunds } from '../funds.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
-import { isExpired } from '../is-expired.js';
+import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
@@ -102,7 +102,7 @@ function isAlone({ transactions }: LaneContext): boolean {
 
 /** `excluded`: those that wait for another one, and whose records are due to say so. */
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<Record<'due' | 'excluded', readonly Tracked[]>> {
-  const nowMs = lane.deps.clock.nowMs();
+  const nowMs = latestMs(lane);
   const elapsedMs = lane.deps.clock.elapsedMs();
   const candidates: Tracked[] = [];
   const excluded: Tracked[] = [];
@@ -183,8 +183,10 @@ function judged({ transactions, settled, deps }: LaneContext, { transaction }: O
   if (refusal.refused === 'insufficient_funds' || refusal.refused === 'above_cap') forbid(record, settled, deps.clock.elapsedMs());
   const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
+  // The amounts in a doubted refusal change with each block.
+  const cause = refusal.isDoubted === true ? refusal.refused : sentence;
   if (refusal.refused !== 'rejected' && refusal.isDoubted !== true) record.rejected = null;
-  else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
+  else if (record.rejected?.cause !== cause) record.rejected = { cause, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
   else if (record.rejected.lastHash !== settled.hash)
     record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
   const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;

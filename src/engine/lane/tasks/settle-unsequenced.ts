@@ -18,7 +18,7 @@ import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
 import { heldBackBy } from '../due-attempts.js';
 import { readFunds, splitByFunds } from '../funds.js';
-import { isExpired } from '../is-expired.js';
+import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from '../lane-context.js';
 import { highestCost } from '../open-transactions.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
@@ -172,7 +172,7 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
 async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;
   const due = dead
-    .filter(({ open }) => !isExpired(open, clock.nowMs()) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
+    .filter(({ open }) => !isExpired(open, latestMs(lane)) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
   if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
   const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
@@ -231,7 +231,7 @@ async function store(lane: LaneContext, { open }: DraftedAgain, newAttempt: Atte
   const { id } = open.transaction;
   const after = await moveUnchanged(lane, open, async (current) => {
     const { transaction } = current;
-    if (isExpired(current, lane.deps.clock.nowMs()) || !isActive(lane.relayer())) return null;
+    if (isExpired(current, latestMs(lane)) || !isActive(lane.relayer())) return null;
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, writesEvent: transaction.queued !== null };
