@@ -37,8 +37,8 @@ const maxLoggedPath = 256;
 const callerLeftStatus = 499;
 
 /**
- * Creates the watch over all requests. When an answer has ended, it counts the request, ends its span and writes its log line, unless its audit
- * line is in the log and says the same.
+ * Creates the watch over all requests. When an answer has ended, it counts the request, ends its span and writes its log line, unless its
+ * audit line is in the log and says the same.
  */
 export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (begun: RequestBegun) => WatchedRequest {
   return ({ request, response, path: wholePath, requestId, target }) => {

@@ -343,7 +343,8 @@ export async function startApp(
       following.look();
     });
     if (opened.sharing !== null) {
-      // A notification is lost with the instance or the connection that sends it, or if its content could not be read. Watches and keys look again by themselves.
+      // A notification is lost with the instance or the connection that sends it, or if its content could not be read. Watches and keys
+      // look again by themselves.
       const lookElsewhere = async () => {
         engine.changedElsewhere('all');
         delivery.wake();

@@ -117,7 +117,8 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
     },
   },
   azure_key_vault: {
-    // Azure allows a vault 4,000 transactions in 10 s with software keys. One with keys in an HSM has 2,000: it is throttled, and gets fewer.
+    // Azure allows a vault 4,000 transactions in 10 s with software keys. One with keys in an HSM has 2,000: it is throttled, and gets
+    // fewer.
     limits: { parallel: 32, perSecond: 400 },
     async requireChosen({ at, secrets }, { azureVaults, azureTokenFiles }) {
       const { isAzureUrl } = await import('../signers/azure-key-vault/clouds.js');

@@ -33,8 +33,8 @@ export interface CompiledApi {
 }
 
 /**
- * Compiles the definitions, which takes most of the time of a start and needs no database. Throws if they are inconsistent, so that the service does
- * not start.
+ * Compiles the definitions, which takes most of the time of a start and needs no database. Throws if they are inconsistent, so that the
+ * service does not start.
  */
 export function compileApi(): CompiledApi {
   const plans = compileMethodPlans(contractServices);

@@ -44,8 +44,8 @@ export function instanceFigures(
 }
 
 /**
- * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An instance that drains
- * is ready, because it still answers every call. Networks are shown, but unreachable ones do not make it unready.
+ * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An
+ * instance that drains is ready, because it still answers every call. Networks are shown, but unreachable ones do not make it unready.
  */
 export async function measureReadiness(engine: Engine, store: Pick<Store, 'checkWorking'>): Promise<Readiness> {
   const isWorking = await store.checkWorking().then(

@@ -28,7 +28,10 @@ function typeOption(): Option {
     .default('secp256k1');
 }
 
-/** `relayer keystore create` and `import`: write keystore files (Ethereum's version 3, or our format for ed25519) for signers of type `local`. */
+/**
+ * `relayer keystore create` and `import`: write keystore files (Ethereum's version 3, or our format for ed25519) for signers of type
+ * `local`.
+ */
 export function registerKeystore(program: Command): void {
   const keystore = program
     .command('keystore')

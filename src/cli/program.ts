@@ -19,8 +19,8 @@ import { registerServe } from './serve.js';
 import { registerSigner } from './signer.js';
 
 /**
- * The commands in the order of the help. Each imports its large parts (the service, databases, keys) only when it runs, so that help and usage errors
- * appear at once.
+ * The commands in the order of the help. Each imports its large parts (the service, databases, keys) only when it runs, so that help and
+ * usage errors appear at once.
  */
 const commands: readonly ((program: Command) => void)[] = [
   registerServe,

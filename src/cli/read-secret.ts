@@ -16,8 +16,9 @@ interface SecretRequest {
 const maxPipedCharacters = 64 * 1024;
 
 /**
- * Returns a function that reads secrets, never from the command line. A secret comes from its environment variable, if one is named. Otherwise it comes
- * from the terminal without echo, or, if standard input is a pipe or a file, from its next line. Throws CliError if there is no secret.
+ * Returns a function that reads secrets, never from the command line. A secret comes from its environment variable, if one is named.
+ * Otherwise it comes from the terminal without echo, or, if standard input is a pipe or a file, from its next line. Throws CliError if
+ * there is no secret.
  */
 export function createSecretReader(): (request: SecretRequest) => Promise<string> {
   let piped: string[] | undefined;

@@ -18,7 +18,10 @@ import { checkPortIsFree } from './check-port-is-free.js';
 import { writeLine } from './output.js';
 import { untilSignalled } from './until-signalled.js';
 
-/** Functions that start the chains other than the EVM one. Each takes the seconds between blocks, and returns a sentence if its chain is not installed. */
+/**
+ * Functions that start the chains other than the EVM one. Each takes the seconds between blocks, and returns a sentence if its chain is not
+ * installed.
+ */
 const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox, startSolanaSandbox];
 
 /** Runs the sandbox with its files in this folder, until a signal stops it. */

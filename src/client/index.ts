@@ -1,6 +1,6 @@
 /*
- * The package's client, `relayer-service/client`: typed calls over Connect from Node.js and browsers. `.ci/build-client.ts` bundles it with what it
- * imports.
+ * The package's client, `relayer-service/client`: typed calls over Connect from Node.js and browsers. `.ci/build-client.ts` bundles it with
+ * what it imports.
  */
 export { Code, ConnectError } from '@connectrpc/connect';
 export * from '../../gen/google/rpc/error_details_pb.js';

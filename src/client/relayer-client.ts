@@ -40,8 +40,8 @@ export interface RelayerClient {
   readonly instances: Client<typeof InstanceService>;
   readonly overview: Client<typeof OverviewService>;
   /**
-   * Waits until a transaction is final, and returns its record: confirmed, failed, expired or canceled. Watches it, and watches again if the connection
-   * is lost. Throws what the service answers if a retry does not help, and the signal's reason when it aborts.
+   * Waits until a transaction is final, and returns its record: confirmed, failed, expired or canceled. Watches it, and watches again if
+   * the connection is lost. Throws what the service answers if a retry does not help, and the signal's reason when it aborts.
    */
   waitFor(transaction: TransactionReference, options?: WaitOptions): Promise<Transaction>;
 }

@@ -6,8 +6,8 @@ const firstDelayMs = 100;
 const mostDelayMs = 5_000;
 
 /**
- * Makes an interceptor that repeats failed calls, and gives each call that takes an idempotency key one, so that a repeated call has no second effect.
- * Calls that write without a key are repeated only if the service refused them for their rate: others may have taken effect.
+ * Makes an interceptor that repeats failed calls, and gives each call that takes an idempotency key one, so that a repeated call has no
+ * second effect. Calls that write without a key are repeated only if the service refused them for their rate: others may have taken effect.
  */
 export function createRetries(maxRetries: number): Interceptor {
   return (next) => async (request) => {
@@ -34,7 +34,10 @@ export function isRetryable(error: ConnectError): boolean {
   return error.code === Code.Unavailable || error.code === Code.Unknown || error.findDetails(RetryInfoSchema).length > 0;
 }
 
-/** Returns how long to wait after this failed attempt, counted from 0: what the service asks for, or a random time that grows with the attempts. */
+/**
+ * Returns how long to wait after this failed attempt, counted from 0: what the service asks for, or a random time that grows with the
+ * attempts.
+ */
 export function delayMsAfter(error: ConnectError, attempt: number): number {
   const asked = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   const own = Math.min(firstDelayMs * 2 ** attempt, mostDelayMs) * (0.5 + Math.random() / 2);

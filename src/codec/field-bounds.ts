@@ -47,9 +47,9 @@ export function rangeDescription(range: IntegerRange): string {
 
 /**
  * Compiles the check of a message and of the messages in it: the options `min`, `max` and `amount`, and that every enum value has a name,
- * since RPC accepts any number. This check is for RPC. The codecs refuse the same values with the same texts, except that RPC has other names
- * for enum values. Returns one error with all problems (`FIELD_INVALID`, naming fields by their REST paths), and removes the amounts that it
- * refuses, so that the other fields of the message can still be checked. Null if nothing is bounded.
+ * since RPC accepts any number. This check is for RPC. The codecs refuse the same values with the same texts, except that RPC has other
+ * names for enum values. Returns one error with all problems (`FIELD_INVALID`, naming fields by their REST paths), and removes the amounts
+ * that it refuses, so that the other fields of the message can still be checked. Null if nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
   if (!hasBounds(desc, new Set())) return null;
@@ -83,7 +83,10 @@ function messageOf(field: DescField): DescMessage | undefined {
   return field.fieldKind === 'message' || field.fieldKind === 'list' ? field.message : undefined;
 }
 
-/** Compiles the check of a message. Known before it is complete, since messages may hold themselves. Stops at as many problems as an error can carry. */
+/**
+ * Compiles the check of a message. Known before it is complete, since messages may hold themselves. Stops at as many problems as an error
+ * can carry.
+ */
 function messageCheck(desc: DescMessage, known: Map<DescMessage, MessageCheck>): MessageCheck {
   const existing = known.get(desc);
   if (existing !== undefined) return existing;

@@ -28,8 +28,8 @@ export class CodecCompiler implements Compiler {
   readonly #messages = new Map<DescMessage, ValueCodec>();
 
   /**
-   * Returns the codec of a message as an object. `exclude` names fields that are not keys, since the path has them or the caller fills them;
-   * such a codec is not shared.
+   * Returns the codec of a message as an object. `exclude` names fields that are not keys, since the path has them or the caller fills
+   * them; such a codec is not shared.
    */
   object(desc: DescMessage, exclude?: ReadonlySet<string>): ObjectCodec {
     const known = exclude === undefined ? this.#objects.get(desc) : undefined;
@@ -167,7 +167,10 @@ function fieldWriter(field: DescField, key: string, value: ValueCodec): MemberWr
   return (message) => (message[localName] === undefined ? unset : start + value.write(message[localName]));
 }
 
-/** Writes some cases of a message's only union as their bare name (`"void"`). Throws if the message has more than the union, or a case is not empty. */
+/**
+ * Writes some cases of a message's only union as their bare name (`"void"`). Throws if the message has more than the union, or a case is
+ * not empty.
+ */
 function withBareCases(codec: ValueCodec, desc: DescMessage, names: readonly string[]): ValueCodec {
   const [oneof, ...others] = desc.members;
   if (oneof?.kind !== 'oneof' || others.length > 0) throw new Error(`${desc} has bare cases, which need one union and nothing beside it`);
@@ -196,7 +199,10 @@ function withBareCases(codec: ValueCodec, desc: DescMessage, names: readonly str
   };
 }
 
-/** Lets one field stand for the whole message if nothing else is set (`"https://..."` for `{"url":"https://..."}`). Throws if the message has no such field. */
+/**
+ * Lets one field stand for the whole message if nothing else is set (`"https://..."` for `{"url":"https://..."}`). Throws if the message
+ * has no such field.
+ */
 function withShorthand(codec: ValueCodec, desc: DescMessage, name: string, compiler: Compiler): ValueCodec {
   const field = desc.fields.find((one) => one.name === name);
   if (field === undefined || desc.oneofs.length > 0)

@@ -157,8 +157,8 @@ export function heldIn(message: Properties, oneof: DescOneof): Held {
 }
 
 /**
- * Returns the paths of a merge patch's `update_mask`: the fields whose keys are present; `null` removes a field. A union under a key of its own
- * is merged too: each of its keys is a path (`evm.min_balance`), `null` is all of it (`evm`).
+ * Returns the paths of a merge patch's `update_mask`: the fields whose keys are present; `null` removes a field. A union under a key of its
+ * own is merged too: each of its keys is a path (`evm.min_balance`), `null` is all of it (`evm`).
  */
 export function maskPathsOf(codec: ObjectCodec, object: JsonObject, reading: Reading): string[] {
   const paths: string[] = [];

@@ -50,9 +50,10 @@ const scalars: ReadonlyMap<ScalarType, string> = new Map([
 ]);
 
 /**
- * Reads protobuf JSON if protobuf's own reader is not good enough. That reader stops at the first mistake, and names it in a sentence only. It
- * takes a list with the option `non_empty` that is `[]` for one that is not set, which allows everything. It converts a 64-bit integer of more
- * digits than any has before it refuses it, in up to a third of a second. It rounds number tokens to doubles, and accepts half of a surrogate pair.
+ * Reads protobuf JSON if protobuf's own reader is not good enough. That reader stops at the first mistake, and names it in a sentence only.
+ * It takes a list with the option `non_empty` that is `[]` for one that is not set, which allows everything. It converts a 64-bit integer
+ * of more digits than any has before it refuses it, in up to a third of a second. It rounds number tokens to doubles, and accepts half of a
+ * surrogate pair.
  */
 export class ProtobufJson {
   readonly #desc: DescMessage;
@@ -78,8 +79,8 @@ export class ProtobufJson {
   }
 
   /**
-   * Notes everything that is wrong with a message, under its field's path by proto names, and returns the JSON of what fits, so that the rest
-   * can still be checked.
+   * Notes everything that is wrong with a message, under its field's path by proto names, and returns the JSON of what fits, so that the
+   * rest can still be checked.
    */
   read(json: JsonObject, reading: Reading): JsonObject {
     return this.#message(this.#desc, json, '', reading);
@@ -186,8 +187,8 @@ export class ProtobufJson {
 }
 
 /**
- * Returns an integer that fits a range, in the forms that protobuf's reader takes; undefined for anything else. Of a number token every digit
- * counts.
+ * Returns an integer that fits a range, in the forms that protobuf's reader takes; undefined for anything else. Of a number token every
+ * digit counts.
  */
 function integerFitting(range: IntegerRange, value: JsonValue): JsonValue | undefined {
   const digits = value instanceof JsonNumber ? integerDigitsOf(value.text) : value;

@@ -12,7 +12,10 @@ export type TextReader = (text: string, name: string, reading: Reading) => unkno
 /** As long as the longest 64-bit integer. */
 const integerPattern = /^-?[0-9]{1,20}$/;
 
-/** Returns the reader of a field, or of its items: text, integers, enum texts in any case, `true` and `false`. Throws for fields of other types. */
+/**
+ * Returns the reader of a field, or of its items: text, integers, enum texts in any case, `true` and `false`. Throws for fields of other
+ * types.
+ */
 export function textReaderOf(field: DescField): TextReader {
   if (field.enum !== undefined) {
     const texts = enumTextsOf(field.enum);

@@ -4,8 +4,9 @@ import { invalidField } from '../core/errors/errors.js';
 import { shownName } from '../core/text/safe-text.js';
 
 /**
- * Returns the paths of an update's mask by proto names; undefined if there is none, or an empty one. `changeable` are the fields that can change;
- * `*` names all of them. Paths may be in lowerCamelCase, as JSON has them. Throws `FIELD_INVALID`, naming a path that cannot change.
+ * Returns the paths of an update's mask by proto names; undefined if there is none, or an empty one. `changeable` are the fields that can
+ * change; `*` names all of them. Paths may be in lowerCamelCase, as JSON has them. Throws `FIELD_INVALID`, naming a path that cannot
+ * change.
  */
 export function maskedPaths(desc: DescMessage, mask: FieldMask | undefined, changeable: readonly string[]): readonly string[] | undefined {
   if (mask === undefined || mask.paths.length === 0) return undefined;

@@ -2,9 +2,9 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 /**
- * The maximum number of values in a body, nested ones included. A value costs far more time than its bytes: without the limit, a body of 1 MiB
- * holds half a million messages, and reading it stops everything else for half a second. A body whose two lists have the most items that they may
- * have (10,000) is below it.
+ * The maximum number of values in a body, nested ones included. A value costs far more time than its bytes: without the limit, a body of 1
+ * MiB holds half a million messages, and reading it stops everything else for half a second. A body whose two lists have the most items
+ * that they may have (10,000) is below it.
  */
 export const maxValues = 25_000;
 
@@ -24,8 +24,8 @@ export function hasTooManyValues(desc: DescMessage, bytes: Uint8Array): boolean 
 }
 
 /**
- * Reads what the protobuf library reads, which reads a known field by its definition even if its tag has another wire type. To skip by the tag would count
- * other values than the library reads then.
+ * Reads what the protobuf library reads, which reads a known field by its definition even if its tag has another wire type. To skip by the
+ * tag would count other values than the library reads then.
  */
 class Counter {
   readonly #reader: BinaryReader;

@@ -1,6 +1,9 @@
 import type { NetworkType } from '../core/records/network.js';
 
-/** A network with the field names of the configuration file. It is TypeScript, not JSON, so that the compiler checks it and the build contains it. */
+/**
+ * A network with the field names of the configuration file. It is TypeScript, not JSON, so that the compiler checks it and the build
+ * contains it.
+ */
 export interface BundledNetwork {
   readonly type: NetworkType;
   readonly network: string;
@@ -18,7 +21,9 @@ export interface BundledNetwork {
   readonly passphrase?: string;
 }
 
-/** Creates a network of a family from its own fields, its explorer and its RPC URLs. It is a main network unless the fields say otherwise. */
+/**
+ * Creates a network of a family from its own fields, its explorer and its RPC URLs. It is a main network unless the fields say otherwise.
+ */
 type Family = (
   facts: Pick<BundledNetwork, 'network'> & Partial<BundledNetwork>,
   explorer: string,

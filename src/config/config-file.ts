@@ -26,7 +26,10 @@ export interface LoadedConfig {
   readonly notifications: readonly NotificationEntry[];
   /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];
-  /** The SHA-256 of each file that was read, in hex, by its name: the configuration file's own, and those of networks as the file names them. */
+  /**
+   * The SHA-256 of each file that was read, in hex, by its name: the configuration file's own, and those of networks as the file names
+   * them.
+   */
   readonly digests: ReadonlyMap<string, string>;
 }
 
@@ -35,8 +38,8 @@ const defaultFolder = 'networks';
 const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins'];
 
 /**
- * Reads `config.json` in the format of OpenZeppelin Relayer. Its entries are the API's Create requests: the same codec reads them and the same
- * rules check them.
+ * Reads `config.json` in the format of OpenZeppelin Relayer. Its entries are the API's Create requests: the same codec reads them and the
+ * same rules check them.
  *
  * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Decrypts no keystore and calls
  * no node.
@@ -77,7 +80,8 @@ function readDocument(file: string): { readonly document: JsonObject; readonly d
 }
 
 /**
- * Returns the networks of the configuration: a list in the file itself, or a `*.json` file or a folder of them with `{"networks": [...]}` in each.
+ * Returns the networks of the configuration: a list in the file itself, or a `*.json` file or a folder of them with `{"networks": [...]}`
+ * in each.
  *
  * `value` is what the file has under `networks`; absent, null and "" mean the folder `networks` next to the file, if it exists. A path is
  * relative to the working folder. Files are read in the order of their names.

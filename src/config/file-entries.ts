@@ -33,7 +33,10 @@ export function textIn(value: JsonValue, name: string): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Returns the texts under `name` of all entries, valid or not, so that a reference to a broken entry is not a second problem. Reports duplicates. */
+/**
+ * Returns the texts under `name` of all entries, valid or not, so that a reference to a broken entry is not a second problem. Reports
+ * duplicates.
+ */
 export function declaredNames(entries: readonly FileEntry[], name: string, problems: Problems): ReadonlySet<string> {
   const firstPath = new Map<string, string>();
   for (const { value, path } of entries) {

@@ -31,8 +31,8 @@ export interface RegularFile {
 }
 
 /**
- * Reads a file. Throws for a pipe or a device, whose end may never come. Only a command or a start reads files, before anything else runs: there may be thousands,
- * and threads would take five times as long for each.
+ * Reads a file. Throws for a pipe or a device, whose end may never come. Only a command or a start reads files, before anything else runs:
+ * there may be thousands, and threads would take five times as long for each.
  */
 export function readRegularFile(file: string): RegularFile {
   const found = statSync(file);

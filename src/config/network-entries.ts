@@ -59,7 +59,10 @@ const requiredFields: Readonly<Record<NetworkType, readonly string[]>> = {
   solana: ['rpc_urls'],
 };
 
-/** Ledgers close about every five seconds, slots take 0.4 s; EVM networks have no common block time. Only the polling interval depends on it. */
+/**
+ * Ledgers close about every five seconds, slots take 0.4 s; EVM networks have no common block time. Only the polling interval depends on
+ * it.
+ */
 const usualBlockTimeMs: Readonly<Partial<Record<NetworkType, number>>> = { stellar: 5_000, solana: 400 };
 
 /** Reads the networks as the file defines them, then adds the fields that they inherit, also from bundled networks. */
@@ -147,8 +150,8 @@ function noticesOf(type: NetworkType, object: JsonObject, path: string): readonl
 }
 
 /**
- * Returns the fields of a network with those that it inherits; undefined if these are unknown. Reports a problem at the network that has it.
- * Tags and features are merged; every other field replaces the parent's.
+ * Returns the fields of a network with those that it inherits; undefined if these are unknown. Reports a problem at the network that has
+ * it. Tags and features are merged; every other field replaces the parent's.
  */
 function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): JsonObject | undefined {
   const { type, path } = network;

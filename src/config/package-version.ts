@@ -6,7 +6,10 @@ export function packageVersion(): string {
   return version;
 }
 
-/** Returns a file of the package by its path: in the folder of the nearest package.json above this file, which is one folder deeper once built. */
+/**
+ * Returns a file of the package by its path: in the folder of the nearest package.json above this file, which is one folder deeper once
+ * built.
+ */
 export function packageFile(path: string): URL {
   let file = new URL('../package.json', import.meta.url);
   while (!existsSync(file)) {

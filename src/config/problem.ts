@@ -46,8 +46,8 @@ export class Problems {
   }
 
   /**
-   * Applies a rule of the domain to the entry at `path`, and returns its result; undefined if it throws. Adds what it finds wrong, except for
-   * fields that already have a problem.
+   * Applies a rule of the domain to the entry at `path`, and returns its result; undefined if it throws. Adds what it finds wrong, except
+   * for fields that already have a problem.
    */
   check<T>(path: string, rule: () => T): T | undefined {
     try {

@@ -98,7 +98,8 @@ function checkSignerUse({ signerId, network }: RelayerEntry, path: string, userO
 }
 
 /**
- * Reports the relayers that share an account: two on one (chain, address) would take each other's nonces. Call it when the signers are open.
+ * Reports the relayers that share an account: two on one (chain, address) would take each other's nonces. Call it when the signers are
+ * open.
  *
  * `relayers` are in the order of the file; an address is null if it is unknown; `origin` is where the relayer comes from (`relayers[2]`).
  */

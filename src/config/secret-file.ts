@@ -5,8 +5,8 @@ import { fileProblem } from './json-file.js';
 const maxBytes = 64 * 1024;
 
 /**
- * Reads a secret from a file, without the line breaks at its end, or returns why it cannot, as a text that follows `names a file that`. Such files are small
- * and local, so reading holds up nothing.
+ * Reads a secret from a file, without the line breaks at its end, or returns why it cannot, as a text that follows `names a file that`.
+ * Such files are small and local, so reading holds up nothing.
  */
 export function readSecretFile(file: string): { readonly text: string } | { readonly problem: string } {
   try {

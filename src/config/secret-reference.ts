@@ -41,8 +41,8 @@ export function fileOfReference(value: JsonValue): string | undefined {
 }
 
 /**
- * Returns a list of URLs as the API takes it: each a text, or `{url, weight}` with a text. In the file a URL may also be a reference, and have
- * white space around it. What is not a list is left to the codec.
+ * Returns a list of URLs as the API takes it: each a text, or `{url, weight}` with a text. In the file a URL may also be a reference, and
+ * have white space around it. What is not a list is left to the codec.
  */
 export function resolveUrls(list: JsonValue, path: string, env: Environment, problems: Problems): JsonValue {
   if (!Array.isArray(list)) return list;

@@ -38,7 +38,10 @@ export interface DeclaredSigner {
   unservedReason(network: NetworkType): string | undefined;
 }
 
-/** Reads a keystore file, whose path is relative to the working folder unless absolute, or returns why it is not a keystore. Needs no passphrase. */
+/**
+ * Reads a keystore file, whose path is relative to the working folder unless absolute, or returns why it is not a keystore. Needs no
+ * passphrase.
+ */
 export type ReadKeystore = (path: string) => Keystore | { readonly problem: string };
 
 /** Where keys and secrets come from. */

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 type Secp256k1 = typeof import('secp256k1');
 
 /**
- * libsecp256k1 as a native addon. Never import the package's index: without the addon it silently falls back to plain JavaScript, which is ten times
- * slower and takes a time that depends on the key.
+ * libsecp256k1 as a native addon. Never import the package's index: without the addon it silently falls back to plain JavaScript, which is
+ * ten times slower and takes a time that depends on the key.
  */
 export const secp256k1 = loadSecp256k1();
 

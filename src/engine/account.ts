@@ -25,7 +25,10 @@ export interface Account {
   maxInFlight(): number | null;
   /** The state of the lane; null: another instance runs it. */
   figures(): LaneFigures | null;
-  /** Another instance has changed transactions of the relayer. `position`: that of its last change, which this instance may know; undefined: not read. */
+  /**
+   * Another instance has changed transactions of the relayer. `position`: that of its last change, which this instance may know; undefined:
+   * not read.
+   */
   changedElsewhere(position?: number): void;
   /** See `Engine`. */
   storeReturned(): void;
@@ -67,7 +70,10 @@ type State =
   | { readonly kind: 'elsewhere' }
   /** It has the lease, and does not know yet whether transactions are open. */
   | { readonly kind: 'unread' }
-  /** Nothing was open when the relayer's last change had this position. Thousands of lanes may have nothing to do: they are opened when a caller needs them. */
+  /**
+   * Nothing was open when the relayer's last change had this position. Thousands of lanes may have nothing to do: they are opened when a
+   * caller needs them.
+   */
   | { readonly kind: 'idle'; readonly position: number }
   | Open;
 
@@ -146,7 +152,10 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     }
   }
 
-  /** The directory for a lane, which shows at the other instances too why it disables the relayer: only the instance that runs it can find out. */
+  /**
+   * The directory for a lane, which shows at the other instances too why it disables the relayer: only the instance that runs it can find
+   * out.
+   */
   function shownElsewhere(): Directory {
     return {
       ...directory,

@@ -39,7 +39,10 @@ export interface HeadListener {
   isResting(): boolean;
 }
 
-/** Polls the head of one chain: four times per block while a lane has something to do, otherwise about once, since providers charge for requests. */
+/**
+ * Polls the head of one chain: four times per block while a lane has something to do, otherwise about once, since providers charge for
+ * requests.
+ */
 export interface Watcher {
   /** A relayer that is added later is disabled if the chain is. */
   add(watched: Watched): void;
@@ -70,13 +73,13 @@ export interface WatcherDeps {
 const lanesPerTurn = 50;
 
 /**
- * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it. If every
- * node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
+ * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it.
+ * If every node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, timers, log }: WatcherDeps): Watcher {
   const { network } = chain;
-  // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that one poll
-  // each is enough, and its public nodes limit the rate.
+  // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that
+  // one poll each is enough, and its public nodes limit the rate.
   const pollsPerBlock = network.type === 'solana' ? 1 : 4;
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
   const restingIntervalMs = Math.min(15_000, Math.max(1_000, network.averageBlockTimeMs));

@@ -11,8 +11,8 @@ const maxPlainDigits = 15;
 const numberToken = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
 /**
- * The text is not JSON that we accept. `message` completes a sentence that begins with what was read ("the body ...", "config.json: ..."). It
- * gives line and column and never quotes a value, which may be a secret.
+ * The text is not JSON that we accept. `message` completes a sentence that begins with what was read ("the body ...", "config.json: ...").
+ * It gives line and column and never quotes a value, which may be a secret.
  */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
@@ -27,8 +27,8 @@ export function jsonFromText(text: string): JsonValue {
 }
 
 /**
- * Reads a JSON text in UTF-8 with at most `maxValues` values. A byte order mark is an error unless it is allowed: editors put it into files.
- * Throws JsonError.
+ * Reads a JSON text in UTF-8 with at most `maxValues` values. A byte order mark is an error unless it is allowed: editors put it into
+ * files. Throws JsonError.
  */
 export function jsonFromBytes(bytes: Buffer, { allowByteOrderMark = false, maxValues = Number.POSITIVE_INFINITY } = {}): JsonValue {
   if (!isUtf8(bytes)) throw new JsonError('is not valid UTF-8');
@@ -38,8 +38,8 @@ export function jsonFromBytes(bytes: Buffer, { allowByteOrderMark = false, maxVa
 }
 
 /**
- * True if a JSON text has more values than the limit, nested ones included. Counts commas and opening brackets outside of strings, which costs
- * a hundredth of reading the text.
+ * True if a JSON text has more values than the limit, nested ones included. Counts commas and opening brackets outside of strings, which
+ * costs a hundredth of reading the text.
  */
 export function hasMoreValues(text: string, limit: number): boolean {
   // Every value has at least one character.
@@ -53,7 +53,10 @@ export function hasMoreValues(text: string, limit: number): boolean {
   return count > limit;
 }
 
-/** Returns the index of the quote that closes a string: the first behind its start that is not escaped, which an even number of backslashes precedes. */
+/**
+ * Returns the index of the quote that closes a string: the first behind its start that is not escaped, which an even number of backslashes
+ * precedes.
+ */
 function endOfString(text: string, start: number): number {
   for (let end = start; ; ) {
     end = text.indexOf('"', end + 1);
@@ -65,8 +68,9 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Returns the text of a member's value in the text of a JSON object, digit for digit; null if there is no such member. Reads leniently, since
- * the text is a node's answer that JSON.parse has accepted: of duplicate keys the last one counts, as in JSON.parse, and any nesting is fine.
+ * Returns the text of a member's value in the text of a JSON object, digit for digit; null if there is no such member. Reads leniently,
+ * since the text is a node's answer that JSON.parse has accepted: of duplicate keys the last one counts, as in JSON.parse, and any nesting
+ * is fine.
  */
 export function memberText(text: string, name: string): string | null {
   return new Scanner(text).memberText(name);

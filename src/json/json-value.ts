@@ -37,9 +37,9 @@ const maxDigits = 100;
 const tokenPattern = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?$/;
 
 /**
- * Returns the decimal digits of the integer that a JSON number token denotes, exactly, with a minus if it is negative: `1.0` is `1`, `1e+21` is
- * `1000000000000000000000`, `-0` is `0`. Undefined if it is not an integer (`1.5`, `1e-1`) or has more than 100 digits. The exponent is
- * bounded before anything is computed from it.
+ * Returns the decimal digits of the integer that a JSON number token denotes, exactly, with a minus if it is negative: `1.0` is `1`,
+ * `1e+21` is `1000000000000000000000`, `-0` is `0`. Undefined if it is not an integer (`1.5`, `1e-1`) or has more than 100 digits. The
+ * exponent is bounded before anything is computed from it.
  */
 export function integerDigitsOf(token: string): string | undefined {
   const match = tokenPattern.exec(token);
@@ -53,7 +53,10 @@ export function integerDigitsOf(token: string): string | undefined {
   return sign + significant.digits + '0'.repeat(zeros);
 }
 
-/** The digits of `whole.fraction` from the first to the last that is not zero, and the number of zeros that follow; negative: digits behind the point. */
+/**
+ * The digits of `whole.fraction` from the first to the last that is not zero, and the number of zeros that follow; negative: digits behind
+ * the point.
+ */
 function significantDigits(whole: string, fraction: string): { digits: string; zeros: number } | undefined {
   const all = whole + fraction;
   let start = 0;

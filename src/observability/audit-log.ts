@@ -7,8 +7,8 @@ import { isoTimeText } from './time-text.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /**
- * Opens the audit log: JSON lines with the level `audit`, which no log level switches off. They are appended to the file, readable by its owner
- * only, or are in the log if `file` is null. Throws if the file cannot be opened, or is a pipe.
+ * Opens the audit log: JSON lines with the level `audit`, which no log level switches off. They are appended to the file, readable by its
+ * owner only, or are in the log if `file` is null. Throws if the file cannot be opened, or is a pipe.
  */
 export async function openAuditLog(file: string | null, destination: DestinationStream = standardOutput()): Promise<AuditLog> {
   const output = file === null ? destination : perTurn(await openFile(file));

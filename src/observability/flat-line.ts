@@ -6,8 +6,8 @@ const known = new Map<string, { readonly text: string; readonly secret: boolean 
 const maxKnown = 1_000;
 
 /**
- * Returns the JSON fields (`,"name":value` each) of a line that has only strings, numbers, booleans and nulls, as nearly all lines do; null for
- * other lines. The text is exactly pino's, at a third of the cost, which matters for the line that every request writes.
+ * Returns the JSON fields (`,"name":value` each) of a line that has only strings, numbers, booleans and nulls, as nearly all lines do; null
+ * for other lines. The text is exactly pino's, at a third of the cost, which matters for the line that every request writes.
  */
 export function flatFieldsText(fields: object): string | null {
   let text = '';

@@ -17,8 +17,8 @@ function lose(lines: string | Buffer): void {
 }
 
 /**
- * Standard output as the destination of a log. If it cannot be written (a full disk, a reader that is closed or reads nothing), lines are lost and
- * counted, but the process continues and never waits.
+ * Standard output as the destination of a log. If it cannot be written (a full disk, a reader that is closed or reads nothing), lines are
+ * lost and counted, but the process continues and never waits.
  */
 export function standardOutput(): DestinationStream {
   const found = fstatSync(1);
@@ -50,8 +50,8 @@ function toFile(): DestinationStream {
 }
 
 /**
- * Writes all lines of one turn of the event loop together at its end. Under load, one system call serves dozens of lines; without load, no line
- * waits. If the process ends by itself, even by an uncaught error, the lines of its last turn are written first.
+ * Writes all lines of one turn of the event loop together at its end. Under load, one system call serves dozens of lines; without load, no
+ * line waits. If the process ends by itself, even by an uncaught error, the lines of its last turn are written first.
  */
 export function perTurn(destination: DestinationStream): DestinationStream {
   let waiting = '';

@@ -4,7 +4,10 @@ const msPerMinute = 60_000;
 let minute = Number.NaN;
 let minuteText = '';
 
-/** Returns the time as ISO 8601 in UTC with milliseconds, as `Date.toISOString` does; every line of a log has one, and this costs a tenth of it. */
+/**
+ * Returns the time as ISO 8601 in UTC with milliseconds, as `Date.toISOString` does; every line of a log has one, and this costs a tenth of
+ * it.
+ */
 export function isoTimeText(ms: number): string {
   const ofMinute = ((ms % msPerMinute) + msPerMinute) % msPerMinute;
   if (ms - ofMinute !== minute) {

@@ -1,4 +1,7 @@
-/** Makes a function that computes each text's value once; it forgets all when it has computed `most` values. A thrown error is not remembered. */
+/**
+ * Makes a function that computes each text's value once; it forgets all when it has computed `most` values. A thrown error is not
+ * remembered.
+ */
 export function rememberedByText<V>(most: number, compute: (text: string) => V): (text: string) => V {
   const known = new Map<string, V>();
   return (text) => {

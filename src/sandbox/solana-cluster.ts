@@ -9,8 +9,9 @@ import { startSolana } from './solana/start-solana.js';
  *
  *     npm run build && node dist/program/solana-cluster.js --port 8899 --slot-ms 400 --account <address>:<lamports>
  *
- * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance` makes
- * blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their replacements.
+ * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance`
+ * makes blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their
+ * replacements.
  */
 const { values } = parseArgs({
   options: {

@@ -15,8 +15,8 @@ const finalizedAfterBlocks = 3;
 const idleBlockMs = 400;
 
 /**
- * Starts a local Solana cluster: the network's own runtime in a program beside this one. Returns a sentence for the user if the runtime is not
- * installed, as in an installation without the development dependencies.
+ * Starts a local Solana cluster: the network's own runtime in a program beside this one. Returns a sentence for the user if the runtime is
+ * not installed, as in an installation without the development dependencies.
  *
  * @param blockSeconds 0: the node makes a block only on command
  */

@@ -38,7 +38,10 @@ export interface OpenedStore {
   readonly sharing: Sharing | null;
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
-  /** True while every write fails: the connection to PostgreSQL is lost, or another instance took over the work of this one, which joins again. */
+  /**
+   * True while every write fails: the connection to PostgreSQL is lost, or another instance took over the work of this one, which joins
+   * again.
+   */
   isAway(): boolean;
   /** Calls `listener` each time that PostgreSQL is back. Another server may have taken over, and may lack the last commits. */
   onReturn(listener: () => void): void;
@@ -123,9 +126,9 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
 }
 
 /**
- * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and records
- * this process. Throws `DatabaseLockedError` if another process works on the database, unless both are instances on PostgreSQL, and an error whose message is
- * for the operator if the URL is invalid or the instances have another configuration.
+ * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and
+ * records this process. Throws `DatabaseLockedError` if another process works on the database, unless both are instances on PostgreSQL, and
+ * an error whose message is for the operator if the URL is invalid or the instances have another configuration.
  */
 export async function openStore(databaseUrl: string, options: OpenOptions): Promise<OpenedStore> {
   const address = addressFromUrl(databaseUrl);

@@ -77,8 +77,8 @@ interface CountedList {
 }
 
 /**
- * Walks over the next `wanted` rows of a list, newest first. Returns how many there were, and the `seq` that the rest of the list is before.
- * A page far back is found this way; an offset would do the same in one go, while everything else waits.
+ * Walks over the next `wanted` rows of a list, newest first. Returns how many there were, and the `seq` that the rest of the list is
+ * before. A page far back is found this way; an offset would do the same in one go, while everything else waits.
  */
 async function walkOver(walk: Walk, wanted: number, from = Number.MAX_SAFE_INTEGER): Promise<{ before: number; count: number }> {
   let before = from;
@@ -171,7 +171,10 @@ export function createReads(statements: Statements, query: Query): Reads {
     return { items: rows.map(viewFromRow), total };
   }
 
-  /** Counts a list, at most `counted` rows from the start of the page, and returns the `seq` that the page is before; null: it is past the end. */
+  /**
+   * Counts a list, at most `counted` rows from the start of the page, and returns the `seq` that the page is before; null: it is past the
+   * end.
+   */
   async function placeOf(
     { walk, positionOf, counted }: CountedList,
     { offset, after }: PageQuery,

@@ -14,9 +14,9 @@ export interface Restored extends Ended {
 }
 
 /**
- * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is put in
- * place only if no database exists there. If it is null, other tools have restored the database already. Throws an error whose message is for
- * the operator, and the errors of `openStore`.
+ * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is
+ * put in place only if no database exists there. If it is null, other tools have restored the database already. Throws an error whose
+ * message is for the operator, and the errors of `openStore`.
  */
 export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Restored> {
   const address = addressFromUrl(databaseUrl);
@@ -61,7 +61,10 @@ function requireNothingAt(target: string): void {
   if (present !== undefined) throw new Error(`${present} already exists; first move the database away, with its -wal and -shm files`);
 }
 
-/** Closing the copy moves its log into it, unless another program uses the copy or the disk is full. Without its log, waiting transactions would be sent. */
+/**
+ * Closing the copy moves its log into it, unless another program uses the copy or the disk is full. Without its log, waiting transactions
+ * would be sent.
+ */
 function requireNoLog(copy: string): void {
   if (existsSync(`${copy}-wal`))
     throw new Error(`cannot complete ${copy}: another program uses it, or the disk is full; nothing was restored`);

@@ -20,8 +20,8 @@ function keyFromBase64(keyBase64: string): Buffer {
 }
 
 /**
- * Makes a box that seals with AES-256-GCM under one key: `v1.` and the base64url of nonce (12 random bytes), cipher text and tag (16 bytes). It
- * authenticates the purpose too. Throws if the key is not base64 of exactly 32 bytes.
+ * Makes a box that seals with AES-256-GCM under one key: `v1.` and the base64url of nonce (12 random bytes), cipher text and tag (16
+ * bytes). It authenticates the purpose too. Throws if the key is not base64 of exactly 32 bytes.
  */
 export function createSecretBox(keyBase64: string): SecretBox {
   const key = keyFromBase64(keyBase64);

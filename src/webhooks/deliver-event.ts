@@ -49,7 +49,9 @@ const busyStatuses: ReadonlySet<number> = new Set([429, 503]);
 /** A receiver may delay the next attempt beyond the schedule, by at most a day. */
 const longestRetryMs = 24 * 60 * 60 * 1000;
 
-/** Attempts to deliver an event once. Returns undefined if the attempt was cut off and nothing must be stored. Throws if the store fails. */
+/**
+ * Attempts to deliver an event once. Returns undefined if the attempt was cut off and nothing must be stored. Throws if the store fails.
+ */
 export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): Promise<Settlement | undefined> {
   const { store, clock, cut, log } = deps;
   const attemptedAtMs = clock.nowMs();

@@ -13,8 +13,8 @@ export interface Runner {
 }
 
 /**
- * Divides the slots for running attempts among the notifications. A receiver begins with one slot, gets twice as many with each answer, and half
- * as many with each attempt without an answer. So each receiver that hangs holds one slot.
+ * Divides the slots for running attempts among the notifications. A receiver begins with one slot, gets twice as many with each answer, and
+ * half as many with each attempt without an answer. So each receiver that hangs holds one slot.
  */
 export interface DeliverySlots {
   hasFree(runner: Runner): boolean;

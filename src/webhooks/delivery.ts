@@ -22,8 +22,8 @@ export interface DeliveryDeps
 }
 
 /**
- * The notifications are dealt into this many slices, whose deliveries instances share. More would divide the work better, and fewer cost less when an
- * instance starts.
+ * The notifications are dealt into this many slices, whose deliveries instances share. More would divide the work better, and fewer cost
+ * less when an instance starts.
  */
 const slices = 16;
 
@@ -57,8 +57,8 @@ const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' }
 /** A notification with attempts that run or wait for a slot. */
 interface Target extends Runner {
   /**
-   * Events read ahead. Each stays the oldest of its order key until its attempt, since only an attempt or a deletion settles an event, and the
-   * commit after the attempt detects a deletion.
+   * Events read ahead. Each stays the oldest of its order key until its attempt, since only an attempt or a deletion settles an event, and
+   * the commit after the attempt detects a deletion.
    */
   ready: OutboxEvent[];
 }
@@ -154,8 +154,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /**
-   * Returns how many events of a notification may be read now. Receivers that do not answer get one at a time and half of the memory, so that
-   * theirs do not fill it.
+   * Returns how many events of a notification may be read now. Receivers that do not answer get one at a time and half of the memory, so
+   * that theirs do not fill it.
    */
   function capacityFor(notificationId: string): number {
     const isAnswering = slots.isAnswering(notificationId);
@@ -213,9 +213,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /**
-   * Starts no further attempt of a slice and resolves when its running attempts have ended, because another instance may begin the same events
-   * then. If another instance has begun them already (`isTakenOver`), the running attempts store no outcome and are not awaited: this instance
-   * can store nothing until all its work has ended.
+   * Starts no further attempt of a slice and resolves when its running attempts have ended, because another instance may begin the same
+   * events then. If another instance has begun them already (`isTakenOver`), the running attempts store no outcome and are not awaited:
+   * this instance can store nothing until all its work has ended.
    */
   async function endSlice(slice: string, isTakenOver: boolean): Promise<void> {
     begun.delete(slice);
@@ -250,8 +250,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /**
-   * Retries until the outcome is stored: without it, the event would be posted again. If another instance takes over its slice first, or the work on it ends, it
-   * is.
+   * Retries until the outcome is stored: without it, the event would be posted again. If another instance takes over its slice first, or
+   * the work on it ends, it is.
    */
   async function settle(
     { event, attempt, gone }: Settlement,

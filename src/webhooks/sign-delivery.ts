@@ -16,9 +16,9 @@ export interface Signable {
 }
 
 /**
- * The headers that identify a delivery and prove its sender. A key adds two signatures: `X-Signature`, over the body alone with the key's text,
- * for existing receivers; and `webhook-signature` of Standard Webhooks, which also prevents replays and has one entry per key, the current
- * key first.
+ * The headers that identify a delivery and prove its sender. A key adds two signatures: `X-Signature`, over the body alone with the key's
+ * text, for existing receivers; and `webhook-signature` of Standard Webhooks, which also prevents replays and has one entry per key, the
+ * current key first.
  */
 export function signatureHeaders({ id, body, timestampSeconds, signingKey, retiredKeys }: Signable): Record<string, string> {
   const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampSeconds}` };

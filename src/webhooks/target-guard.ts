@@ -26,8 +26,8 @@ export interface TargetGuardDeps {
 }
 
 /**
- * A connector for undici that checks the addresses it connects to. The socket uses the addresses of the lookup that was checked, so a name that
- * resolves differently a moment later cannot bypass the check. If one address of a name is reserved, the connector uses none of them.
+ * A connector for undici that checks the addresses it connects to. The socket uses the addresses of the lookup that was checked, so a name
+ * that resolves differently a moment later cannot bypass the check. If one address of a name is reserved, the connector uses none of them.
  */
 export function createGuardedConnector(deps: TargetGuardDeps): buildConnector.connector {
   const { allowPrivateTargets, allowedHosts = new Set(), timeoutMs, resolve = resolveBySystem } = deps;

@@ -105,6 +105,18 @@ describe('the language of the project', () => {
     assert.deepEqual([match?.[0], lineAt(match?.index ?? 0)], ['What becomes of', 3]);
   });
 
+  it('the language of the project: no comment of the service has a line over 140 columns', () => {
+    const isLong = (line: string) => line.length > 140 && /^\s*(?:\/\/|\/?\*)/.test(line);
+    const long = filesIn('src')
+      .filter((file) => /\.tsx?$/.test(file))
+      .flatMap((file) =>
+        readFileSync(file, 'utf8')
+          .split('\n')
+          .flatMap((line, index) => (isLong(line) ? [`${file}:${index + 1}`] : [])),
+      );
+    assert.deepEqual(long, []);
+  });
+
   it('the language of the project: names no file after a word that the glossary replaces', () => {
     const old = /(?:^|[/-])(?:roster|fleet|refill|twin|remarks?|fates?|remind|alone|yield)(?:[-.]|$)/;
     assert.deepEqual(

@@ -39,8 +39,8 @@ interface Audited {
  * method and its ids, the caller's address, what was signed or changed, the outcome (`OK` or the error's reason), and the request id.
  * `replayed` marks an answer by an idempotency key, which did nothing. A read has a line only if the key is refused.
  *
- * The line also has the facts of the request line, which it replaces in the log. It is written before the answer, so that a caller that does not
- * read its answer cannot delay it.
+ * The line also has the facts of the request line, which it replaces in the log. It is written before the answer, so that a caller that
+ * does not read its answer cannot delay it.
  */
 export function createAudit({ plans, log, auditRefusal }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));

@@ -48,8 +48,8 @@ export interface StoredResponse {
   /** The response that an earlier call with the key has stored, which answers this one. Null: the call runs. */
   readonly replay: Message | null;
   /**
-   * Returns the changes that store `message`; commit them with the effect of the call. The call's warnings so far are stored too, so call it when
-   * all of them are known. Null: the call has no key.
+   * Returns the changes that store `message`; commit them with the effect of the call. The call's warnings so far are stored too, so call
+   * it when all of them are known. Null: the call has no key.
    */
   readonly save: ((message: Message) => readonly Change[]) | null;
 }

@@ -8,8 +8,8 @@ import {
 } from '@bufbuild/protobuf/wkt';
 
 /**
- * The contract for clients is the definitions without the parts that only the service reads. A client's process may hold other definitions of
- * `google.api`, and other options with our numbers; some languages refuse to start with both.
+ * The contract for clients is the definitions without the parts that only the service reads. A client's process may hold other definitions
+ * of `google.api`, and other options with our numbers; some languages refuse to start with both.
  */
 const servicePaths = ['relayer/rest/', 'google/api/'];
 
@@ -20,7 +20,10 @@ export function clientImportsOf(file: DescFile): readonly DescFile[] {
   return file.dependencies.filter(({ proto }) => isForClients(proto.name));
 }
 
-/** Returns a file as clients get it: the same messages, without our options and without `debug_redact`, which protoc before 22 does not know. */
+/**
+ * Returns a file as clients get it: the same messages, without our options and without `debug_redact`, which protoc before 22 does not
+ * know.
+ */
 export function clientFileOf(file: FileDescriptorProto): FileDescriptorProto {
   const copy = clone(FileDescriptorProtoSchema, file);
   copy.dependency = copy.dependency.filter(isForClients);

@@ -48,9 +48,10 @@ export function isStoreAway(error: DomainError): boolean {
 const defaultRetryMs = 1_000;
 
 /**
- * Returns the error for RPC callers: the kind's code, the sentence, and details of `google.rpc`: ErrorInfo with reason, fixed text and metadata,
- * BadRequest if fields are named, ResourceInfo if something is missing, RetryInfo if waiting helps, and RequestInfo. The domain error is its
- * cause, for REST and for the log; Connect never sends causes. `requestId` is null until the call is known; the adapter then adds it.
+ * Returns the error for RPC callers: the kind's code, the sentence, and details of `google.rpc`: ErrorInfo with reason, fixed text and
+ * metadata, BadRequest if fields are named, ResourceInfo if something is missing, RetryInfo if waiting helps, and RequestInfo. The domain
+ * error is its cause, for REST and for the log; Connect never sends causes. `requestId` is null until the call is known; the adapter then
+ * adds it.
  */
 export function connectErrorFromDomainError(error: DomainError, requestId: string | null): ConnectError {
   const row = errorTable[error.kind];
@@ -156,7 +157,8 @@ export function internal(cause: unknown): DomainError {
 }
 
 /**
- * Translates an error from reading a stream's requests, which happens inside the interceptors: a message that Connect rejects there is the caller's fault.
+ * Translates an error from reading a stream's requests, which happens inside the interceptors: a message that Connect rejects there is the
+ * caller's fault.
  */
 function errorFromReading(error: unknown): unknown {
   if (!(error instanceof ConnectError) || isCallerGone(error) || error.cause instanceof DomainError) return error;

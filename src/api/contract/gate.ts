@@ -15,9 +15,9 @@ import { keyEnded } from './shared-errors.js';
 import { type ServeOnce, takeIdempotencyKey } from './stored-response.js';
 
 /**
- * Checks a request for problems that the method's service would refuse, without any effect. It runs only for requests that are refused already, so that
- * the caller learns of every violation at once; `isRefused` names the fields whose values are missing for that reason. Throws as the service
- * does.
+ * Checks a request for problems that the method's service would refuse, without any effect. It runs only for requests that are refused
+ * already, so that the caller learns of every violation at once; `isRefused` names the fields whose values are missing for that reason.
+ * Throws as the service does.
  */
 export type RequestCheck = (message: Message, call: Call, isRefused: IsRefused) => unknown;
 

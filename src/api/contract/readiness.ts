@@ -5,7 +5,10 @@ import type { Clock } from '../../core/work/clock.js';
 export interface Readiness {
   /** True if everything in `components` works. Networks never make it false: the service accepts transactions while a node is down. */
   readonly ready: boolean;
-  /** The parts that must work, by name (`store`, `lanes`): `ok` or a plain description of the problem. Public, so without addresses and causes. */
+  /**
+   * The parts that must work, by name (`store`, `lanes`): `ok` or a plain description of the problem. Public, so without addresses and
+   * causes.
+   */
   readonly components: Readonly<Record<string, string>>;
   /** Networks by name, in the same format; for information only. */
   readonly networks: Readonly<Record<string, string>>;

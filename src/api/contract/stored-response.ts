@@ -122,7 +122,10 @@ function keyInvalid(sentence: string): DomainError {
   return new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
 }
 
-/** Returns the changes that store the response, to commit together with the call's effect; calls `response` only if the call has an idempotency key. */
+/**
+ * Returns the changes that store the response, to commit together with the call's effect; calls `response` only if the call has an
+ * idempotency key.
+ */
 type SaveMessage<M> = (response: () => M) => readonly Change[];
 
 /**

@@ -8,8 +8,8 @@ import type { Header } from '../http/header.js';
 export type RateLimit = (principal: Principal, headers: Header[]) => void;
 
 /**
- * Creates the limit: one token bucket per key. Null if `perSecond` is 0, which means no limit. `instances` returns the number of instances that share the
- * database: each allows its part of the limits, and at least 1, because it does not know what the others allow.
+ * Creates the limit: one token bucket per key. Null if `perSecond` is 0, which means no limit. `instances` returns the number of instances
+ * that share the database: each allows its part of the limits, and at least 1, because it does not know what the others allow.
  *
  * The headers follow draft-ietf-httpapi-ratelimit-headers-10: `t` is the time until the bucket is full, and at most `w`.
  */

@@ -8,8 +8,8 @@ interface StreamLimits {
 }
 
 /**
- * Below HTTP/2's limit of 250 streams per connection, so that the watches of one key do not keep its other calls waiting. Callers without a key
- * share the limit of one key.
+ * Below HTTP/2's limit of 250 streams per connection, so that the watches of one key do not keep its other calls waiting. Callers without a
+ * key share the limit of one key.
  */
 export const streamLimits: StreamLimits = { perKey: 50, perProcess: 1_000 };
 

@@ -31,7 +31,10 @@ export function isGone(response: ApiResponse): boolean {
   return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
 }
 
-/** Ends an answer that cannot be completed so that its caller sees a failure: HTTP/2 counts a stream that closes without an error as complete. */
+/**
+ * Ends an answer that cannot be completed so that its caller sees a failure: HTTP/2 counts a stream that closes without an error as
+ * complete.
+ */
 export function breakOff(response: ApiResponse): void {
   response.destroy(new Error('the response was interrupted'));
 }
@@ -52,8 +55,8 @@ export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): vo
 }
 
 /**
- * Closes the response to a pipelined request whose connection has ended before its turn came. Node reports the end of a connection only to the
- * response that is being written, so the others would wait for ever, with everything that is freed when a response closes.
+ * Closes the response to a pipelined request whose connection has ended before its turn came. Node reports the end of a connection only to
+ * the response that is being written, so the others would wait for ever, with everything that is freed when a response closes.
  */
 export function closeIfWaiting(response: ServerResponse): void {
   // Node gives a response its socket when its turn comes.

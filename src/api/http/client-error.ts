@@ -20,8 +20,8 @@ const sentences: Readonly<Record<number, string>> = {
 };
 
 /**
- * Answers a request that the HTTP/1 parser could not read with the error envelope, and closes the connection, because the start of the next request
- * is unknown. Sends nothing if an answer has begun already.
+ * Answers a request that the HTTP/1 parser could not read with the error envelope, and closes the connection, because the start of the next
+ * request is unknown. Sends nothing if an answer has begun already.
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,

@@ -26,7 +26,10 @@ export function headerValuesOf(request: ApiRequest, name: string): string[] {
   return values;
 }
 
-/** Returns the headers as sent, without HTTP/2's pseudo-headers. Repeated ones are joined, so that two content types together are an unsupported one. */
+/**
+ * Returns the headers as sent, without HTTP/2's pseudo-headers. Repeated ones are joined, so that two content types together are an
+ * unsupported one.
+ */
 export function headersOf(request: ApiRequest): Headers {
   const headers = new Headers();
   const raw = request.rawHeaders;

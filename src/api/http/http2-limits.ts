@@ -123,8 +123,9 @@ function countRapidResets(session: ServerHttp2Session): RapidResets {
 }
 
 /**
- * Destroys a stream as soon as it is closed. Node does so itself if it was reset with an error; after NO_ERROR it waits until the body was read
- * and the answer was written, which can be never. It reports such an end by no event of its own, but it removes the listeners of `timeout`.
+ * Destroys a stream as soon as it is closed. Node does so itself if it was reset with an error; after NO_ERROR it waits until the body was
+ * read and the answer was written, which can be never. It reports such an end by no event of its own, but it removes the listeners of
+ * `timeout`.
  */
 function endWhenClosed(stream: ServerHttp2Stream): void {
   stream.on('timeout', () => undefined);

@@ -10,7 +10,10 @@ export const healthPage: Page = {
   render: () => ({ status: 200, contentType: 'text/plain; charset=utf-8', body: 'OK' }),
 };
 
-/** The system resources that the process uses, as clients of OpenZeppelin Relayer read them. Zeros if the operating system does not report them. */
+/**
+ * The system resources that the process uses, as clients of OpenZeppelin Relayer read them. Zeros if the operating system does not report
+ * them.
+ */
 export interface SystemState {
   readonly fd_count: number;
   readonly fd_limit: number;

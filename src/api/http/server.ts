@@ -48,8 +48,8 @@ const lingerMs = 1000;
 const prefaceStart = Buffer.from('PRI');
 
 /**
- * Connections that may wait to be accepted; the kernel may allow fewer. Beyond it the kernel drops what a client sends, and that client waits for
- * 20 seconds and more: Node's default of 511 is a few milliseconds of opening and resetting connections.
+ * Connections that may wait to be accepted; the kernel may allow fewer. Beyond it the kernel drops what a client sends, and that client
+ * waits for 20 seconds and more: Node's default of 511 is a few milliseconds of opening and resetting connections.
  */
 const acceptQueue = 4_096;
 const maxHeaderBytes = 16_384;

@@ -29,7 +29,8 @@ const codesOfKinds: Readonly<Partial<Record<ErrorKind, number>>> = {
 /**
  * Answers a JSON-RPC call or a batch of calls. `callOne` serves one call and returns its answer as JSON text; `takeToken` takes the
  * rate-limit token of each call of a batch after the first. A refused call is answered with a JSON-RPC error, as by a node. Rejects with
- * errors of the whole request: of the relayer and the key and, for a single call, of unreachable RPC nodes and methods that are not supported.
+ * errors of the whole request: of the relayer and the key and, for a single call, of unreachable RPC nodes and methods that are not
+ * supported.
  */
 export async function answerJsonRpc(
   body: JsonValue,

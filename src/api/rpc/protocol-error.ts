@@ -81,12 +81,17 @@ export function writeProtocolError(
   });
 }
 
-/** True if the caller may speak no RPC protocol at all, or not on this version of HTTP. gRPC's status is among the headers, which all can read. */
+/**
+ * True if the caller may speak no RPC protocol at all, or not on this version of HTTP. gRPC's status is among the headers, which all can
+ * read.
+ */
 function isForHttp({ kind }: DomainError, protocol: RpcProtocol): boolean {
   return (kind === 'unsupported_media_type' && protocol === 'connect') || (kind === 'http_version_not_supported' && protocol !== 'grpc');
 }
 
-/** Connect's error; as plain text for a caller that does not say that it speaks Connect, since other clients take JSON for a broken answer. */
+/**
+ * Connect's error; as plain text for a caller that does not say that it speaks Connect, since other clients take JSON for a broken answer.
+ */
 function httpAnswerOf(request: ApiRequest, error: DomainError, failure: ConnectError): ProtocolAnswer {
   const answer = answers.connect(failure, 'json', error.kind);
   const type = request.headers['connect-protocol-version'] === undefined ? 'text/plain; charset=utf-8' : answer.type;

@@ -29,8 +29,8 @@ interface Index {
 }
 
 /**
- * Serves reflection, which `buf curl`, grpcurl and Postman query before they call. It shows the contract for clients: the files of `services` and of errors,
- * with their imports.
+ * Serves reflection, which `buf curl`, grpcurl and Postman query before they call. It shows the contract for clients: the files of
+ * `services` and of errors, with their imports.
  */
 export function serveReflection(router: ConnectRouter, services: readonly DescService[]): void {
   const index = indexOf(services);

@@ -17,8 +17,8 @@ const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Intern
 
 /**
  * Checks an answer that Connect gave by itself, before our code ran. Returns the error that reading the body threw, if it was ours, and
- * `invalid` BODY_MALFORMED if Connect could not read the message; the handler then answers with all details. Returns the answer unchanged if it
- * reports a violation of the protocol (an unknown compression, two messages), for which specifications fix the answer.
+ * `invalid` BODY_MALFORMED if Connect could not read the message; the handler then answers with all details. Returns the answer unchanged
+ * if it reports a violation of the protocol (an unknown compression, two messages), for which specifications fix the answer.
  */
 export async function refusedByConnect(
   answer: UniversalServerResponse,
@@ -32,8 +32,8 @@ export async function refusedByConnect(
 }
 
 /**
- * Returns the error that our readers of bodies threw, or `invalid` BODY_MALFORMED for a message that cannot be read; null for a violation of the
- * protocol.
+ * Returns the error that our readers of bodies threw, or `invalid` BODY_MALFORMED for a message that cannot be read; null for a violation
+ * of the protocol.
  */
 export function refusalOf(error: ConnectError): DomainError | null {
   return thrownByReader(error) ?? (unreadable.has(error.code) ? bodyRefused(error) : null);

@@ -26,7 +26,10 @@ export interface BodyRules {
   readonly signal: AbortSignal;
 }
 
-/** Yields the body and checks it as it arrives; ignores the announced length. Throws ConnectErrors with a reason, which Connect answers with. */
+/**
+ * Yields the body and checks it as it arrives; ignores the announced length. Throws ConnectErrors with a reason, which Connect answers
+ * with.
+ */
 export async function* bodyOf(source: AsyncIterable<Uint8Array>, rules: BodyRules): AsyncGenerator<Uint8Array> {
   const received = untilAborted(source, rules.signal);
   const chunks = rules.isText ? decodedText(received) : received;

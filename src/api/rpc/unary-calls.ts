@@ -23,9 +23,9 @@ import { checkedLength, envelopeBytes } from './request-body.js';
 import type { StrictJson } from './strict-json.js';
 
 /*
- * Unary calls of gRPC and of Connect by POST whose message is plain, which nearly all are, are served here: the body read by events, decoded,
- * passed to the method that REST calls too, and answered with one write. Connect's universal handler does the same with several abort
- * controllers, generators and copies of the headers per call, at two to three times the cost. Everything else goes to Connect.
+ * Unary calls of gRPC and of Connect by POST whose message is plain, which nearly all are, are served here: the body read by events,
+ * decoded, passed to the method that REST calls too, and answered with one write. Connect's universal handler does the same with several
+ * abort controllers, generators and copies of the headers per call, at two to three times the cost. Everything else goes to Connect.
  */
 
 /** A smaller answer is not compressed. Connect's default. */

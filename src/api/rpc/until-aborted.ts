@@ -1,8 +1,8 @@
 import { onAbort } from '../../core/work/abort.js';
 
 /**
- * Yields the items until the signal aborts, then throws the signal's reason, even if the source is silent. It asks the source to end, but does not wait for
- * that.
+ * Yields the items until the signal aborts, then throws the signal's reason, even if the source is silent. It asks the source to end, but
+ * does not wait for that.
  */
 export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();

@@ -23,7 +23,10 @@ export function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary';
 }
 
-/** Runs a unary method with its interceptors. Rejects with the errors that they throw: ConnectErrors, since the outermost one translates every error. */
+/**
+ * Runs a unary method with its interceptors. Rejects with the errors that they throw: ConnectErrors, since the outermost one translates
+ * every error.
+ */
 export type Dispatch = (message: Message, context: UnaryContext) => Promise<Message>;
 
 /** Leads the innermost step to the context of its call, even if an interceptor replaced the request. */
@@ -160,9 +163,9 @@ export class UnaryContext implements HandlerContext {
 }
 
 /*
- * Headers and signal are lazy, so they are getters. They are getters of a class, because each object literal with getters gets a hidden class
- * of its own, which is costly and keeps everything that the getters refer to until a full garbage collection. A copy by `{...request}` lacks
- * them, so interceptors must pass unary requests and responses on as they are.
+ * Headers and signal are lazy, so they are getters. They are getters of a class, because each object literal with getters gets a hidden
+ * class of its own, which is costly and keeps everything that the getters refer to until a full garbage collection. A copy by
+ * `{...request}` lacks them, so interceptors must pass unary requests and responses on as they are.
  */
 
 /** The fields that a request and a response share. */

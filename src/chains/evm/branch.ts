@@ -9,7 +9,10 @@ export interface Branch {
   take(head: Block): void;
   /** Returns the hash at this height if parent hashes lead there from the head; undefined: they are not known that far. Calls no node. */
   hashAt(height: bigint): string | undefined;
-  /** Reads the blocks that are missing down to this height. False: parent hashes do not lead there, or it is too far below the head. Throws `NODE_UNAVAILABLE`. */
+  /**
+   * Reads the blocks that are missing down to this height. False: parent hashes do not lead there, or it is too far below the head. Throws
+   * `NODE_UNAVAILABLE`.
+   */
   reach(height: bigint): Promise<boolean>;
 }
 

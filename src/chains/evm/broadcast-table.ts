@@ -16,7 +16,8 @@ export interface BroadcastRule {
 }
 
 /**
- * The first rule whose pattern matches decides. A text that no rule matches is `unknown`: retried and logged. Error codes do not help: geth and reth use
+ * The first rule whose pattern matches decides. A text that no rule matches is `unknown`: retried and logged. Error codes do not help: geth
+ * and reth use
  * -32000 or -32003 for all of these, anvil -32003, nethermind -32010 and later -32000, besu any from -32000 to -32009.
  */
 export const broadcastTable: readonly BroadcastRule[] = [

@@ -10,8 +10,8 @@ import { paysPublishingByGas } from './publishing-fee.js';
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {
   /**
-   * Sends the transactions in order and returns an outcome for each. An outcome does not predict what the chain will do. The transactions go to the
-   * endpoint that reported the head, or the next one that works, and to one more, in case the first keeps its pool private.
+   * Sends the transactions in order and returns an outcome for each. An outcome does not predict what the chain will do. The transactions
+   * go to the endpoint that reported the head, or the next one that works, and to one more, in case the first keeps its pool private.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
@@ -62,7 +62,10 @@ export function outcomeFromNodeText(text: string): BroadcastOutcome {
   return { kind, sentence, ...(because === undefined ? {} : { because }), ...(lacks === undefined ? {} : { lacks }) };
 }
 
-/** True if the gas limit does not cover the gas that is charged before execution, which a fee bump can mend if the network charges for publishing as gas. */
+/**
+ * True if the gas limit does not cover the gas that is charged before execution, which a fee bump can mend if the network charges for
+ * publishing as gas.
+ */
 function isGasShort(outcome: BroadcastOutcome): outcome is BroadcastOutcome & { readonly kind: 'wait' } {
   return outcome.kind === 'wait' && outcome.because === 'content' && /intrinsic ?gas/i.test(outcome.sentence);
 }
@@ -77,8 +80,8 @@ function ruleFor(text: string): BroadcastRule | undefined {
 }
 
 /**
- * A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be those of one node
- * only, so the transaction goes to every other one.
+ * A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be
+ * those of one node only, so the transaction goes to every other one.
  */
 function isAboutNode(error: NodeError): boolean {
   const rule = ruleFor(error.message);

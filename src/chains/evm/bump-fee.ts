@@ -6,9 +6,10 @@ import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-att
 import type { PublishingFee } from './publishing-fee.js';
 
 /**
- * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
- * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that may cost so much, the price goes
- * down instead. Estimates nothing, unless the network charges for publishing as gas. Throws `NODE_UNAVAILABLE`.
+ * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough
+ * to outbid every earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that
+ * may cost so much, the price goes down instead. Estimates nothing, unless the network charges for publishing as gas. Throws
+ * `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   deps: PricingDeps & { readonly publishingFee: PublishingFee; readonly gasLimitNow: (request: FeeBumpRequest) => Promise<bigint> },

@@ -31,8 +31,9 @@ const aloneFor = { blocks: 8n, ms: 60_000 };
 const unlinkedForMs = 600_000;
 
 /**
- * Creates the rule for confirmations. A block number alone proves nothing, since an endpoint can claim blocks that do not exist. Parent hashes must lead
- * from the head to the block; and if there is another endpoint, it must show the same blocks, but for the newest one, which it may get a moment later.
+ * Creates the rule for confirmations. A block number alone proves nothing, since an endpoint can claim blocks that do not exist. Parent
+ * hashes must lead from the head to the block; and if there is another endpoint, it must show the same blocks, but for the newest one,
+ * which it may get a moment later.
  */
 export function createConfirmations({ rpc, branch, network, hasOthers, clock }: ConfirmationsDeps): Confirmations {
   const distances = distancesFrom(propagationBlocks(network.averageBlockTimeMs));

@@ -12,7 +12,9 @@ import { intrinsicGas } from './gas.js';
 
 const maxAmount = 2n ** 128n - 1n;
 const maxGasLimit = 2n ** 63n - 1n;
-/** Nodes reject transactions over 128 KiB; this leaves room for the other fields. A transaction that no node accepts would block its slot. */
+/**
+ * Nodes reject transactions over 128 KiB; this leaves room for the other fields. A transaction that no node accepts would block its slot.
+ */
 const maxDataBytes = 128 * 1024 - 512;
 
 /** The context that a request is checked against. */
@@ -26,7 +28,10 @@ export interface ContentContext extends Pick<RequestContext, 'nowMs'> {
   readonly isRefused?: IsRefused | undefined;
 }
 
-/** Reads a caller's request and checks it against the relayer's policies. Calls no node. Throws `DomainError` (400) naming every field that is wrong. */
+/**
+ * Reads a caller's request and checks it against the relayer's policies. Calls no node. Throws `DomainError` (400) naming every field that
+ * is wrong.
+ */
 export function contentFromRequest(
   request: EvmRequest,
   { relayer, policies, network, earlierSpeed, nowMs, isRefused = nothingRefused }: ContentContext,

@@ -22,8 +22,8 @@ export function evmDialect(chainId: bigint): NodeDialect {
 }
 
 /**
- * Reports whether a node's error means that it has pruned the state or never had it. An unknown block ("header not found", "Unknown block") does not:
- * the node may only lag.
+ * Reports whether a node's error means that it has pruned the state or never had it. An unknown block ("header not found", "Unknown block")
+ * does not: the node may only lag.
  */
 export function isStatePruned(text: string): boolean {
   const outOfRange = /block height is (\d+) but requested was (\d+)/i.exec(text);
@@ -37,13 +37,13 @@ export function isBlockUnknown(text: string): boolean {
   return unknownBlockTexts.test(text);
 }
 
-// geth, reth and gateways "header not found"; nethermind "<number> could not be found"; erigon "block not found: <number>"; besu "Unknown block"; anvil
-// "BlockOutOfRangeError: block height is <number> but requested was <number>".
+// geth, reth and gateways "header not found"; nethermind "<number> could not be found"; erigon "block not found: <number>"; besu "Unknown
+// block"; anvil "BlockOutOfRangeError: block height is <number> but requested was <number>".
 const unknownBlockTexts =
   /(?:header|block) (?:for .{0,80} )?not found|(?:block|header) .{0,80}not found|could not be found|unknown block|block ?out ?of ?range|but requested was \d+/i;
 
-// geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not available
-// due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history unavailable"; besu "World
-// state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".
+// geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not
+// available due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history
+// unavailable"; besu "World state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".
 const prunedStateTexts =
   /missing trie node|historical state|state.{0,80}(?:not available|unavailable|is pruned)|pruning|pruned|no state available|required data unavailable|archive/i;

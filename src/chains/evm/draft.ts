@@ -28,8 +28,8 @@ export interface DraftDeps {
 }
 
 /**
- * Estimates gas, sets the price and checks funds. Returns an attempt to sign, or why there is none. A lasting refusal needs the word of a second endpoint if
- * there is one. Throws `NODE_UNAVAILABLE`.
+ * Estimates gas, sets the price and checks funds. Returns an attempt to sign, or why there is none. A lasting refusal needs the word of a
+ * second endpoint if there is one. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
   const account = request.relayer.address;
@@ -119,8 +119,8 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
 }
 
 /**
- * Returns the gas limit of a fee bump: that of the live attempt, or a new estimate if that is higher and the network charges for publishing as gas. A limit that the
- * caller gave stays.
+ * Returns the gas limit of a fee bump: that of the live attempt, or a new estimate if that is higher and the network charges for publishing
+ * as gas. A limit that the caller gave stays.
  */
 export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, outbids }: FeeBumpRequest): Promise<bigint> {
   const { gasLimit } = onNetwork('evm', live.fields);
@@ -152,8 +152,8 @@ function transactionLimit({ rpc, memory }: DraftDeps, account: string): Promise<
 }
 
 /**
- * Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. `otherThan`: the endpoints that gave the first answer;
- * absent: that of the head is asked.
+ * Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. `otherThan`: the endpoints that
+ * gave the first answer; absent: that of the head is asked.
  */
 async function rejectionOf(
   { rpc, memory, headBlock }: DraftDeps,
@@ -192,8 +192,8 @@ function isTransfer({ to, data }: EvmContent): boolean {
 const plainTransferGas = 21_000n;
 
 /**
- * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the next block;
- * both are remembered until then.
+ * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
+ * next block; both are remembered until then.
  */
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
@@ -210,8 +210,9 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
   const atHead = await ask({ first: 'head', answeredBy });
   if (typeof atHead === 'bigint') return atHead;
   if (atHead.refused === 'reverts' && isFirst) {
-    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains the
-    // attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes late.
+    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the
+    // pool contains the attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this
+    // call comes late.
     const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
     if (typeof onPool === 'bigint') return onPool;
   }

@@ -53,7 +53,9 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
 
   const drafting: DraftDeps = { network, rpc, market, ownBids, publishingFee, memory, headBlock };
 
-  /** Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time. */
+  /**
+   * Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time.
+   */
   async function hasDelegatedCode(account: string): Promise<boolean> {
     const code = await rpc.ask('eth_getCode', [account, 'latest'], (answer) => answer, atHead);
     return typeof code === 'string' && code.toLowerCase().startsWith('0xef0100');

@@ -12,8 +12,8 @@ export function intrinsicGas(isCreation: boolean, data: string | null): bigint {
 }
 
 /**
- * Computes a gas limit with which every network accepts the transaction, even if execution then fails. It covers EIP-7623's floor for call data (10 or
- * 40 per byte) and EIP-3860's price of creation code (2 per word).
+ * Computes a gas limit with which every network accepts the transaction, even if execution then fails. It covers EIP-7623's floor for call
+ * data (10 or 40 per byte) and EIP-3860's price of creation code (2 per word).
  */
 export function gasAcceptedEverywhere(isCreation: boolean, data: string | null): bigint {
   const { zeros, others } = countBytes(data);
@@ -39,8 +39,9 @@ export interface GasQuestion {
 }
 
 /**
- * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Unknown words count only if
- * every endpoint answers so. Throws `NODE_UNAVAILABLE`, also if an endpoint does not have the block and none can estimate.
+ * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Unknown
+ * words count only if every endpoint answers so. Throws `NODE_UNAVAILABLE`, also if an endpoint does not have the block and none can
+ * estimate.
  */
 export async function estimateGas(rpc: Rpc, question: GasQuestion, block: string, options: CallOptions = {}): Promise<bigint | Refusal> {
   const doubted: NodeError[] = [];
@@ -78,8 +79,8 @@ function callOf({ from, to, valueWei, data }: GasQuestion): object {
 }
 
 /**
- * Runs the transaction with this gas limit. Returns the node's text if it can never be in a block, for example because its creation code is too long;
- * null otherwise, also if execution fails: a caller who gives a gas limit may want that. Throws `NODE_UNAVAILABLE`.
+ * Runs the transaction with this gas limit. Returns the node's text if it can never be in a block, for example because its creation code is
+ * too long; null otherwise, also if execution fails: a caller who gives a gas limit may want that. Throws `NODE_UNAVAILABLE`.
  */
 export async function findRejection(
   rpc: Rpc,
@@ -99,23 +100,25 @@ export async function findRejection(
   }
 }
 
-// geth "intrinsic gas too low: ...", "insufficient gas for floor data gas cost: ...", "max initcode size exceeded: ..."; erigon "IntrinsicGas", "initcode too
-// large"; reth and anvil as geth. A limit that is too high is not among them: reth says so if it exceeds the node's own limit for calls.
+// geth "intrinsic gas too low: ...", "insufficient gas for floor data gas cost: ...", "max initcode size exceeded: ..."; erigon
+// "IntrinsicGas", "initcode too large"; reth and anvil as geth. A limit that is too high is not among them: reth says so if it exceeds the
+// node's own limit for calls.
 const invalidForBlocks = /intrinsic ?gas|floor data gas|init ?code/i;
 
 /** EIP-7825's limit of gas per transaction, on networks that apply it. */
 export const maxTransactionGas = 2n ** 24n;
 
 /**
- * Creation code that needs slightly more than `maxTransactionGas` without taking time: it reads memory at 2,944,000 (PUSH3 MLOAD STOP), which costs
+ * Creation code that needs slightly more than `maxTransactionGas` without taking time: it reads memory at 2,944,000 (PUSH3 MLOAD STOP),
+ * which costs
  * 16.8 million gas.
  */
 const beyondTransactionLimit = '0x622cec005100';
 
 /**
- * Reports whether the network applies EIP-7825, by estimating a transaction that needs more. An `eth_estimateGas` or `eth_call` with a high gas limit would
- * not show it, since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes have lower limits of their own for
- * estimates. Throws `NODE_UNAVAILABLE`.
+ * Reports whether the network applies EIP-7825, by estimating a transaction that needs more. An `eth_estimateGas` or `eth_call` with a high
+ * gas limit would not show it, since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes
+ * have lower limits of their own for estimates. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'in force' | 'absent' | 'unknown'> {
   const call = callOf({ from: account, to: null, valueWei: 0n, data: beyondTransactionLimit });

@@ -14,7 +14,10 @@ const maxScanBlocks = 64n;
 /** Small, since blocks with all their transactions are large. */
 const blocksPerBatch = 4;
 
-/** Reads the account's nonce after a block; `pruned` if every node has pruned that state. Throws `NODE_UNAVAILABLE`, also for a future block. */
+/**
+ * Reads the account's nonce after a block; `pruned` if every node has pruned that state. Throws `NODE_UNAVAILABLE`, also for a future
+ * block.
+ */
 export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint, first: First = 'head'): Promise<NonceAnswer> {
   const params = [account, quantityOf(blockNumber)];
   const answeredBy = new Set<number>();
@@ -42,10 +45,10 @@ interface Use extends SenderTransaction {
 }
 
 /**
- * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us pay twice. If
- * that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found by binary search
- * in at most about 60 calls, or by scanning backwards if the state is pruned. Searches for several nonces of an account share their answers until the
- * next block. Throws `NODE_UNAVAILABLE`.
+ * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us
+ * pay twice. If that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found
+ * by binary search in at most about 60 calls, or by scanning backwards if the state is pruned. Searches for several nonces of an account
+ * share their answers until the next block. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   deps: HistoryDeps,

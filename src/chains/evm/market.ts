@@ -33,8 +33,8 @@ export interface MarketDeps {
 }
 
 /**
- * Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. The service's own
- * transactions do not count.
+ * Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. The
+ * service's own transactions do not count.
  */
 export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
@@ -47,7 +47,9 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', price - baseFeeWei);
   }
 
-  /** Reads the fee history. If others paid no priority fee in recent blocks, the node's suggestion counts: it knows the network's minimum. */
+  /**
+   * Reads the fee history. If others paid no priority fee in recent blocks, the node's suggestion counts: it knows the network's minimum.
+   */
   async function readFeeHistory(): Promise<FeeHistory> {
     const wanted = speeds.map((speed) => percentiles[speed]);
     const { gasLimit } = await latest();
@@ -110,7 +112,9 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
   return market;
 }
 
-/** Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest. */
+/**
+ * Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest.
+ */
 function median<T extends bigint | null>(values: readonly T[]): T | null {
   const order = (value: T): bigint => value ?? -1n;
   const sorted = values.toSorted((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
@@ -139,8 +143,8 @@ function shareOf(ownGas: bigint, gasUsedRatio: unknown, gasLimit: bigint): numbe
 }
 
 /**
- * Reads the next base fee, and the median priority fee of each speed; null if others paid none. A block in which our share of the gas reaches from the
- * speed's percentile to the top is left out: others may have paid less.
+ * Reads the next base fee, and the median priority fee of each speed; null if others paid none. A block in which our share of the gas
+ * reaches from the speed's percentile to the top is left out: others may have paid less.
  */
 function feeHistoryFrom(
   value: unknown,
@@ -163,8 +167,8 @@ function feeHistoryFrom(
 }
 
 /**
- * Blocks without priority fees are left out: they say nothing about the market. The median and not the mean, since one block whose only transaction
- * paid an absurd fee must not set the price.
+ * Blocks without priority fees are left out: they say nothing about the market. The median and not the mean, since one block whose only
+ * transaction paid an absurd fee must not set the price.
  */
 function medianOfPaid(rewards: readonly bigint[]): bigint | null {
   return median(rewards.filter((reward) => reward > 0n));

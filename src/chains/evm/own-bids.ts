@@ -3,8 +3,8 @@ import type { Receipt } from '../../core/ports/chain.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 
 /**
- * The bids and payments of the service itself. They are not the market: if they counted, the service would outbid itself, by another 10 % with each
- * replacement on a network that few others use.
+ * The bids and payments of the service itself. They are not the market: if they counted, the service would outbid itself, by another 10 %
+ * with each replacement on a network that few others use.
  */
 export interface OwnBids {
   /** Takes note of a transaction of the service in a block. */
@@ -14,13 +14,16 @@ export interface OwnBids {
   /** Returns the gas that the service's transactions used in this block. */
   gasIn(block: bigint): bigint;
   /**
-   * Returns a node's suggestion, in wei. Nodes suggest the price that recent transactions paid, also after many blocks without any. So a suggestion up to the
-   * service's highest bid counts only if it is lower than the last one that counted.
+   * Returns a node's suggestion, in wei. Nodes suggest the price that recent transactions paid, also after many blocks without any. So a
+   * suggestion up to the service's highest bid counts only if it is lower than the last one that counted.
    */
   leftOut(suggestion: 'priority fee' | 'gas price', wei: bigint): bigint;
   /** Forgets the bids: a node refused one as below its minimum, so its suggestion counts. */
   forgetBids(): void;
-  /** Takes note of a transaction that waits at this block. If none was mined for some blocks, others may bid more, so the bids are forgotten. */
+  /**
+   * Takes note of a transaction that waits at this block. If none was mined for some blocks, others may bid more, so the bids are
+   * forgotten.
+   */
   waiting(block: bigint): void;
 }
 

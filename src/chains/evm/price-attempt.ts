@@ -30,8 +30,8 @@ export interface PriceRequest {
 export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
 
 /**
- * Sets the price of an attempt, or reports why there is none. An attempt must outbid the earlier ones on every network: a sequencer without a public pool
- * does not compare bids, but a higher bid does no harm there. Throws `NODE_UNAVAILABLE`.
+ * Sets the price of an attempt, or reports why there is none. An attempt must outbid the earlier ones on every network: a sequencer without
+ * a public pool does not compare bids, but a higher bid does no harm there. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceAttempt(
   { network, market, ownBids }: PricingDeps,

@@ -100,7 +100,10 @@ function receiptFrom(answer: unknown): Receipt | null {
   };
 }
 
-/** Returns the gas that the transaction used and the fee that it paid. A malformed fact is unknown: it must not keep the transaction from being settled. */
+/**
+ * Returns the gas that the transaction used and the fee that it paid. A malformed fact is unknown: it must not keep the transaction from
+ * being settled.
+ */
 function factsFrom({ gasUsed, effectiveGasPrice, l1Fee, operatorFeeScalar, operatorFeeConstant }: Answer): MinedFacts {
   const used = amountFrom(gasUsed);
   const priceWei = amountFrom(effectiveGasPrice);

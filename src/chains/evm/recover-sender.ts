@@ -23,8 +23,9 @@ const signedFields: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Recovers the sender of a transaction, as a node shows it in a block, from the signature: the node's `from` proves nothing. Rebuilds the signed bytes
- * and requires that they have the stated hash. Returns null for a transaction of another network, and if the bytes cannot be rebuilt.
+ * Recovers the sender of a transaction, as a node shows it in a block, from the signature: the node's `from` proves nothing. Rebuilds the
+ * signed bytes and requires that they have the stated hash. Returns null for a transaction of another network, and if the bytes cannot be
+ * rebuilt.
  */
 export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender | null {
   try {

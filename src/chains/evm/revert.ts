@@ -18,8 +18,8 @@ export interface RevertReason {
 const unknownReason: RevertReason = { reason: null, data: null };
 
 /**
- * Finds out why a mined transaction reverted. Simulates it on the state after its block and, if it succeeds there, on the state before. Neither is exactly
- * the state it ran on, which no common RPC method offers. Never throws: after any error the reason is unknown.
+ * Finds out why a mined transaction reverted. Simulates it on the state after its block and, if it succeeds there, on the state before.
+ * Neither is exactly the state it ran on, which no common RPC method offers. Never throws: after any error the reason is unknown.
  */
 export async function findRevertReason(rpc: Rpc, hash: string, blockNumber: bigint): Promise<RevertReason> {
   try {
@@ -92,7 +92,8 @@ export function isExecutionFailure({ code, message }: NodeError): boolean {
 }
 
 // geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth the same; besu "Execution reverted";
-// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode"; geth "invalid code: must not begin with 0xef", "return data out of bounds".
+// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode"; geth "invalid code: must not begin with 0xef", "return data out of
+// bounds".
 const executionFailures =
   /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing|invalid code|return data out of bounds/i;
 

@@ -14,8 +14,8 @@ export interface SignedAttempt {
 const eip1559Type = Uint8Array.of(2);
 
 /**
- * Signs a draft for a nonce: a legacy transaction with EIP-155 replay protection, or an EIP-1559 one. It does not recover the sender to verify the
- * signature, which would take forty times as long as signing.
+ * Signs a draft for a nonce: a legacy transaction with EIP-155 replay protection, or an EIP-1559 one. It does not recover the sender to
+ * verify the signature, which would take forty times as long as signing.
  */
 export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint, signer: Signer): Promise<SignedAttempt> {
   const unsigned = unsignedItems(chainId, draft, nonce, draft.price);

@@ -15,7 +15,10 @@ export function listFrom(value: unknown, what: string): readonly unknown[] {
   return value;
 }
 
-/** Reports whether a value nests deeper than `levels`. JSON.parse reads any depth, but JSON.stringify and recursive readers overflow the stack. */
+/**
+ * Reports whether a value nests deeper than `levels`. JSON.parse reads any depth, but JSON.stringify and recursive readers overflow the
+ * stack.
+ */
 export function isNestedOver(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((part) => isNestedOver(part, levels - 1));

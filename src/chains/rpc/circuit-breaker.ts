@@ -4,8 +4,8 @@ import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;
 /**
- * The longest pause of an endpoint, also if its `Retry-After` asks for more: the endpoint may be the only one, and one call a minute overloads
- * none.
+ * The longest pause of an endpoint, also if its `Retry-After` asks for more: the endpoint may be the only one, and one call a minute
+ * overloads none.
  */
 export const longestPauseMs = 60_000;
 /** After this long without a failure, the next pause is short again. */

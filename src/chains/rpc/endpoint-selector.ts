@@ -7,8 +7,8 @@ import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
 /**
- * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: the endpoints at these places in the order of the weights
- * are left out instead, because they have given the first answer.
+ * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: the endpoints at these places in the
+ * order of the weights are left out instead, because they have given the first answer.
  */
 export type First = 'head' | 'another' | { readonly otherThan: ReadonlySet<number> };
 
@@ -27,14 +27,14 @@ export function nonceAnswer(next: NonceAnswer['next'], answeredBy: ReadonlySet<n
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
   /**
-   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. `another` leaves
-   * that one out, and `otherThan` those that it names, unless there is only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another
-   * branch of the chain.
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head.
+   * `another` leaves that one out, and `otherThan` those that it names, unless there is only one. Tripped ones come last, in the order in
+   * which their pauses end. Blocked ones are left out, and those on another branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
   /**
-   * Takes the head that this endpoint reported. False: it cannot exist yet, or is on another branch than the heads before, so the endpoint is left out and
-   * the head must not be used. Probes the others first if no position of theirs is known, and then from time to time.
+   * Takes the head that this endpoint reported. False: it cannot exist yet, or is on another branch than the heads before, so the endpoint
+   * is left out and the head must not be used. Probes the others first if no position of theirs is known, and then from time to time.
    */
   takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
   /** The endpoint that reported the head; null: none has. */
@@ -81,8 +81,8 @@ export function createEndpointSelector(
   let probedAtMs: number | null = null;
 
   /**
-   * Stays with the endpoint that reported the head while it works, else picks the heaviest. A heavier one that recovers takes over once its height is
-   * level, since a head that moves back looks like a reorg.
+   * Stays with the endpoint that reported the head while it works, else picks the heaviest. A heavier one that recovers takes over once its
+   * height is level, since a head that moves back looks like a reorg.
    */
   function nextHeadSource(ready: readonly Endpoint[]): Endpoint | null {
     const current = headSource !== null && ready.includes(headSource) ? headSource : null;
@@ -167,8 +167,9 @@ export function createEndpointSelector(
 }
 
 /**
- * Returns a function that picks the next of its candidates, in proportion to their weights and evenly spread. Smooth weighted round robin: each pick
- * credits every candidate with its weight, takes the one with the most credit and debits it by the sum of all weights. `candidates` must not be empty.
+ * Returns a function that picks the next of its candidates, in proportion to their weights and evenly spread. Smooth weighted round robin:
+ * each pick credits every candidate with its weight, takes the one with the most credit and debits it by the sum of all weights.
+ * `candidates` must not be empty.
  */
 export function createRotation<T extends { readonly weight: number }>(): (candidates: readonly T[]) => T {
   const credits = new Map<T, number>();

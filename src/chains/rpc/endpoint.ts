@@ -12,7 +12,10 @@ import { NodeError, TransportError } from './node-error.js';
 
 /** Number of concurrent reads if the endpoint rejects batches. */
 const maxConcurrentReads = 8;
-/** A batch that the endpoint once rejected is tried again after this time: a proof that needs one answer from one node must not fail forever. */
+/**
+ * A batch that the endpoint once rejected is tried again after this time: a proof that needs one answer from one node must not fail
+ * forever.
+ */
 const batchLimitMs = 600_000;
 
 /** The options of the RPC client of a network. */
@@ -38,8 +41,9 @@ export interface Endpoint
   readonly weight: number;
   readonly host: string;
   /**
-   * Sends calls and returns their results in the same order: as one batch if the endpoint accepts batches, else as single requests, one after the other
-   * if `inOrder`. `asOne`: as one batch or not at all. Throws `TransportError` if the endpoint does not answer or serves another chain.
+   * Sends calls and returns their results in the same order: as one batch if the endpoint accepts batches, else as single requests, one
+   * after the other if `inOrder`. `asOne`: as one batch or not at all. Throws `TransportError` if the endpoint does not answer or serves
+   * another chain.
    */
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne?: boolean): Promise<readonly Settled<T>[]>;
   /** Returns its newest block. Throws `TransportError`. */

@@ -7,13 +7,13 @@ export interface ForkDetector {
   /** Takes the head of the network. */
   accept(head: Position): void;
   /**
-   * Remembers the block of the head's source at the height that endpoints are compared at, unless one near it is remembered. Heads that skip blocks leave
-   * none, and without one, nothing shows the branch of a source that is down.
+   * Remembers the block of the head's source at the height that endpoints are compared at, unless one near it is remembered. Heads that
+   * skip blocks leave none, and without one, nothing shows the branch of a source that is down.
    */
   anchor(source: Endpoint): Promise<void>;
   /**
-   * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint that reported the
-   * newest of them. If one of them shows no block there, the endpoint's state does not change.
+   * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint
+   * that reported the newest of them. If one of them shows no block there, the endpoint's state does not change.
    */
   isForked(endpoint: Endpoint, position: Position, source: Endpoint | null): Promise<boolean>;
   /** True if the endpoint was found on another branch. */

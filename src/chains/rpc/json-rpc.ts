@@ -22,7 +22,10 @@ export type Settled<T> = { readonly result: T } | { readonly error: NodeError | 
 
 /** How to identify a kind of node, read its height and understand its errors. */
 export interface NodeDialect {
-  /** Verified before any other call: first, after every failure, on every new connection. Null if only the genesis block identifies a network. */
+  /**
+   * Verified before any other call: first, after every failure, on every new connection. Null if only the genesis block identifies a
+   * network.
+   */
   readonly identity: NodeIdentity | null;
   /** Reads the genesis hash, to compare with the expected one. Null if `identity` suffices. */
   readonly genesis: RpcCall<string> | null;
@@ -83,8 +86,8 @@ export function settledFromSingle<T>(response: HttpResponse, call: RpcCall<T>, r
 }
 
 /**
- * The response to a batch. `too large`: the node answered one error for many calls, or only the calls that fit into its response; those without an answer
- * are null. `rejected`: no call is answered.
+ * The response to a batch. `too large`: the node answered one error for many calls, or only the calls that fit into its response; those
+ * without an answer are null. `rejected`: no call is answered.
  */
 export type BatchAnswer<T> =
   | { readonly kind: 'answered'; readonly settled: readonly Settled<T>[] }
@@ -92,8 +95,8 @@ export type BatchAnswer<T> =
   | { readonly kind: 'rejected' };
 
 /**
- * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a `TransportError` of its
- * own. Throws `TransportError` for an overload.
+ * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a
+ * `TransportError` of its own. Throws `TransportError` for an overload.
  */
 export function settledFromBatch<T>(response: HttpResponse, calls: readonly RpcCall<T>[], responder: Responder): BatchAnswer<T> {
   const { host } = responder.target;
@@ -123,7 +126,10 @@ export function settledFromBatch<T>(response: HttpResponse, calls: readonly RpcC
   return { kind: 'answered', settled: settled.flatMap((item) => item ?? []) };
 }
 
-/** geth answers a batch above its limit with a list of one error, which has the ID of the first call; others with an error alone that speaks of batches. */
+/**
+ * geth answers a batch above its limit with a list of one error, which has the ID of the first call; others with an error alone that speaks
+ * of batches.
+ */
 function isOneError(items: unknown): boolean {
   const item = Array.isArray(items) ? (items.length === 1 ? itemFrom(items[0]) : null) : itemFrom(items);
   const text = messageOf(item);

@@ -58,14 +58,20 @@ export function propagationBlocks(averageBlockTimeMs: number): bigint {
   return BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
 }
 
-/** Creates an empty tracker. It judges an endpoint only when that endpoint's position arrives, so an old observation never makes it look late. */
+/**
+ * Creates an empty tracker. It judges an endpoint only when that endpoint's position arrives, so an old observation never makes it look
+ * late.
+ */
 export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
   const toleratedBlocks = propagationBlocks(averageBlockTimeMs);
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
 
-  /** Reports whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time between the sightings. */
+  /**
+   * Reports whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time
+   * between the sightings.
+   */
   function canGrow(from: Sighting, to: Sighting): boolean {
     const blocks = Number(to.position.number - from.position.number);
     const [fromMs, toMs] = [from.position.timestampMs, to.position.timestampMs];

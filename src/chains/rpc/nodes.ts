@@ -27,8 +27,8 @@ export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlo
   const rpc = createRpc(options, dialect);
   const memoryMs = memoryBlocks * options.network.averageBlockTimeMs;
   const memory = createBlockMemory(Math.min(maxMemoryMs, Math.max(minMemoryMs, memoryMs)), options.clock?.elapsedMs);
-  // Forwarded calls have connections and circuit breakers of their own: a caller's call may overload a node, and that must not make the service stop
-  // using the node.
+  // Forwarded calls have connections and circuit breakers of their own: a caller's call may overload a node, and that must not make the
+  // service stop using the node.
   const forwardingRpc = createRpc(options, dialect);
   let forwarded = 0;
 

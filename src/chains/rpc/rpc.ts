@@ -12,13 +12,13 @@ import { createSharedCalls, type Given, maxBatchCalls } from './shared-calls.js'
 /** How to route calls. */
 export interface CallOptions {
   /**
-   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call only if it
-   * is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call
+   * only if it is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
    */
   readonly first?: First;
   /**
-   * Gets the places of the endpoints whose results and errors are returned, for `otherThan`: the endpoint that goes first may fail, and another one answer. Of
-   * several errors about nodes, the first one is returned.
+   * Gets the places of the endpoints whose results and errors are returned, for `otherThan`: the endpoint that goes first may fail, and
+   * another one answer. Of several errors about nodes, the first one is returned.
    */
   readonly answeredBy?: Set<number>;
   /** If the endpoint rejects batches, send the calls one after the other. */
@@ -28,8 +28,8 @@ export interface CallOptions {
   /** Send the same calls to one more endpoint and ignore its answers. */
   readonly copied?: boolean;
   /**
-   * The call may share a request with other such calls. For short reads that nodes answer at once: those of thousands of accounts then cost few requests. Other
-   * calls would wait for the slowest one.
+   * The call may share a request with other such calls. For short reads that nodes answer at once: those of thousands of accounts then cost
+   * few requests. Other calls would wait for the slowest one.
    */
   readonly shared?: boolean;
   /** Decides whether an error concerns the node, so that the next endpoint is tried. Default: `NodeError.isAboutNode`. */
@@ -40,7 +40,10 @@ export interface CallOptions {
 
 /** How to route a batch. */
 export interface BatchOptions<T> extends CallOptions {
-  /** Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may still have acted. */
+  /**
+   * Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may still have
+   * acted.
+   */
   readonly onAsked?: (endpoint: object, calls: readonly RpcCall<T>[], answers: Promise<readonly Settled<T>[]>) => void;
 }
 
@@ -51,20 +54,21 @@ export interface Rpc {
   /** Sends a call that no node has a reason to reject. Throws `NODE_UNAVAILABLE`, also for a node's error. */
   ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
   /**
-   * Sends a call to several endpoints in rotation, at most `maxOpinions`. Returns the answers, at least one. Throws `NODE_UNAVAILABLE` if no endpoint gives
-   * one.
+   * Sends a call to several endpoints in rotation, at most `maxOpinions`. Returns the answers, at least one. Throws `NODE_UNAVAILABLE` if
+   * no endpoint gives one.
    */
   opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<readonly T[]>;
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
   batch<T>(calls: readonly RpcCall<T>[], options?: BatchOptions<T>): Promise<readonly Settled<T>[]>;
   /**
-   * Sends calls whose answers must be consistent: one endpoint answers all of them in one request, since the nodes behind one URL differ. If it fails
-   * one or does not accept such a batch, the next endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
+   * Sends calls whose answers must be consistent: one endpoint answers all of them in one request, since the nodes behind one URL differ.
+   * If it fails one or does not accept such a batch, the next endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them
+   * all.
    */
   together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options?: CallOptions): Promise<T>;
   /**
-   * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet, compared with those of
-   * the other endpoints, is not returned.
+   * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet,
+   * compared with those of the other endpoints, is not returned.
    */
   askHead<T extends Pick<Position, 'number' | 'hash' | 'parentHash'> & { readonly timestampMs?: number | null }>(
     method: string,
@@ -77,7 +81,10 @@ export interface Rpc {
   isSingle(): boolean;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
-  /** The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the expected one. */
+  /**
+   * The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the
+   * expected one.
+   */
   foreignGenesis(): string | null;
   /** See `Chain.forkedHosts`. */
   forkedHosts(): readonly string[];
@@ -96,9 +103,9 @@ const maxBatchCharacters = 512 * 1024;
 const maxCopies = 4;
 
 /**
- * Creates a JSON-RPC client over several endpoints. Working endpoints share the calls by weight. The head comes from one endpoint as long as that works,
- * because the heads of two nodes go back and forth; calls that must fit the head go there too. An endpoint that fails or lags is removed from rotation
- * and probed in the background before it is used again. If none works, all are tried except blocked ones.
+ * Creates a JSON-RPC client over several endpoints. Working endpoints share the calls by weight. The head comes from one endpoint as long
+ * as that works, because the heads of two nodes go back and forth; calls that must fit the head go there too. An endpoint that fails or
+ * lags is removed from rotation and probed in the background before it is used again. If none works, all are tried except blocked ones.
  */
 export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   const { network, rpcUrls, log, telemetry = noTelemetry, clock = systemClock, openHttp = createHttpClient } = rpcOptions;

@@ -4,7 +4,10 @@ import type { RpcCall, Settled } from './json-rpc.js';
 
 /** The largest batch that an endpoint gets. */
 export const maxBatchCalls = 50;
-/** With this many requests of shared calls in flight, further calls gather until one is answered: then each costs less, and a single call never waits. */
+/**
+ * With this many requests of shared calls in flight, further calls gather until one is answered: then each costs less, and a single call
+ * never waits.
+ */
 const maxShared = 4;
 
 /** A result, and the endpoint that gave it; null: none answered. */

@@ -10,8 +10,8 @@ export interface SolanaAttempt {
 }
 
 /**
- * Returns the blocks that could include an attempt: consecutive finalized ones from the slot on at which it was drafted, up to its last valid
- * height, and `more` of them; fewer if the node does not list that many.
+ * Returns the blocks that could include an attempt: consecutive finalized ones from the slot on at which it was drafted, up to its last
+ * valid height, and `more` of them; fewer if the node does not list that many.
  */
 export type WindowOf = (attempt: SolanaAttempt, more: number) => readonly bigint[];
 
@@ -33,8 +33,9 @@ export interface SearchRound {
 /** Looks for attempts in the blocks that could include them. */
 export interface Absence {
   /**
-   * Returns those attempts that none of their blocks contains. Blocks are read as far as the budget allows; the next call continues. An attempt one of whose
-   * blocks nodes do not show is searched again after more and more blocks, so that it takes no budget from the others. Throws `NODE_UNAVAILABLE`.
+   * Returns those attempts that none of their blocks contains. Blocks are read as far as the budget allows; the next call continues. An
+   * attempt one of whose blocks nodes do not show is searched again after more and more blocks, so that it takes no budget from the others.
+   * Throws `NODE_UNAVAILABLE`.
    */
   among(attempts: readonly SolanaAttempt[], now: SearchRound): Promise<readonly AbsentAttempt[]>;
 }
@@ -44,8 +45,8 @@ interface Search {
   /** The number of its blocks that do not contain it, from the first one on. */
   blocks: number;
   /**
-   * How much lower than the draft its blocks begin. The block at which it was drafted can be on a fork that was dropped; the blocks that replace
-   * it then begin lower, and this number of further blocks can include the attempt.
+   * How much lower than the draft its blocks begin. The block at which it was drafted can be on a fork that was dropped; the blocks that
+   * replace it then begin lower, and this number of further blocks can include the attempt.
    */
   more: number;
   isFound: boolean;

@@ -13,8 +13,8 @@ export const computeBudgetProgram = address('ComputeBudget1111111111111111111111
 export const lookupTableProgram = address('AddressLookupTab1e1111111111111111111111111');
 
 /**
- * Decodes a secret key: a JSON list of bytes (key files of the command line) or base58 (wallet exports). Returns 64 bytes (seed and public key) or 32 (seed);
- * null if the text is neither.
+ * Decodes a secret key: a JSON list of bytes (key files of the command line) or base58 (wallet exports). Returns 64 bytes (seed and public
+ * key) or 32 (seed); null if the text is neither.
  */
 export function bytesFromSecretKey(text: string): Buffer | null {
   const bytes = text.startsWith('[') ? bytesFromList(text) : bytesFromBase58(text);

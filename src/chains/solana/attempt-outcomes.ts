@@ -21,8 +21,8 @@ export interface AttemptOutcomes {
    * - that history has every block since the attempt was drafted;
    * - none of these blocks, as nodes show them, contains the attempt.
    *
-   * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history. The number of blocks per call is
-   * bounded, so the proof of several can take several calls.
+   * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history. The number of blocks
+   * per call is bounded, so the proof of several can take several calls.
    *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
@@ -32,7 +32,9 @@ export interface AttemptOutcomes {
 
 /** One day of blocks at 0.4 s each. */
 const blocksUntilUnknown = 216_000n;
-/** The maximum number of blocks that are read per head, enough for two attempts: on the main cluster each has about 200 kB of signatures. */
+/**
+ * The maximum number of blocks that are read per head, enough for two attempts: on the main cluster each has about 200 kB of signatures.
+ */
 const blocksPerHead = 384;
 /** The blocks of attempts whose death is proved in one call. */
 const maxBlocksTogether = 960n;
@@ -106,8 +108,9 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
   }
 
   /**
-   * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint says that it keeps no
-   * history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one fails otherwise: it may have the attempt.
+   * Searches the history of an endpoint that did not give the proof, since one node can also show false blocks. If every other endpoint
+   * says that it keeps no history, the same endpoint answers again, as a single one does. Throws `NODE_UNAVAILABLE` if none answers and one
+   * fails otherwise: it may have the attempt.
    */
   async function searchAgain(attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
     const { method, params, read } = statusesCall(signaturesOf(attempts), true);

@@ -12,13 +12,14 @@ export interface BlockContent {
 }
 
 /**
- * Reads the signatures in finalized blocks. A node finds signatures by an index that it writes apart from the blocks: one that crashed, was restored from a
- * snapshot, or began to keep history later lists blocks whose transactions it does not find. The blocks themselves show what they contain.
+ * Reads the signatures in finalized blocks. A node finds signatures by an index that it writes apart from the blocks: one that crashed, was
+ * restored from a snapshot, or began to keep history later lists blocks whose transactions it does not find. The blocks themselves show
+ * what they contain.
  */
 export interface BlockContents {
   /**
-   * Reads these blocks in order, up to the first that nodes do not show, and as far as `budget` allows; subtracts the blocks that it requests from the
-   * budget. Throws `NODE_UNAVAILABLE` if no node answers.
+   * Reads these blocks in order, up to the first that nodes do not show, and as far as `budget` allows; subtracts the blocks that it
+   * requests from the budget. Throws `NODE_UNAVAILABLE` if no node answers.
    */
   read(slots: readonly bigint[], budget: ReadBudget): Promise<ReadonlyMap<bigint, BlockContent>>;
 }

@@ -15,8 +15,8 @@ export interface Broadcaster {
 }
 
 /**
- * The service simulates and rebroadcasts by itself, so nodes need not. Even without preflight a node uses the commitment to compute how long a
- * transaction is valid, and the default commitment is too old to know a new blockhash.
+ * The service simulates and rebroadcasts by itself, so nodes need not. Even without preflight a node uses the commitment to compute how
+ * long a transaction is valid, and the default commitment is too old to know a new blockhash.
  */
 const sendConfig = { encoding: 'base64', skipPreflight: true, maxRetries: 0, preflightCommitment: 'processed' };
 

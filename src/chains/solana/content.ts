@@ -10,8 +10,8 @@ import { checkMessage, readTransaction } from './read-transaction.js';
 import { isSignature, maxTransactionBytes, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Reads a request and checks it against the relayer's policies without asking a node: lookup tables, simulation and current fee come with the
- * draft. Throws `DomainError` (400) naming every field that is wrong.
+ * Reads a request and checks it against the relayer's policies without asking a node: lookup tables, simulation and current fee come with
+ * the draft. Throws `DomainError` (400) naming every field that is wrong.
  */
 export function contentFromRequest(
   request: SolanaRequest,

@@ -5,9 +5,9 @@ import { integerFrom, keyFrom } from './answer.js';
 export const noHistoryCode = -32011;
 
 /**
- * Codes of errors about the node (Agave's `rpc-client-api/src/custom_error.rs`): block cleaned up, block not available, node unhealthy, slot
- * skipped, no snapshot, slot skipped in long-term storage, excluded from the index, no history, scan error, status not available, version
- * not supported, context slot not reached; and JSON-RPC's method not found and internal error.
+ * Codes of errors about the node (Agave's `rpc-client-api/src/custom_error.rs`): block cleaned up, block not available, node unhealthy,
+ * slot skipped, no snapshot, slot skipped in long-term storage, excluded from the index, no history, scan error, status not available,
+ * version not supported, context slot not reached; and JSON-RPC's method not found and internal error.
  */
 const codesAboutNode: readonly number[] = [
   -32001, -32004, -32005, -32007, -32008, -32009, -32010, -32011, -32012, -32014, -32015, -32016, -32601, -32603,

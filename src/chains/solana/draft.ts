@@ -23,8 +23,8 @@ export interface DraftDeps {
 }
 
 /**
- * Binds an attempt to a blockhash, simulates and prices it, and checks funds and the policies for accounts in lookup tables. If the relayer is
- * the only signer, the attempt gets the newest blockhash and a compute budget; if others have signed, it stays unchanged. Throws
+ * Binds an attempt to a blockhash, simulates and prices it, and checks funds and the policies for accounts in lookup tables. If the relayer
+ * is the only signer, the attempt gets the newest blockhash and a compute budget; if others have signed, it stays unchanged. Throws
  * `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {

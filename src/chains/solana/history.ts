@@ -53,8 +53,8 @@ export function blocksCall(since: BlockPosition, height: bigint): RpcCall<readon
 }
 
 /**
- * True if these slots include every block up to the newest finalized one, so a transaction that the node does not find is in none of them. A
- * node that restarted from a snapshot, or dropped old blocks, has fewer blocks than the heights imply.
+ * True if these slots include every block up to the newest finalized one, so a transaction that the node does not find is in none of them.
+ * A node that restarted from a snapshot, or dropped old blocks, has fewer blocks than the heights imply.
  */
 export function hasEveryBlock(slots: readonly bigint[], since: BlockPosition, finalized: BlockPosition): boolean {
   const first = slots.findIndex((slot) => slot >= since.slot);

@@ -11,8 +11,8 @@ const tableHeaderBytes = 56;
 const keyBytes = 32;
 
 /**
- * Reads the accounts that a v0 message loads from lookup tables, which only ever grow; `problem` if an account does not exist. The node must
- * have reached `slot`. Throws `NODE_UNAVAILABLE`.
+ * Reads the accounts that a v0 message loads from lookup tables, which only ever grow; `problem` if an account does not exist. The node
+ * must have reached `slot`. Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpAccounts(
   rpc: Rpc,

@@ -8,8 +8,8 @@ const maxAccounts = 128;
 const percentile = 75;
 
 /**
- * Returns the compute unit price in micro-lamports for a transaction that writes to these accounts: the 75th percentile of recent slots. 0 if
- * there are no bids or nodes report no fees. Throws `NODE_UNAVAILABLE`.
+ * Returns the compute unit price in micro-lamports for a transaction that writes to these accounts: the 75th percentile of recent slots. 0
+ * if there are no bids or nodes report no fees. Throws `NODE_UNAVAILABLE`.
  */
 export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
   const params = [writable.slice(0, maxAccounts)];

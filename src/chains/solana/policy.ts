@@ -6,9 +6,9 @@ import { namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Checks the programs, accounts, signatures and size of a message against the relayer's policies, and its fee if the relayer pays it. Accounts
- * in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. Throws `DomainError` (400) naming
- * `field`.
+ * Checks the programs, accounts, signatures and size of a message against the relayer's policies, and its fee if the relayer pays it.
+ * Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. Throws `DomainError` (400)
+ * naming `field`.
  */
 export function requireAllowed(field: string, message: Message, { address, policies: allPolicies }: Relayer): void {
   const policies = onNetwork('solana', allPolicies);

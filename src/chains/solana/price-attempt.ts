@@ -88,7 +88,10 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint
   return asked > named ? asked : named;
 }
 
-/** Adds a fifth to the consumed units, because the state may change before the attempt lands. If the node reports none, returns the runtime's default. */
+/**
+ * Adds a fifth to the consumed units, because the state may change before the attempt lands. If the node reports none, returns the
+ * runtime's default.
+ */
 function limitFor(unitsConsumed: bigint | null, defaultUnits: number): number {
   if (unitsConsumed === null) return defaultUnits;
   return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);

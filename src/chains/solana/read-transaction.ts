@@ -41,8 +41,8 @@ export function readTransaction(text: string): WireTransaction {
 }
 
 /**
- * True if the message must not change: another account signed it, or the relayer did. Its transaction may already be broadcast, and a second
- * one could also land.
+ * True if the message must not change: another account signed it, or the relayer did. Its transaction may already be broadcast, and a
+ * second one could also land.
  */
 export function mustStay({ message, signatures }: WireTransaction): boolean {
   return message.signers > 1 || signatures.some(isSignature);
@@ -51,8 +51,8 @@ export function mustStay({ message, signatures }: WireTransaction): boolean {
 const advanceNonceAccount = 4;
 
 /**
- * Rejects a message that no node accepts, and one with a durable nonce, which never expires. The rules are the runtime's `sanitize` for legacy
- * and v0 messages, and that no account is loaded twice. Throws `DomainError` (400) naming `field`.
+ * Rejects a message that no node accepts, and one with a durable nonce, which never expires. The rules are the runtime's `sanitize` for
+ * legacy and v0 messages, and that no account is loaded twice. Throws `DomainError` (400) naming `field`.
  */
 export function checkMessage(field: string, message: Message): void {
   const { accounts, instructions, tables, signers, readonlySigners, readonlyOthers } = message;

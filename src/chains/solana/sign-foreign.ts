@@ -15,8 +15,8 @@ export interface TransactionToSign extends WireTransaction {
 }
 
 /**
- * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after. Throws `DomainError` (400) as
- * `readTransactionToSign` does.
+ * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after. Throws `DomainError` (400)
+ * as `readTransactionToSign` does.
  */
 export async function signForeignTransaction(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
   const { messageBytes, signatures, index } = readTransactionToSign(text, relayer);
@@ -29,8 +29,8 @@ export async function signForeignTransaction(text: string, relayer: Relayer, sig
 /**
  * Reads a caller's transaction that needs the relayer's signature.
  *
- * Anyone can send a signed transaction, so the relayer's policies apply as for sending: programs, accounts, signatures, size and fee. Lookup
- * tables are rejected if policies restrict accounts, because only a node knows their contents. The balance is not checked. Throws
+ * Anyone can send a signed transaction, so the relayer's policies apply as for sending: programs, accounts, signatures, size and fee.
+ * Lookup tables are rejected if policies restrict accounts, because only a node knows their contents. The balance is not checked. Throws
  * `DomainError` (400) naming `transaction`.
  */
 export function readTransactionToSign(text: string, relayer: Relayer): TransactionToSign {

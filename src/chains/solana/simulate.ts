@@ -28,8 +28,8 @@ const transientFailures: readonly string[] = [
 const unfundedFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee'];
 
 /**
- * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. The node must
- * have reached `slot`. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
+ * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. The node
+ * must have reached `slot`. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
  */
 export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint): Promise<Simulation | Refusal> {
   const config = { encoding: 'base64', commitment: 'processed', sigVerify: false, minContextSlot: Number(slot) };

@@ -57,7 +57,10 @@ export interface WireTransaction {
   readonly messageBytes: Uint8Array;
 }
 
-/** Decodes a legacy or v0 transaction strictly: complete, canonical and without trailing bytes. Throws `DomainError` (400) naming `transaction`. */
+/**
+ * Decodes a legacy or v0 transaction strictly: complete, canonical and without trailing bytes. Throws `DomainError` (400) naming
+ * `transaction`.
+ */
 export function transactionFromBytes(bytes: Uint8Array): WireTransaction {
   const count = bytes[0] ?? 0;
   // A v1 transaction starts with its version. A packet has no room for enough signatures to need a second length byte.

@@ -13,12 +13,13 @@ import { type NodeView, readTransactions, receiptFrom, withoutFee } from './rece
 /** Reads the outcomes of fee-bump envelopes around other accounts' transactions. */
 export interface AttemptOutcomes {
   /**
-   * Only those are looked up whose source account has used the sequence number, or whose time bounds have passed: no other can have landed or died. An attempt
-   * that a node does not know is dead if a ledger closed after its time bounds, or if its sequence number is used, and that node still has every ledger since
-   * the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is provably unused.
+   * Only those are looked up whose source account has used the sequence number, or whose time bounds have passed: no other can have landed
+   * or died. An attempt that a node does not know is dead if a ledger closed after its time bounds, or if its sequence number is used, and
+   * that node still has every ledger since the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is
+   * provably unused.
    *
-   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so for some ledgers and a
-   * while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
+   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so for
+   * some ledgers and a while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
    */
   of(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
 }
@@ -98,8 +99,8 @@ function isLost(outcome: AttemptOutcome | undefined): boolean {
 }
 
 /**
- * A node that has the attempt in a ledger, or does not see its end, contradicts one that does; a node with all ledgers knows more than one without. Without a
- * second answer it is open.
+ * A node that has the attempt in a ledger, or does not see its end, contradicts one that does; a node with all ledgers knows more than one
+ * without. Without a second answer it is open.
  */
 function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): AttemptOutcome {
   if (second === undefined) return { kind: 'open' };

@@ -10,13 +10,14 @@ export interface BroadcastRule {
 }
 
 /**
- * Every code with which a node can reject. For `txFEE_BUMP_INNER_FAILED` the inner code counts. No code fails a transaction: the attempt may still be in
- * another node's queue, and only a ledger decides its outcome.
+ * Every code with which a node can reject. For `txFEE_BUMP_INNER_FAILED` the inner code counts. No code fails a transaction: the attempt
+ * may still be in another node's queue, and only a ledger decides its outcome.
  */
 export const broadcastTable: Readonly<Record<string, BroadcastRule>> = {
   // TransactionFrame::isBadSeq: the account is not at the previous number. A queue also answers this if a higher number waits.
   txBAD_SEQ: { outcome: 'nonce_used', meaning: 'its sequence number is used or is not the next one' },
-  // TransactionQueue::canAdd (replace by fee, full queue), TransactionFrame::commonValidPreSeqNum (below the base fee), FeeBumpTransactionFrame.
+  // TransactionQueue::canAdd (replace by fee, full queue), TransactionFrame::commonValidPreSeqNum (below the base fee),
+  // FeeBumpTransactionFrame.
   txINSUFFICIENT_FEE: { outcome: 'underpriced', meaning: 'its fee is too low' },
   // TransactionQueue::canAdd counts the full bids of all queued transactions that the account pays.
   txINSUFFICIENT_BALANCE: { outcome: 'wait', meaning: 'the balance of the account is insufficient for the fee' },

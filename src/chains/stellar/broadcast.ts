@@ -16,8 +16,8 @@ export interface Broadcaster {
   /** See `Chain.broadcastAll`. */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /**
-   * Returns the refusal of an envelope if every node that got it refused it: it is in no queue, so no attempt needs to outbid it. Null if a node
-   * accepted it, or did not answer; a restart forgets refusals.
+   * Returns the refusal of an envelope if every node that got it refused it: it is in no queue, so no attempt needs to outbid it. Null if a
+   * node accepted it, or did not answer; a restart forgets refusals.
    */
   refusalOf(raw: string): EnvelopeRefusal | null;
 }

@@ -11,9 +11,9 @@ import type { Market } from './market.js';
 import { priceAttempt } from './price-attempt.js';
 
 /**
- * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. Refuses if the bid meets the market
- * already, unless a node demands more. An attempt that a node refused for its fee, and that no node accepted, need not be outbid: the fee that the node demanded
- * is enough. Throws `NODE_UNAVAILABLE`.
+ * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. Refuses if the bid
+ * meets the market already, unless a node demands more. An attempt that a node refused for its fee, and that no node accepted, need not be
+ * outbid: the fee that the node demanded is enough. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   { market, broadcaster }: { readonly market: Market; readonly broadcaster: Broadcaster },

@@ -145,7 +145,8 @@ function fromEnvelope(request: StellarRequest, context: ContentContext): Content
 }
 
 /**
- * Refuses a request that has neither operations nor an envelope, or whose kind a refused field decides. Reports the problems that do not depend on the kind.
+ * Refuses a request that has neither operations nor an envelope, or whose kind a refused field decides. Reports the problems that do not
+ * depend on the kind.
  */
 function withoutKind(request: StellarRequest, context: ContentContext, undecided: string | undefined): never {
   const refuse = (): never => {

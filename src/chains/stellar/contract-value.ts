@@ -99,8 +99,8 @@ function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint 
 }
 
 /**
- * Compares map keys in the order of the Soroban host: by kind, then numbers by size, bytes and strings byte by byte with the shorter one first, lists item by
- * item. (rs-soroban-env, `Compare` of `ScVal`, which is the order that XDR types derive.)
+ * Compares map keys in the order of the Soroban host: by kind, then numbers by size, bytes and strings byte by byte with the shorter one
+ * first, lists item by item. (rs-soroban-env, `Compare` of `ScVal`, which is the order that XDR types derive.)
  */
 export function compareValues(a: xdr.ScVal, b: xdr.ScVal): number {
   const kinds = a.switch().value - b.switch().value;

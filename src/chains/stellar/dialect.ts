@@ -45,8 +45,8 @@ function rulesFrom(headerXdr: unknown): LedgerRules | null {
 }
 
 /**
- * Returns the dialect of the Soroban RPC nodes of a network. Only the passphrase identifies a network: its first ledger is made from nothing else, so a test
- * network keeps the same identity after a reset.
+ * Returns the dialect of the Soroban RPC nodes of a network. Only the passphrase identifies a network: its first ledger is made from
+ * nothing else, so a test network keeps the same identity after a reset.
  */
 export function stellarDialect(passphrase: string): NodeDialect {
   return {

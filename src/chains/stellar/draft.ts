@@ -21,8 +21,8 @@ import { simulate } from './simulate.js';
 import { maxTransactionFeeStroops } from './transaction.js';
 
 /**
- * Simulates and prices an attempt and checks funds. The first attempt in a slot is a plain transaction. One that must outbid others is a fee-bump envelope:
- * nodes accept nothing else as a replacement. Throws `NODE_UNAVAILABLE`.
+ * Simulates and prices an attempt and checks funds. The first attempt in a slot is a plain transaction. One that must outbid others is a
+ * fee-bump envelope: nodes accept nothing else as a replacement. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<StellarDraft | Refusal> {
   const { relayer, validUntilMs } = request;
@@ -103,8 +103,8 @@ function missingAccount(address: string, networkName: string): Refusal {
 const sendingMs = 2_000;
 
 /**
- * Refuses to sign a transaction that nodes reject because it ends soon: they look ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`), and a
- * rejected transaction keeps its sequence number.
+ * Refuses to sign a transaction that nodes reject because it ends soon: they look ahead by the time of two ledgers
+ * (`getUpperBoundCloseTimeOffset`), and a rejected transaction keeps its sequence number.
  */
 function lateRefusal({ network: { averageBlockTimeMs }, clock }: DraftDeps, maxTimeS: bigint | null): Refusal | null {
   const leastValidityMs = 2 * averageBlockTimeMs + sendingMs;

@@ -26,8 +26,8 @@ export function inclusionFeeOf({ feeStroops, resourceFeeStroops }: StellarBid): 
 }
 
 /**
- * Returns the minimum inclusion fee of a fee-bump envelope that replaces these bids: ten times each bid, compared per operation. `operationCount` is that of
- * the fee-bump envelope. (stellar-core, `canReplaceByFee`.)
+ * Returns the minimum inclusion fee of a fee-bump envelope that replaces these bids: ten times each bid, compared per operation.
+ * `operationCount` is that of the fee-bump envelope. (stellar-core, `canReplaceByFee`.)
  */
 export function minReplacementStroops(bids: readonly StellarBid[], operationCount: number): bigint {
   return maxOf(bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))));

@@ -21,8 +21,8 @@ const maxPages = 40;
 const ledgersBefore = 20n;
 
 /**
- * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since, because nodes keep no
- * older state.
+ * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since,
+ * because nodes keep no older state.
  */
 export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first: First): Promise<NonceAnswer> {
   const answeredBy = new Set<number>();
@@ -33,8 +33,8 @@ export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, 
 }
 
 /**
- * Finds the transaction that used a sequence number; in a fee-bump envelope that is the inner one. The account records the ledger of its last number; earlier
- * numbers are searched for a few ledgers further back, with a bounded number of calls. Throws `NODE_UNAVAILABLE`.
+ * Finds the transaction that used a sequence number; in a fee-bump envelope that is the inner one. The account records the ledger of its
+ * last number; earlier numbers are searched for a few ledgers further back, with a bounded number of calls. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   rpc: Rpc,
@@ -105,8 +105,8 @@ async function scan(
 }
 
 /**
- * True if the account's own key signed the transaction that uses the sequence number. A node's word alone must not give a payment another sequence
- * number. What other signers of the account send stays unexplained.
+ * True if the account's own key signed the transaction that uses the sequence number. A node's word alone must not give a payment another
+ * sequence number. What other signers of the account send stays unexplained.
  */
 function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
   const hash = Buffer.from(innerHash, 'hex');

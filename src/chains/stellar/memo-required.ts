@@ -9,8 +9,8 @@ const entryName = 'config.memo_required';
 const required = Buffer.from('1');
 
 /**
- * Returns an account that these operations (base64 XDR) pay although it requires a memo; null if there is none. A muxed address (`M...`) identifies the
- * customer itself. Throws `NODE_UNAVAILABLE`.
+ * Returns an account that these operations (base64 XDR) pay although it requires a memo; null if there is none. A muxed address (`M...`)
+ * identifies the customer itself. Throws `NODE_UNAVAILABLE`.
  */
 export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<string | null> {
   const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXDR(text, 'base64').body()) ?? []));

@@ -8,8 +8,8 @@ const badAmount = 'its amounts must be positive';
 const ownSource = 'its other account is its source account';
 
 /**
- * Returns why no ledger in any state can accept an operation; null if one may. These are checks of stellar-core's `doCheckValid`: nodes reject
- * a transaction with such an operation. `source` is the account of the operation, `G...`.
+ * Returns why no ledger in any state can accept an operation; null if one may. These are checks of stellar-core's `doCheckValid`: nodes
+ * reject a transaction with such an operation. `source` is the account of the operation, `G...`.
  */
 export function whyInvalid(operation: xdr.Operation, source: string): string | null {
   const body = operation.body();

@@ -179,8 +179,8 @@ function argumentsFrom(values: readonly StellarValue[], path: string): readonly 
 }
 
 /**
- * The source of a contract operation's authorization. `simulated`: a simulation at a node, which reports every nested call that the source account must
- * authorize; an entry made by hand would cover only the outermost call. `given`: the operation's own entries, or none.
+ * The source of a contract operation's authorization. `simulated`: a simulation at a node, which reports every nested call that the source
+ * account must authorize; an entry made by hand would cover only the outermost call. `given`: the operation's own entries, or none.
  */
 export type AuthSource = 'simulated' | 'given';
 

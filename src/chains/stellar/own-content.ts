@@ -14,7 +14,10 @@ type OwnParts = Omit<StellarOperationsContent, 'network' | 'kind' | 'operations'
 /** The request field of each part. */
 type OwnFields = Readonly<Record<'operations' | 'memo' | 'sourceAccount', string>>;
 
-/** Nodes accept transactions up to 132096 bytes (`txMaxSizeBytes` of public networks). The difference leaves room for the rest of the envelope. */
+/**
+ * Nodes accept transactions up to 132096 bytes (`txMaxSizeBytes` of public networks). The difference leaves room for the rest of the
+ * envelope.
+ */
 export const maxOperationBytes = 131_072;
 
 /** Encodes content of the relayer's own account. Throws `DomainError` (400) naming the field if no ledger accepts the combination. */
@@ -87,8 +90,8 @@ export function fillerOf(account: string): StellarOperationsContent {
 const field = 'transaction_xdr';
 
 /**
- * Returns the content of an unsigned envelope of the relayer's own account. Its sequence number and fee are ignored: the relayer chooses its own. Every
- * operation must be of that account, because no other signature can be added later. Throws `DomainError` (400).
+ * Returns the content of an unsigned envelope of the relayer's own account. Its sequence number and fee are ignored: the relayer chooses
+ * its own. Every operation must be of that account, because no other signature can be added later. Throws `DomainError` (400).
  */
 export function ownContentFromEnvelope(envelope: Envelope, account: string, maxFeeStroops: bigint | null): StellarOperationsContent {
   if (envelope.envelope.signatures().length > 0) {

@@ -9,8 +9,8 @@ import { integerFrom, xdrFrom } from './answer.js';
 import { identityOf } from './envelope.js';
 
 /**
- * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`,
- * else under its own: it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
+ * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is
+ * among `hashes`, else under its own: it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactions(
   rpc: Rpc,
@@ -35,8 +35,9 @@ export async function readTransactions(
 }
 
 /**
- * Returns the receipt of the transaction with the requested hash, under the hash of the outermost envelope; null if no ledger contains it. A closed ledger is
- * final and nodes report no ledger hash with a transaction, so the ledger number replaces it. The fee is 0 if another account's fee-bump envelope paid it.
+ * Returns the receipt of the transaction with the requested hash, under the hash of the outermost envelope; null if no ledger contains it.
+ * A closed ledger is final and nodes report no ledger hash with a transaction, so the ledger number replaces it. The fee is 0 if another
+ * account's fee-bump envelope paid it.
  */
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;

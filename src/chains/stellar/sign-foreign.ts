@@ -37,8 +37,8 @@ export async function signForeignTransaction(
 
 /**
  * Reads a caller's envelope. It must use the relayer's account, for the transaction, an operation or the fee of a fee-bump
- * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the sequence number.
- * Throws `DomainError` (400).
+ * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the
+ * sequence number. Throws `DomainError` (400).
  */
 export function readEnvelopeToSign(networkId: Buffer, text: string, relayer: Relayer): EnvelopeToSign {
   if (text === '') throw invalidField(field, 'is required');

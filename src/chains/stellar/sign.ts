@@ -61,8 +61,9 @@ export function hasSigned(account: string, signature: Uint8Array, hash: Uint8Arr
 }
 
 /**
- * Returns the problem of an envelope if its signature with the hint of its source account's key is of something else, which no ledger accepts: it was signed
- * for another network, or has changed since. Null: there is no such signature. Only the ledger knows the other signers of an account.
+ * Returns the problem of an envelope if its signature with the hint of its source account's key is of something else, which no ledger
+ * accepts: it was signed for another network, or has changed since. Null: there is no such signature. Only the ledger knows the other
+ * signers of an account.
  */
 export function whyWronglySigned(networkId: Buffer, envelope: xdr.TransactionV1Envelope): string | null {
   const account = accountOf(addressFromMuxedAccount(envelope.tx().sourceAccount())) ?? '';

@@ -21,9 +21,9 @@ export interface Simulation {
 }
 
 /**
- * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses must authorize, because
- * they cannot sign later. A lasting refusal, or a resource fee above the limit, fails the transaction, so the answer of another endpoint decides; if there is
- * none, the first one is doubted. Throws `NODE_UNAVAILABLE`.
+ * Simulates a contract operation and adds the source account's authorization if the content asks for that. Refuses if other addresses must
+ * authorize, because they cannot sign later. A lasting refusal, or a resource fee above the limit, fails the transaction, so the answer of
+ * another endpoint decides; if there is none, the first one is doubted. Throws `NODE_UNAVAILABLE`.
  */
 export async function simulate(
   rpc: Rpc,
@@ -116,7 +116,8 @@ function answerFrom(value: unknown): SimulationAnswer {
   const reported = integerFrom(answer.minResourceFee, 'resource fee');
   const declared = data.resourceFee().toBigInt();
   const resourceFeeStroops = reported > declared ? reported : declared;
-  // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its sequence number.
+  // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its
+  // sequence number.
   if (resourceFeeStroops > maxTransactionFeeStroops - maxBaseFeeStroops) throw new MalformedAnswerError('resource fee');
   data.resourceFee(new xdr.Int64(resourceFeeStroops));
   const { results, restorePreamble } = answer;

@@ -9,8 +9,8 @@ export interface XdrReader<T> {
 const maxXdrBytes = 256 * 1024;
 
 /**
- * Reads base64 XDR of a request field; `what` completes "must be base64 XDR of ...". Throws `DomainError` (400) naming the field, also if it is larger
- * than networks accept: XDR of 1 MiB may have a quarter of a million values, which take a second to read and write.
+ * Reads base64 XDR of a request field; `what` completes "must be base64 XDR of ...". Throws `DomainError` (400) naming the field, also if
+ * it is larger than networks accept: XDR of 1 MiB may have a quarter of a million values, which take a second to read and write.
  */
 export function readXdrField<T>(type: XdrReader<T>, text: string, field: string, what: string): T {
   if (text.length > (maxXdrBytes / 3) * 4) throw invalidField(field, `must be at most ${maxXdrBytes} bytes; networks accept no more`);

@@ -44,8 +44,8 @@ export function meaningOfKey(prefix: string, key: string): KeyMeaning | undefine
 }
 
 /**
- * Collects the records. It does not need OpenZeppelin Relayer's indexes, which may differ from the records. A record that cannot be read is in the
- * result with the reason; a transaction that cannot be read counts as open.
+ * Collects the records. It does not need OpenZeppelin Relayer's indexes, which may differ from the records. A record that cannot be read is
+ * in the result with the reason; a transaction that cannot be read counts as open.
  */
 export async function collectRecords(texts: AsyncIterable<StoredText>, prefix: string): Promise<ForeignRecords> {
   const found = new Map<string, ForeignRecord & { readonly kind: RecordKind }>();

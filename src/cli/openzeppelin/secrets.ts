@@ -13,8 +13,8 @@ interface Encrypted {
 }
 
 /**
- * Returns the plain text of a secret in a record of OpenZeppelin Relayer; undefined if the key does not decrypt it. OpenZeppelin Relayer then
- * uses the ciphertext itself as the secret.
+ * Returns the plain text of a secret in a record of OpenZeppelin Relayer; undefined if the key does not decrypt it. OpenZeppelin Relayer
+ * then uses the ciphertext itself as the secret.
  *
  * A secret is base64 of JSON: an encrypted one is an object, one that was stored without an encryption key is a string. Versions before 1.1
  * stored plain text.

@@ -31,7 +31,8 @@ export interface Bulk {
 }
 
 /**
- * Does something to many things. A single failure does not end it: the others go on, and the failures are reported at the end. Returns the final state.
+ * Does something to many things. A single failure does not end it: the others go on, and the failures are reported at the end. Returns the
+ * final state.
  */
 export async function runBulk({ ids, act, waitMs, wait, onProgress, signal }: Bulk): Promise<BulkProgress> {
   let progress = noProgress;

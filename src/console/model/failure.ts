@@ -41,7 +41,10 @@ export function isAborted(error: unknown): boolean {
   return error instanceof ConnectError ? error.code === Code.Canceled : error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** Says what failed if no response of the service arrived: the browser's own text ("Failed to fetch") names nothing that an operator can act on. */
+/**
+ * Says what failed if no response of the service arrived: the browser's own text ("Failed to fetch") names nothing that an operator can act
+ * on.
+ */
 function unreachedSentence(failure: ConnectError): string {
   if (failure.code === Code.DeadlineExceeded) return 'the service did not respond in time';
   if (failure.code === Code.Canceled) return 'the call was canceled';

@@ -9,8 +9,8 @@ export interface FieldProblems {
 }
 
 /**
- * Divides a failure among the fields of a form. A violation belongs to the field whose path is the longest that it begins with, so that the field of a list also gets
- * the violations of its items.
+ * Divides a failure among the fields of a form. A violation belongs to the field whose path is the longest that it begins with, so that the
+ * field of a list also gets the violations of its items.
  * @param paths the path of each field of the form, such as `evm.value`, by the name that the form gives it
  */
 export function fieldProblems(failure: Failure | undefined, paths: Readonly<Record<string, string>>): FieldProblems {

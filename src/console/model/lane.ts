@@ -92,8 +92,8 @@ export interface LaneSpan {
 }
 
 /**
- * Returns the numbers to show: the recent past, and all that are taken. It keeps its beginning, so that nothing moves on the screen when the chain does.
- * Null: the lane has no numbers.
+ * Returns the numbers to show: the recent past, and all that are taken. It keeps its beginning, so that nothing moves on the screen when
+ * the chain does. Null: the lane has no numbers.
  */
 export function spanOf(lane: Pick<Lane, 'chainNumber' | 'nextNumber' | 'slots'>, before: LaneSpan | null): LaneSpan | null {
   const first = lane.slots[0];
@@ -110,7 +110,8 @@ export function spanOf(lane: Pick<Lane, 'chainNumber' | 'nextNumber' | 'slots'>,
   if (before !== null) return { from: before.from, to };
   const present = [first === undefined ? chain : BigInt(first.number)].filter((number) => number !== undefined);
   const lowest = present.reduce((a, b) => (a < b ? a : b), to);
-  // Sequence numbers of Stellar begin at the ledger of the account's creation, so most of those before belong to no account: only what the service returned counts.
+  // Sequence numbers of Stellar begin at the ledger of the account's creation, so most of those before belong to no account: only what the
+  // service returned counts.
   const past = lowest > largestNonce ? 0n : historyLength;
   return { from: lowest > past ? lowest - past : 0n, to };
 }

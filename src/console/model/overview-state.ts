@@ -34,7 +34,10 @@ export const emptyOverview: OverviewState = {
   isComplete: false,
 };
 
-/** Applies a message, which has only what has changed. Parts that have not changed stay the same objects, so that their views are not drawn again. */
+/**
+ * Applies a message, which has only what has changed. Parts that have not changed stay the same objects, so that their views are not drawn
+ * again.
+ */
 export function mergeOverview(state: OverviewState, message: WatchOverviewResponse): OverviewState {
   return {
     relayers: mergeById(state.relayers, message.relayers, message.removedRelayerIds),

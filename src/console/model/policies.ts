@@ -19,7 +19,10 @@ export interface PolicyField {
   readonly path: string;
   readonly label: string;
   readonly hint: string;
-  /** `coin`: an amount of the native coin; `gas`: a price per gas; `count`: an integer; `flag`: true, false or the default; `list`: addresses. */
+  /**
+   * `coin`: an amount of the native coin; `gas`: a price per gas; `count`: an integer; `flag`: true, false or the default; `list`:
+   * addresses.
+   */
   readonly kind: 'coin' | 'gas' | 'count' | 'flag' | 'list';
 }
 
@@ -113,7 +116,10 @@ export function buildPolicies(networkType: NetworkType, draft: PolicyDraft, coin
   return { policies: { case: 'evm', value: create(EvmPoliciesSchema, values) } };
 }
 
-/** The paths of the policies whose text has changed, such as `evm.gas_price_cap`: only these are sent, so that a change by another operator stays. */
+/**
+ * The paths of the policies whose text has changed, such as `evm.gas_price_cap`: only these are sent, so that a change by another operator
+ * stays.
+ */
 export function changedPolicies(networkType: NetworkType, before: PolicyDraft, after: PolicyDraft): string[] {
   return policyFields(networkType)
     .filter(({ name }) => (before[name] ?? '').trim() !== (after[name] ?? '').trim())

@@ -15,8 +15,8 @@ const steps = [1, 2, 5];
 const maxTicks = 6;
 
 /**
- * Makes the axis for these prices. Logarithmic, because a cap or a market can be a thousand times a bid, and a fee bump is a factor. Its ends are round, so that it
- * stays still while prices move a little.
+ * Makes the axis for these prices. Logarithmic, because a cap or a market can be a thousand times a bid, and a fee bump is a factor. Its
+ * ends are round, so that it stays still while prices move a little.
  */
 export function priceScale(prices: readonly bigint[]): PriceScale {
   const positive = prices.filter((price) => price > 0n).map(Number);

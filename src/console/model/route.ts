@@ -2,7 +2,8 @@
 export type RouteValues = Readonly<Record<string, string>>;
 
 /**
- * Compares a location (`#/relayers/a/lane?from=7`) with a pattern (`/relayers/:id/lane`). Returns the values of its names, decoded, or null if it does not match.
+ * Compares a location (`#/relayers/a/lane?from=7`) with a pattern (`/relayers/:id/lane`). Returns the values of its names, decoded, or null
+ * if it does not match.
  */
 export function matchRoute(pattern: string, location: string): RouteValues | null {
   const parts = pathOf(location).split('/');
@@ -29,7 +30,10 @@ export function pathOf(location: string): string {
   return trimmed === '' ? '/' : trimmed;
 }
 
-/** Returns the query of a location, such as the filters of a list: it belongs to the address, so that a colleague who gets the link sees the same. */
+/**
+ * Returns the query of a location, such as the filters of a list: it belongs to the address, so that a colleague who gets the link sees the
+ * same.
+ */
 export function queryOf(location: string): URLSearchParams {
   return new URLSearchParams(location.split('?')[1] ?? '');
 }

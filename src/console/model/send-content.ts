@@ -76,8 +76,8 @@ export const emptyPayment: PaymentDraft = { destination: '', amount: '', isNativ
 const stellarUnit = (name: string): Unit => ({ name, decimals: 7 });
 
 /**
- * Reads the form of an EVM transaction. It checks only what the request cannot hold, such as an amount that is no number: the rest is the service's to judge, with
- * sentences that name the limits.
+ * Reads the form of an EVM transaction. It checks only what the request cannot hold, such as an amount that is no number: the rest is the
+ * service's to judge, with sentences that name the limits.
  */
 export function buildEvm(draft: EvmDraft): Built {
   const check = new Check();
@@ -184,7 +184,10 @@ export function buildSolana(draft: SolanaDraft): Built {
   }));
 }
 
-/** Reads instructions in the form of the REST API. Throws, with a sentence, if they have another form. What they say is the service's to judge. */
+/**
+ * Reads instructions in the form of the REST API. Throws, with a sentence, if they have another form. What they say is the service's to
+ * judge.
+ */
 function instructionsFrom(json: unknown): SolanaInstruction[] {
   if (!Array.isArray(json) || json.length === 0) throw new Error('must be a JSON array of at least one instruction');
   return json.map((item: unknown, index) => {

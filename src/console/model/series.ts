@@ -8,7 +8,8 @@ export interface Point {
 const maxPoints = 144;
 
 /**
- * Combines neighbouring points, so that a small chart draws few. Peaks must stay visible: of a level the highest value counts, and counts are added.
+ * Combines neighbouring points, so that a small chart draws few. Peaks must stay visible: of a level the highest value counts, and counts
+ * are added.
  */
 export function condensed(points: readonly Point[], combine: 'highest' | 'sum'): readonly Point[] {
   if (points.length <= maxPoints) return points;

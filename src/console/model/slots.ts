@@ -7,7 +7,8 @@ const maxKept = 1_200;
 export type Slots = ReadonlyMap<bigint, LaneSlot>;
 
 /**
- * Takes in newly loaded slots. A slot that has not changed stays the same object, and if none has changed, so does the map: their columns are then not drawn again.
+ * Takes in newly loaded slots. A slot that has not changed stays the same object, and if none has changed, so does the map: their columns
+ * are then not drawn again.
  * @param center the number that the operator looks at
  */
 export function mergeSlots(known: Slots, loaded: readonly LaneSlot[], center: bigint): Slots {

@@ -26,8 +26,9 @@ export function isCancelable(status: TransactionStatus): boolean {
 }
 
 /**
- * Brings changed records into a list that is newest first. A record that is in the list is replaced unless it is older; one that is newer than the whole list is put
- * before it; one that lies further back than what is loaded stays out. A record that no longer has one of the statuses leaves.
+ * Brings changed records into a list that is newest first. A record that is in the list is replaced unless it is older; one that is newer
+ * than the whole list is put before it; one that lies further back than what is loaded stays out. A record that no longer has one of the
+ * statuses leaves.
  * @param statuses the filter of the list; empty: all
  */
 export function mergeTransactions(

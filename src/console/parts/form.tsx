@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 
 /**
- * A form whose submission stays in the page. The browser checks nothing: the service says what is wrong with a field, and the page shows it at the field.
- * `onSubmit` gets the values of the inputs that have a name.
+ * A form whose submission stays in the page. The browser checks nothing: the service says what is wrong with a field, and the page shows it
+ * at the field. `onSubmit` gets the values of the inputs that have a name.
  */
 export function Form({
   class: look,

@@ -1,6 +1,9 @@
 import { Component, type ComponentType, type FunctionComponent, h } from 'preact';
 
-/** Returns a view that is drawn again only if one of its properties is another value. Preact has this only in its layer for React, which the console does not need. */
+/**
+ * Returns a view that is drawn again only if one of its properties is another value. Preact has this only in its layer for React, which the
+ * console does not need.
+ */
 export function memo<Properties extends object>(view: FunctionComponent<Properties>): ComponentType<Properties> {
   return class extends Component<Properties> {
     override shouldComponentUpdate(next: Readonly<Properties>): boolean {

@@ -10,7 +10,10 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
 }
 
-/** A table of records. The first column names the row. On a phone each row becomes a block, with the titles of the columns beside the values. */
+/**
+ * A table of records. The first column names the row. On a phone each row becomes a block, with the titles of the columns beside the
+ * values.
+ */
 export function Table<Row>({
   caption,
   columns,

@@ -6,9 +6,14 @@ import { endRejectedSession, sessionSignal } from './session.js';
 /** Delays between attempts to open a stream again: the first one is short, because most interruptions are. */
 const firstDelayMs = 500;
 const maxDelayMs = 15_000;
-/** The service sends something at least every 20 seconds. After this long without a message, the connection is dead although neither side closed it. */
+/**
+ * The service sends something at least every 20 seconds. After this long without a message, the connection is dead although neither side
+ * closed it.
+ */
 const silenceMs = 45_000;
-/** A page in the background gives up its streams after this long: browsers allow only six connections to one origin, for all tabs together. */
+/**
+ * A page in the background gives up its streams after this long: browsers allow only six connections to one origin, for all tabs together.
+ */
 const hiddenMs = 10_000;
 
 /** The state of one stream, in the words that the page shows. */
@@ -42,7 +47,10 @@ export interface Followed<Message> {
   readonly open: (signal: AbortSignal) => AsyncIterable<Message>;
   /** Called for each message. */
   readonly onMessage: (message: Message) => void;
-  /** Called when the service has ended the stream without an error. True: nothing more will come, so it stays closed. Absent: it is opened again. */
+  /**
+   * Called when the service has ended the stream without an error. True: nothing more will come, so it stays closed. Absent: it is opened
+   * again.
+   */
   readonly isDone?: () => boolean;
   /** Called if the service no longer knows the resume token with which the stream was opened. */
   readonly onExpired?: () => void;

@@ -86,8 +86,8 @@ function truncate(amount: bigint, decimals: number): bigint {
 export type ParsedAmount = { readonly amount: bigint } | { readonly problem: string };
 
 /**
- * Reads a non-negative amount that a person typed in a unit, and returns it in the smallest unit, exact. Spaces and `_` may separate digits. A comma is refused: some
- * people read it as a decimal sign, others as a separator of thousands.
+ * Reads a non-negative amount that a person typed in a unit, and returns it in the smallest unit, exact. Spaces and `_` may separate
+ * digits. A comma is refused: some people read it as a decimal sign, others as a separator of thousands.
  */
 export function parseUnits(text: string, unit: Unit): ParsedAmount {
   const compact = text.replace(/[\s_]/g, '');

@@ -55,8 +55,8 @@ const maxDepth = 4;
 const maxItems = 1_000;
 
 /**
- * Decodes call data of a well-known function. Anything else is null: another function, data that its encoder would not produce, or data that is too large to show.
- * Never throws, and reads each word of the data about once.
+ * Decodes call data of a well-known function. Anything else is null: another function, data that its encoder would not produce, or data
+ * that is too large to show. Never throws, and reads each word of the data about once.
  * @param data hex, `0x` optional
  */
 export function decodeCall(data: string): DecodedCall | null {
@@ -92,7 +92,10 @@ function argumentsFrom(
 
 /** Reads the values of an ABI encoding. */
 class Reader {
-  /** The bytes that no value has taken. An encoder gives each value bytes of its own, so more means that values overlap, which could repeat them endlessly. */
+  /**
+   * The bytes that no value has taken. An encoder gives each value bytes of its own, so more means that values overlap, which could repeat
+   * them endlessly.
+   */
   extraBytes: number;
 
   constructor(

@@ -6,7 +6,8 @@ import { field as fieldOption } from '../../../gen/relayer/rest/v1/options_pb.js
 const aboutPrograms = /^(In (wei|stroops|lamports|units|REST|JSON)|Empty means)\b/;
 
 /**
- * Returns the help of a form's field: the comment of its definition, without what is for programs only. Throws if the bundle does not contain the comment.
+ * Returns the help of a form's field: the comment of its definition, without what is for programs only. Throws if the bundle does not
+ * contain the comment.
  */
 export function helpOf(desc: DescField | DescEnumValue): string {
   const name = `${desc.parent.typeName}.${desc.name}`;

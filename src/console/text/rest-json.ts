@@ -14,8 +14,8 @@ export type RestJson = string | number | boolean | readonly RestJson[] | { reado
 type Properties = Readonly<Record<string, unknown>>;
 
 /**
- * Writes a message as the REST API reads it, by the options of the definitions, without fields that only RPC has. It knows the options of the requests that send, replace,
- * cancel, get and sign; those of policies and of JSON text are not among them.
+ * Writes a message as the REST API reads it, by the options of the definitions, without fields that only RPC has. It knows the options of
+ * the requests that send, replace, cancel, get and sign; those of policies and of JSON text are not among them.
  */
 export function restJsonOf(desc: DescMessage, message: Message): Record<string, RestJson> {
   const json: Record<string, RestJson> = {};

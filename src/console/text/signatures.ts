@@ -1,6 +1,6 @@
 /**
- * Functions that many contracts share, by their selector: the first four bytes of the Keccak hash of the signature without names and spaces. The selectors are
- * literals because the console has no Keccak; a test computes them.
+ * Functions that many contracts share, by their selector: the first four bytes of the Keccak hash of the signature without names and
+ * spaces. The selectors are literals because the console has no Keccak; a test computes them.
  */
 export const knownFunctions: Readonly<Record<string, string>> = {
   // ERC-20.

@@ -48,8 +48,8 @@ interface PriceLine {
 }
 
 /**
- * The lane as a picture: a column for each number, in it the attempts by what they bid, and across them the prices of the network. It draws only the columns in
- * view, so that a lane can have any number of them.
+ * The lane as a picture: a column for each number, in it the attempts by what they bid, and across them the prices of the network. It draws
+ * only the columns in view, so that a lane can have any number of them.
  */
 export function LaneChart({
   relayerId,

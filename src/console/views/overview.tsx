@@ -91,7 +91,10 @@ function OpenRelayer() {
   );
 }
 
-/** All relayers with what is wrong with them, ordered. It is computed again when the overview or the time changes, for all parts of the view together. */
+/**
+ * All relayers with what is wrong with them, ordered. It is computed again when the overview or the time changes, for all parts of the view
+ * together.
+ */
 function useConcerns(): readonly Concern[] {
   return useComputed(() => {
     const { relayers } = overview.value;

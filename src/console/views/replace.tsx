@@ -401,7 +401,9 @@ function Foot({
   );
 }
 
-/** On Stellar and Solana: the new content as an envelope or a transaction in wire form. The record of Stellar does not contain the content. */
+/**
+ * On Stellar and Solana: the new content as an envelope or a transaction in wire form. The record of Stellar does not contain the content.
+ */
 function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplaceProperties) {
   const { network } = transaction;
   const isStellar = network.case === 'stellar';

@@ -18,8 +18,8 @@ export interface DatabaseSecretDeps {
 }
 
 /**
- * Opens the secret of the database: random bytes that the first start makes and seals. It shows whether the encryption key is the database's
- * key before anything else is sealed with it. Returns null if the key does not open it.
+ * Opens the secret of the database: random bytes that the first start makes and seals. It shows whether the encryption key is the
+ * database's key before anything else is sealed with it. Returns null if the key does not open it.
  */
 export function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buffer | null> {
   // In a conflict, another instance was faster to make it.
@@ -41,8 +41,8 @@ async function openOrMake({ store, secretBox }: DatabaseSecretDeps): Promise<Buf
 }
 
 /**
- * Returns the key, in base64, that stored responses with a secret are sealed with. It comes from the secret of the database, because a rotation
- * of the encryption key keeps that secret: it need not seal the responses of a whole day again.
+ * Returns the key, in base64, that stored responses with a secret are sealed with. It comes from the secret of the database, because a
+ * rotation of the encryption key keeps that secret: it need not seal the responses of a whole day again.
  */
 export function storedResponseSealKey(databaseSecret: Buffer): string {
   return createHmac('sha256', databaseSecret).update('stored responses').digest('base64');

@@ -14,8 +14,9 @@ export interface IdempotentCall {
   /** Returns the change that stores this call's response. It makes the commit fail if another call with the key has stored one. */
   save(response: Uint8Array): Change;
   /**
-   * Call it when the call has failed: returns the response that is stored under the key now; null: none is. Another process may have run a call with
-   * the key at the same time, or the answer to this call's commit was lost. Throws `unprocessable` IDEMPOTENCY_KEY_REUSED as `begin` does.
+   * Call it when the call has failed: returns the response that is stored under the key now; null: none is. Another process may have run a
+   * call with the key at the same time, or the answer to this call's commit was lost. Throws `unprocessable` IDEMPOTENCY_KEY_REUSED as
+   * `begin` does.
    */
   replayAfterFailure(): Promise<Uint8Array | null>;
   /** Frees the key for the next call. Call it when the call has ended, whether it succeeded or not. */
@@ -27,8 +28,8 @@ export interface Idempotency {
   /**
    * Begins a call. `fingerprint` is null for a payload that cannot have been accepted before.
    *
-   * Throws `aborted` IDEMPOTENCY_KEY_RUNNING while another call with the key runs, and `unprocessable` IDEMPOTENCY_KEY_REUSED if the key was
-   * used for another payload.
+   * Throws `aborted` IDEMPOTENCY_KEY_RUNNING while another call with the key runs, and `unprocessable` IDEMPOTENCY_KEY_REUSED if the key
+   * was used for another payload.
    */
   begin(key: StoredResponseKey, fingerprint: string | null): Promise<IdempotentCall>;
 }
@@ -43,8 +44,9 @@ export interface IdempotencyDeps {
 }
 
 /**
- * Creates the service-wide idempotency. Running calls of this process are known in memory. Calls of other processes, and commits that come late, meet in
- * the database: a response is committed together with its effect, and only the first is stored, so the commit of any other fails as a whole.
+ * Creates the service-wide idempotency. Running calls of this process are known in memory. Calls of other processes, and commits that come
+ * late, meet in the database: a response is committed together with its effect, and only the first is stored, so the commit of any other
+ * fails as a whole.
  */
 export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotency {
   /** The lookups of the keys whose calls are being looked up or run. */

@@ -43,7 +43,9 @@ export interface ReasonRules {
   readonly resource?: string;
 }
 
-/** The machine-readable reasons: the names of `relayer.v1.ErrorReason` without their prefix, and their rules. A test keeps the two equal. */
+/**
+ * The machine-readable reasons: the names of `relayer.v1.ErrorReason` without their prefix, and their rules. A test keeps the two equal.
+ */
 export const reasonRules = {
   HOST_INVALID: { retry: 'never' },
   PATH_NOT_FOUND: { retry: 'never', optional: ['service'], resource: 'service' },
@@ -137,7 +139,10 @@ type OptionalKey<R extends ErrorReason> =
 /** The metadata of an error: the values that its sentence names. */
 export type ErrorMetadata<R extends ErrorReason> = { readonly [K in RequiredKey<R>]: string } & { readonly [K in OptionalKey<R>]?: string };
 
-/** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`); RPC callers get its proto path (`evm.value`). */
+/**
+ * An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`); RPC callers get its proto path
+ * (`evm.value`).
+ */
 export interface FieldProblem {
   readonly field: string;
   readonly description: string;

@@ -29,8 +29,9 @@ export interface Bump {
 }
 
 /**
- * The service never bids more by itself than this multiple of the market price, or of the bid that the caller began with. A base fee rises tenfold in 20 full
- * blocks, and each bump follows it there, so a higher bid does not follow the market: a node, or a mistake, drives the price.
+ * The service never bids more by itself than this multiple of the market price, or of the bid that the caller began with. A base fee rises
+ * tenfold in 20 full blocks, and each bump follows it there, so a higher bid does not follow the market: a node, or a mistake, drives the
+ * price.
  */
 const maxBumpFactor = 10n;
 
@@ -40,7 +41,8 @@ const maxBumpFactor = 10n;
  * - In an empty slot the market price is lowered to the cap. While the base fee is above the cap, nothing takes a nonce.
  * - A caller's explicit price for a taken slot is used as it is or refused, never adjusted.
  * - A fee bump comes as near to the market as the cap allows. It is refused only if even the minimum is above the cap.
- * - A fee bump goes towards the market, or to what a node demands: a bid that meets the market stays as it is, and no bid exceeds `maxBumpFactor`.
+ * - A fee bump goes towards the market, or to what a node demands: a bid that meets the market stays as it is, and no bid exceeds
+ *   `maxBumpFactor`.
  * - A self-transfer may exceed the cap up to the minimum, but not up to the market: a slot that cannot be freed blocks all later ones.
  */
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
@@ -62,14 +64,19 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
   return price;
 }
 
-/** The bid with which the next block can pay the market's priority fee. The market's own max fee leaves more room for a base fee that rises. */
+/**
+ * The bid with which the next block can pay the market's priority fee. The market's own max fee leaves more room for a base fee that rises.
+ */
 function leastBid({ market, baseFeeWei }: PriceChoice): Bid {
   const { maxPriorityFeePerGasWei, maxFeePerGasWei } = bidOf(market);
   const needed = market.kind === 'legacy' ? maxFeePerGasWei : (baseFeeWei ?? 0n) + maxPriorityFeePerGasWei;
   return { maxFeePerGasWei: needed, maxPriorityFeePerGasWei };
 }
 
-/** The lowest price that the next block takes and that outbids what nodes hold, if it is below the live one. A caller's own price is never lowered. */
+/**
+ * The lowest price that the next block takes and that outbids what nodes hold, if it is below the live one. A caller's own price is never
+ * lowered.
+ */
 function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
   const least = leastBid(choice);
   const lowest: EvmPrice = live.kind === 'legacy' ? { kind: 'legacy', gasPriceWei: least.maxFeePerGasWei } : { kind: 'eip1559', ...least };

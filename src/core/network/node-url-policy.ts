@@ -14,7 +14,10 @@ export interface NodeUrlPolicy extends NodeUrlLimits {
   problemOf(url: string): string | undefined;
   /** True if the configuration has this URL. */
   isConfigured(url: string): boolean;
-  /** True if a URL of the configuration has this host, with its port. Metrics do not name other hosts, because callers could create any number of them. */
+  /**
+   * True if a URL of the configuration has this host, with its port. Metrics do not name other hosts, because callers could create any
+   * number of them.
+   */
   isConfiguredHost(host: string): boolean;
 }
 

@@ -16,9 +16,9 @@ export function maskedUrl(url: string): string {
 }
 
 /**
- * Returns what is wrong with a list of nodes: each must be http or https, at most 20, at least one with a weight above 0. The sentences never
- * contain the URL, which may hold a provider's key. The policy is for URLs that the API sets. A masked URL is refused: a caller that sends
- * back a URL from a response would lose its key.
+ * Returns what is wrong with a list of nodes: each must be http or https, at most 20, at least one with a weight above 0. The sentences
+ * never contain the URL, which may hold a provider's key. The policy is for URLs that the API sets. A masked URL is refused: a caller that
+ * sends back a URL from a response would lose its key.
  */
 export function nodeUrlProblems(
   field: string,

@@ -9,7 +9,10 @@ import type { Clock } from '../work/clock.js';
 import { getNotification } from './notifications.js';
 import type { TestLimit } from './test-limit.js';
 
-/** Lists the past and pending deliveries of a notification, newest first: all, or those of a transaction's events. Throws `NOTIFICATION_NOT_FOUND`. */
+/**
+ * Lists the past and pending deliveries of a notification, newest first: all, or those of a transaction's events. Throws
+ * `NOTIFICATION_NOT_FOUND`.
+ */
 export async function listDeliveries(
   deps: { readonly store: Store },
   notificationId: string,
@@ -46,9 +49,9 @@ export interface DeliveryDue {
 }
 
 /**
- * Makes a delivery due now, whether it is dead, delivered or pending: the same event with the same id and a fresh retry schedule. It keeps its
- * place among the events of its transaction: it waits for earlier pending ones, and later pending ones wait for it. A delivery attempt in
- * progress counts as the redelivery. Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`.
+ * Makes a delivery due now, whether it is dead, delivered or pending: the same event with the same id and a fresh retry schedule. It keeps
+ * its place among the events of its transaction: it waits for earlier pending ones, and later pending ones wait for it. A delivery attempt
+ * in progress counts as the redelivery. Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`.
  */
 export async function redeliverDelivery(deps: DeliverNowDeps, notificationId: string, deliveryId: string): Promise<DeliveryDue> {
   const { store, clock } = deps;
@@ -74,8 +77,8 @@ export interface TestDeps extends DeliverNowDeps {
 }
 
 /**
- * Delivers a `test` event, which waits for no other event and delays none. Throws `NOTIFICATION_NOT_FOUND`, and `rate_limited` RATE_LIMITED for
- * too many tests.
+ * Delivers a `test` event, which waits for no other event and delays none. Throws `NOTIFICATION_NOT_FOUND`, and `rate_limited` RATE_LIMITED
+ * for too many tests.
  */
 export async function testNotification(deps: TestDeps, notificationId: string): Promise<DeliveryDue> {
   const { store, clock, ids, limitTests } = deps;

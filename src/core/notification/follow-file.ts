@@ -24,8 +24,8 @@ export interface Followed {
 /**
  * Updates the stored notifications to match the configuration file, at startup.
  *
- * A notification that the API never changed follows the file, and is deleted when its entry is. One that the API created or changed stays as
- * it is, and one that the API deleted stays deleted; both produce a warning. A stored revision marks what the file wrote last.
+ * A notification that the API never changed follows the file, and is deleted when its entry is. One that the API created or changed stays
+ * as it is, and one that the API deleted stays deleted; both produce a warning. A stored revision marks what the file wrote last.
  *
  * @param used the notifications that relayers use: their events must not be lost silently
  */

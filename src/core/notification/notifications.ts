@@ -46,7 +46,10 @@ export interface NotificationWritten {
   readonly warnings: readonly string[];
 }
 
-/** Checks what a caller sets; an absent part is not checked. Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED`, naming every field that is wrong. */
+/**
+ * Checks what a caller sets; an absent part is not checked. Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED`, naming every field that is
+ * wrong.
+ */
 export function checkNotificationParts(
   { id, url, signingKey }: { readonly [K in keyof NewNotification]?: string | undefined },
   { allowPrivateTargets }: Pick<NotificationDeps, 'allowPrivateTargets'>,
@@ -124,8 +127,8 @@ export interface NotificationChange {
 }
 
 /**
- * Changes a notification. An update that sets a field, even to the same value, resumes deliveries to a receiver that was gone; one that sets
- * nothing changes nothing. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`.
+ * Changes a notification. An update that sets a field, even to the same value, resumes deliveries to a receiver that was gone; one that
+ * sets nothing changes nothing. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`.
  */
 export async function updateNotification(
   deps: Pick<NotificationDeps, 'store' | 'clock' | 'secretBox' | 'allowPrivateTargets'>,

@@ -57,9 +57,9 @@ export interface RotationDeps {
 export type SigningKeys = Pick<Notification, 'sealedSigningKey' | 'retiredKeys'>;
 
 /**
- * Returns a notification's keys after a new key is set. The previous key is retired and keeps signing for a while; a retired key that is set
- * again becomes the present one and is no longer retired. Setting the present key changes nothing. Null removes all keys, retired ones too:
- * a caller that removes the key wants no signatures.
+ * Returns a notification's keys after a new key is set. The previous key is retired and keeps signing for a while; a retired key that is
+ * set again becomes the present one and is no longer retired. Setting the present key changes nothing. Null removes all keys, retired ones
+ * too: a caller that removes the key wants no signatures.
  */
 export function rotateSigningKey(
   { secretBox, clock }: RotationDeps,

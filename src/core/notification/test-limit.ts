@@ -8,7 +8,9 @@ export type TestLimit = (notificationId: string) => void;
 const ofEach = { perSecond: 1, burst: 10 };
 const ofAll = { perSecond: 10, burst: 100 };
 
-/** Creates the limit of test deliveries, per notification and for all: without it, tests would fill the outbox and delay other deliveries. */
+/**
+ * Creates the limit of test deliveries, per notification and for all: without it, tests would fill the outbox and delay other deliveries.
+ */
 export function createTestLimit(clock: Clock): TestLimit {
   const each = createTokenBuckets(() => ofEach, clock);
   const all = createTokenBuckets(() => ofAll, clock);

@@ -6,10 +6,11 @@ import { syntaxes } from '../text/text-syntax.js';
 const { maxLength, description: schemes } = syntaxes.webhook_url;
 
 /**
- * Checks a caller's webhook URL: http or https, at most 2048 characters, no user info, and unless `allowPrivateTargets` no reserved host. It
- * resolves no name: the delivery checks the address when it connects, because DNS answers change.
+ * Checks a caller's webhook URL: http or https, at most 2048 characters, no user info, and unless `allowPrivateTargets` no reserved host.
+ * It resolves no name: the delivery checks the address when it connects, because DNS answers change.
  *
- * Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED` for `url`. The text never contains the URL, because its path or query is often a secret.
+ * Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED` for `url`. The text never contains the URL, because its path or query is often a
+ * secret.
  */
 export function checkWebhookTarget(text: string, allowPrivateTargets: boolean): void {
   if (text === '') throw invalidField('url', 'is required');

@@ -10,8 +10,8 @@ export function listInstances(sharing: Pick<Instances, 'instances'>): readonly R
 }
 
 /**
- * Tells an instance to give up its work, and to take none until its process starts again. Returns it before it has given up everything. Throws
- * `INSTANCE_NOT_FOUND`, `INSTANCE_ALONE`.
+ * Tells an instance to give up its work, and to take none until its process starts again. Returns it before it has given up everything.
+ * Throws `INSTANCE_NOT_FOUND`, `INSTANCE_ALONE`.
  */
 export async function drainInstance(sharing: Pick<Instances, 'instances' | 'drain'>, id: string): Promise<RunningInstance> {
   const isKnown = await sharing.drain(id);

@@ -94,8 +94,8 @@ const sightingMs = 10_000;
 const nothingOpen: OpenOfRelayer = { waiting: 0, inFlight: 0, oldest: null };
 
 /**
- * Creates the overview. Any instance shows the same: what transactions wait for comes from the store, where the instance that has the lane writes it. Only
- * relayers whose transactions have changed are read again.
+ * Creates the overview. Any instance shows the same: what transactions wait for comes from the store, where the instance that has the lane
+ * writes it. Only relayers whose transactions have changed are read again.
  */
 export function createOverview(deps: OverviewDeps): Overview {
   const { store, directory, networkStates, sharing, clock, timers, log } = deps;

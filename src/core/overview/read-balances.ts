@@ -15,8 +15,8 @@ export interface ReadBalancesDeps {
 }
 
 /**
- * Reads the balances of these relayers into the funds. If a network's nodes fail many times in a row, its other relayers keep what is known of them:
- * thousands of calls would fail in the same way.
+ * Reads the balances of these relayers into the funds. If a network's nodes fail many times in a row, its other relayers keep what is known
+ * of them: thousands of calls would fail in the same way.
  */
 export async function readBalances(deps: ReadBalancesDeps, relayers: readonly Relayer[], signal: AbortSignal): Promise<void> {
   const byChain = new Map<Chain, string[]>();

@@ -25,8 +25,8 @@ export const samplesKept = 288;
 const changesPerRead = 4_000;
 
 /**
- * Counts the transactions that became final after these positions, of the relayers whose positions have moved. A transaction that is final changes no more,
- * so it is counted once. Throws when `signal` aborts.
+ * Counts the transactions that became final after these positions, of the relayers whose positions have moved. A transaction that is final
+ * changes no more, so it is counted once. Throws when `signal` aborts.
  */
 export async function countFinished(
   read: Pick<Reads, 'changesByStatus'>,

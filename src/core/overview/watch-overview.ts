@@ -35,8 +35,8 @@ export interface WatchOverviewDeps {
 const relayersPerMessage = 200;
 
 /**
- * Watches the overview until `signal` aborts, as far as the key may see it. A message without content comes at once, because it carries the response headers, and
- * after each silence.
+ * Watches the overview until `signal` aborts, as far as the key may see it. A message without content comes at once, because it carries the
+ * response headers, and after each silence.
  */
 export async function* watchOverview(
   { overview, clock, heartbeatMs }: WatchOverviewDeps,

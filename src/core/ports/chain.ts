@@ -56,8 +56,9 @@ export interface BlockRange {
 }
 
 /**
- * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined. `not_allowed`: the
- * relayer's policies or the receiver forbid it. `rejected`: every node that answered says no, in words that are not in our tables.
+ * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined.
+ * `not_allowed`: the relayer's policies or the receiver forbid it. `rejected`: every node that answered says no, in words that are not in
+ * our tables.
  */
 export interface Refusal {
   readonly refused:
@@ -107,15 +108,16 @@ export interface DraftRequest {
   /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
   readonly validUntilMs: number | null;
   /**
-   * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain refuses
-   * for now: an attempt signed with it could never be mined.
+   * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain
+   * refuses for now: an attempt signed with it could never be mined.
    */
   readonly nextNonce?: bigint;
 }
 
 /**
- * Why an attempt gets another price. `waited`: blocks leave it out. `demanded`: a node rejected it because of its bid, so more than the market price may
- * be needed. `too_expensive`: nodes accept none that may cost so much, so its price is lowered to the minimum that the next block takes.
+ * Why an attempt gets another price. `waited`: blocks leave it out. `demanded`: a node rejected it because of its bid, so more than the
+ * market price may be needed. `too_expensive`: nodes accept none that may cost so much, so its price is lowered to the minimum that the
+ * next block takes.
  */
 export type BumpReason = 'waited' | 'demanded' | 'too_expensive';
 
@@ -145,9 +147,9 @@ export type BroadcastOutcome =
   | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
 
 /**
- * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it. `invalid`: the same, and
- * every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it only after another transaction, at any
- * bid. `words`: the node answered with words that are not in our table.
+ * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it.
+ * `invalid`: the same, and every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it
+ * only after another transaction, at any bid. `words`: the node answered with words that are not in our table.
  */
 export type Obstacle = 'content' | 'invalid' | 'cost' | 'turn' | 'words';
 
@@ -204,8 +206,8 @@ export interface MarketView {
 }
 
 /**
- * The state of an RPC endpoint. `paused`: it asked for that. `out_of_step`: its newest block is far behind that of others, or cannot exist yet. `forked`: it
- * is on another branch of the chain.
+ * The state of an RPC endpoint. `paused`: it asked for that. `out_of_step`: its newest block is far behind that of others, or cannot exist
+ * yet. `forked`: it is on another branch of the chain.
  */
 export type EndpointState = 'in_use' | 'failing' | 'paused' | 'out_of_step' | 'forked' | 'wrong_chain';
 
@@ -235,36 +237,40 @@ export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**
-   * Returns the account's first unused nonce after this block. The endpoint of the head goes first, but another one may answer. `otherThan`: the endpoint
-   * that gave this answer is not asked, since it cannot confirm itself, unless the network has only this endpoint.
+   * Returns the account's first unused nonce after this block. The endpoint of the head goes first, but another one may answer.
+   * `otherThan`: the endpoint that gave this answer is not asked, since it cannot confirm itself, unless the network has only this
+   * endpoint.
    */
   nextAt(account: string, blockNumber: bigint, otherThan?: NonceAnswer): Promise<NonceAnswer>;
   /**
-   * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
-   * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too
-   * much state to find it.
+   * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after
+   * the last block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`:
+   * nodes have dropped too much state to find it.
    */
   findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender>;
   /**
-   * Returns the receipts of the mined ones among these transactions. `blocks` is a hint; receipts in other blocks are found too. A receipt that is neither
-   * found nor unanswered is absent by a node's answer.
+   * Returns the receipts of the mined ones among these transactions. `blocks` is a hint; receipts in other blocks are found too. A receipt
+   * that is neither found nor unanswered is absent by a node's answer.
    */
   receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
   /**
-   * Returns the highest block that has the required confirmations at this head, as far as nodes prove them: an endpoint that claims a high block number proves
-   * nothing. Null: none is proved.
+   * Returns the highest block that has the required confirmations at this head, as far as nodes prove them: an endpoint that claims a high
+   * block number proves nothing. Null: none is proved.
    */
   finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
-  /** True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their pools hold. */
+  /**
+   * True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their
+   * pools hold.
+   */
   knows(hash: string): Promise<boolean | 'unreported'>;
   /**
-   * Drafts the live attempt again with a higher bid, without estimating: as near to the market as the relayer's cap allows, and at least the
-   * minimum that outbids every earlier attempt. Refuses as `above_cap` if that minimum is above the cap; a filler may exceed the cap up to
-   * that minimum.
+   * Drafts the live attempt again with a higher bid, without estimating: as near to the market as the relayer's cap allows, and at least
+   * the minimum that outbids every earlier attempt. Refuses as `above_cap` if that minimum is above the cap; a filler may exceed the cap up
+   * to that minimum.
    */
   bumpFee(request: FeeBumpRequest): Promise<Draft | Refusal>;
   /** Returns content that fills a gap between nonces and does nothing. Calls no node. */
@@ -290,8 +296,8 @@ export interface SignForeign {
   /** Checks what `sign` checks, without signing. Throws DomainError (400) naming the field. */
   check(transaction: string, relayer: Relayer): void;
   /**
-   * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar, base58
-   * on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field. Calls no node.
+   * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar,
+   * base58 on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field. Calls no node.
    */
   sign(transaction: string, relayer: Relayer, signer: Signer): Promise<SignedForCaller>;
 }
@@ -328,7 +334,10 @@ export interface Chain {
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */
   balanceOf(account: string): Promise<bigint>;
-  /** Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a node. */
+  /**
+   * Returns the part of the balance that the account cannot spend, such as its reserve on Stellar; 0 on other networks, without calling a
+   * node.
+   */
   lockedOf(account: string): Promise<bigint>;
   /** Returns what the market asks of a relayer's transactions, remembered for a block; null: the network has no gas. */
   market(relayer: Pick<Relayer, 'policies'>): Promise<MarketView | null>;
@@ -337,8 +346,8 @@ export interface Chain {
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */
   sign(draft: Draft, nonce: bigint | null, signer: Signer): Promise<Pick<Attempt, 'hash' | 'raw' | 'fields'>>;
   /**
-   * Broadcasts signed bytes, in order, in as few requests as nodes accept. The outcomes are in the order of `raws`; one that the node did not
-   * answer is `unknown`. Sending the same bytes again is always safe.
+   * Broadcasts signed bytes, in order, in as few requests as nodes accept. The outcomes are in the order of `raws`; one that the node did
+   * not answer is `unknown`. Sending the same bytes again is always safe.
    */
   broadcastAll(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /** Returns why a mined attempt failed, as far as nodes say: a sentence for `status_reason`. Never throws. */

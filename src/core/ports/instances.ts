@@ -1,6 +1,6 @@
 /**
- * The states of an instance. `starting`: it is opening its keys and holds nothing yet. `sharing`: it holds its share of the leases. `draining`: it gives up
- * its leases, and takes none.
+ * The states of an instance. `starting`: it is opening its keys and holds nothing yet. `sharing`: it holds its share of the leases.
+ * `draining`: it gives up its leases, and takes none.
  */
 export const instanceStates = ['starting', 'sharing', 'draining'] as const;
 
@@ -30,8 +30,8 @@ export interface Instances {
   /** As they were seen last. */
   instances(): readonly RunningInstance[];
   /**
-   * Tells an instance to give up its leases, and to take none until its process starts again. False: there is no such instance. Throws `INSTANCE_ALONE` if no
-   * other one can use the database of this one.
+   * Tells an instance to give up its leases, and to take none until its process starts again. False: there is no such instance. Throws
+   * `INSTANCE_ALONE` if no other one can use the database of this one.
    */
   drain(id: string): Promise<boolean>;
 }

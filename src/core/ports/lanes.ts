@@ -13,8 +13,8 @@ export interface Move {
 }
 
 /**
- * Decides how to change an open transaction, given its present state; null: not at all. It may sign, but calls no node: the caller asked the
- * node before, and compares that answer with the state. Its errors reach the caller of `move`.
+ * Decides how to change an open transaction, given its present state; null: not at all. It may sign, but calls no node: the caller asked
+ * the node before, and compares that answer with the state. Its errors reach the caller of `move`.
  */
 export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move | null;
 
@@ -33,7 +33,8 @@ export interface Lanes {
   /**
    * Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null.
    *
-   * `seen` is the transaction as the caller read it from the store: `decide` gets no earlier revision, so a caller that looks again makes progress.
+   * `seen` is the transaction as the caller read it from the store: `decide` gets no earlier revision, so a caller that looks again makes
+   * progress.
    */
   move(seen: LaneId & Pick<Transaction, 'id' | 'revision'>, decide: Decide): Promise<OpenTransaction | null>;
 }

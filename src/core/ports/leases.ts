@@ -1,6 +1,6 @@
 /**
- * The kinds of work that several instances share. One instance at a time does the work on a unit: on the lane of an account, on the deliveries of a
- * notification, or on deleting what is old (one unit).
+ * The kinds of work that several instances share. One instance at a time does the work on a unit: on the lane of an account, on the
+ * deliveries of a notification, or on deleting what is old (one unit).
  */
 export const leaseKinds = ['lane', 'notification', 'housekeeping'] as const;
 
@@ -12,8 +12,8 @@ export interface Work {
   /** Begins it, from what the store has. If it fails, it is tried again. */
   begin(): Promise<void>;
   /**
-   * Ends it; resolves when nothing of it runs any more. Another instance may begin it then. `isTakenOver`: another one has begun it already, so there is no need
-   * to wait for what stores nothing any more.
+   * Ends it; resolves when nothing of it runs any more. Another instance may begin it then. `isTakenOver`: another one has begun it
+   * already, so there is no need to wait for what stores nothing any more.
    */
   end(isTakenOver?: boolean): Promise<void>;
   /** Called while the work does not run here, each time that its note changes: what the instance with the lease has left; null: nothing. */
@@ -21,8 +21,8 @@ export interface Work {
 }
 
 /**
- * Decides which units this instance works on. A lease keeps work from being done twice; it protects nothing: safety rests on the guards of each commit, and
- * on the rule that an instance which lost its leases can commit nothing more.
+ * Decides which units this instance works on. A lease keeps work from being done twice; it protects nothing: safety rests on the guards of
+ * each commit, and on the rule that an instance which lost its leases can commit nothing more.
  */
 export interface Leases {
   /** Begins the work on the units added so far. Resolves when each of them has begun here, or is left to another instance. */

@@ -43,7 +43,10 @@ export interface EvmContent {
 export interface EvmDraft extends Pick<EvmContent, 'network' | 'to' | 'valueWei' | 'data'> {
   readonly gasLimit: bigint;
   readonly price: EvmPrice;
-  /** What the network charges on top of gas to publish the transaction (the L1 fee of OP stack networks), with a margin; 0 if it charges nothing. */
+  /**
+   * What the network charges on top of gas to publish the transaction (the L1 fee of OP stack networks), with a margin; 0 if it charges
+   * nothing.
+   */
   readonly publishingFeeWei: bigint;
 }
 

@@ -1,8 +1,8 @@
 import type { NetworkType } from './network.js';
 
 /**
- * Narrows a value to the shape of its network. Throws if the value has another shape: the caller works on that network, so a mismatch is a fault
- * of the service, never of a user.
+ * Narrows a value to the shape of its network. Throws if the value has another shape: the caller works on that network, so a mismatch is a
+ * fault of the service, never of a user.
  */
 export function onNetwork<N extends NetworkType, T extends { readonly network: NetworkType }>(
   network: N,

@@ -89,8 +89,8 @@ export function gasPriceCapOf(policies: RelayerPolicies): bigint | null {
 }
 
 /**
- * Returns the maximum number of signed transactions in the account's slots that are not mined yet; null: the service finds it out. Stellar nodes keep one
- * per account.
+ * Returns the maximum number of signed transactions in the account's slots that are not mined yet; null: the service finds it out. Stellar
+ * nodes keep one per account.
  */
 export function maxInFlightOf(policies: RelayerPolicies): number | null {
   return policies.network === 'evm' ? policies.maxInFlight : 1;

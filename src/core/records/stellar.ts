@@ -1,8 +1,8 @@
 /**
  * Stellar transactions: the caller's request, the stored content, and the fields of an attempt. XDR is base64 text.
  *
- * A transaction of the relayer's account uses that account's next sequence number, its slot. A *fee bump of a foreign envelope* pays the fee
- * of a transaction that another account has signed and numbered; it is unsequenced.
+ * A transaction of the relayer's account uses that account's next sequence number, its slot. A *fee bump of a foreign envelope* pays the
+ * fee of a transaction that another account has signed and numbered; it is unsequenced.
  */
 
 /** A transaction as requested; the chain adapter checks its texts. Absent fields are undefined. */
@@ -99,7 +99,10 @@ export interface StellarOperationsContent {
   readonly operations: readonly string[];
   /** Base64 XDR of a Memo. */
   readonly memo: string;
-  /** Where the authorization of a contract operation comes from: a simulation (for the source account), or the operation itself; see `AuthSource`. */
+  /**
+   * Where the authorization of a contract operation comes from: a simulation (for the source account), or the operation itself; see
+   * `AuthSource`.
+   */
   readonly auth: 'simulated' | 'given';
   /** Footprint of a pre-built contract transaction, base64 XDR of SorobanTransactionData; null: none was given. */
   readonly sorobanData: string | null;
@@ -107,7 +110,9 @@ export interface StellarOperationsContent {
   readonly minTimeS: bigint;
   /** Unix seconds after which it is not valid, in addition to the transaction's `validUntilMs`; null: no limit. */
   readonly maxTimeS: bigint | null;
-  /** How long it is valid from its first signature on if nothing else limits it: time that it waits unsigned does not count. Null: no limit. */
+  /**
+   * How long it is valid from its first signature on if nothing else limits it: time that it waits unsigned does not count. Null: no limit.
+   */
   readonly validityMs: number | null;
   /** The caller's maximum of the whole fee; null: none. */
   readonly maxFeeStroops: bigint | null;

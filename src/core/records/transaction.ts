@@ -5,10 +5,10 @@ import type { StellarAttemptFields, StellarContent } from './stellar.js';
 /**
  * A transaction and its attempts.
  *
- * Terms: a *slot* is (chain, account, nonce); on Stellar, sequence numbers are the nonces. An *unsequenced* transaction (on Solana, or a fee
- * bump of a foreign envelope) has no nonce, and its slot is its own. An *attempt* is one signed version; it belongs to a slot and to a
- * transaction, and a stored attempt counts as broadcast. The *intent* is what the transaction should become: content, then perhaps cancel or
- * expire, never back.
+ * Terms: a *slot* is (chain, account, nonce); on Stellar, sequence numbers are the nonces. An *unsequenced* transaction (on Solana, or a
+ * fee bump of a foreign envelope) has no nonce, and its slot is its own. An *attempt* is one signed version; it belongs to a slot and to a
+ * transaction, and a stored attempt counts as broadcast. The *intent* is what the transaction should become: content, then perhaps cancel
+ * or expire, never back.
  */
 
 /** The status of a transaction; see `relayer.v1.TransactionStatus`. */
@@ -20,7 +20,10 @@ export const finalStatuses: readonly TransactionStatus[] = ['confirmed', 'failed
 /** Statuses of a transaction that may still change. */
 export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined'];
 
-/** The intended outcome of a transaction. `release_slot`: it can never be mined or paid, so it fails and frees its slot for later transactions. */
+/**
+ * The intended outcome of a transaction. `release_slot`: it can never be mined or paid, so it fails and frees its slot for later
+ * transactions.
+ */
 export type Intent = 'content' | 'cancel' | 'expire' | 'release_slot';
 
 /** The content of a transaction, in the shape of its network. */
@@ -140,8 +143,8 @@ export interface TransactionView {
 }
 
 /**
- * Returns a copy with changes and this revision. It names each field, so that all transactions have the same hidden class: V8 spreads objects of several classes property by
- * property, which takes several times as long.
+ * Returns a copy with changes and this revision. It names each field, so that all transactions have the same hidden class: V8 spreads
+ * objects of several classes property by property, which takes several times as long.
  */
 export function changed(transaction: Transaction, changes: Partial<Transaction>, revision = transaction.revision): Transaction {
   const copy: Transaction = {

@@ -11,8 +11,8 @@ export interface RelayerMarks {
 }
 
 /**
- * Disables relayers with a reason, or enables them again (null), and stores the events of those in `reported`. Updates the directory first: signing must stop without
- * waiting for a commit.
+ * Disables relayers with a reason, or enables them again (null), and stores the events of those in `reported`. Updates the directory first:
+ * signing must stop without waiting for a commit.
  */
 export async function markRelayers(
   { store, directory, recordRelayerState }: RelayerMarks,

@@ -9,7 +9,9 @@ export interface MovedAccount {
   readonly openTransactions: number;
 }
 
-/** Finds the relayers whose signer was changed while transactions of their earlier account are open: nothing could sign for these any more. */
+/**
+ * Finds the relayers whose signer was changed while transactions of their earlier account are open: nothing could sign for these any more.
+ */
 export async function findMovedAccounts({ read }: Pick<Store, 'read'>, relayers: readonly Relayer[]): Promise<readonly MovedAccount[]> {
   const keyOf = ({ chain, account }: ReturnType<typeof laneOf>): string => `${chain}/${account}`;
   const lanes = new Set(relayers.map((relayer) => keyOf(laneOf(relayer))));

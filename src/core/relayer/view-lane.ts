@@ -9,7 +9,10 @@ import { isFinal } from '../records/transaction.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
 
-/** What uses a slot. `gap`: nothing, so later transactions wait for it. `other`: the chain has used it, and no transaction in the store has it. */
+/**
+ * What uses a slot. `gap`: nothing, so later transactions wait for it. `other`: the chain has used it, and no transaction in the store has
+ * it.
+ */
 export type SlotUse = 'open' | 'final' | 'gap' | 'other';
 
 /** A number of an account, and what uses it. */
@@ -135,8 +138,8 @@ interface Reading {
 }
 
 /**
- * Creates the reader of accounts at nodes. Viewers of a lane share one read at a time, whose answer is remembered for a second. None waits for more than two
- * seconds, and none at all while the network's nodes are known to be unreachable.
+ * Creates the reader of accounts at nodes. Viewers of a lane share one read at a time, whose answer is remembered for a second. None waits
+ * for more than two seconds, and none at all while the network's nodes are known to be unreachable.
  */
 export function createReadAccountAtNodes({ directory, problemOf, clock, timers }: AccountAtNodesDeps): ReadAccountAtNodes {
   const readings = new Map<string, Reading>();

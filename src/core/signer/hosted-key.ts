@@ -84,7 +84,8 @@ interface CdpKey {
 }
 
 /**
- * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets` may not.
+ * The configuration of each kind of hosted key, by the field names of the definitions: `at` identifies the key and may be shown, `secrets`
+ * may not.
  */
 interface HostedKeys {
   readonly vault: VaultKey;
@@ -179,8 +180,8 @@ function azureProblems({ at, secrets }: AzureKeyVaultKey): FieldProblem[] {
 }
 
 /**
- * Returns a problem for each URL of a key's provider that the limits reject. The limits are for keys that the API sets: without them, callers could make the
- * service send requests to any host.
+ * Returns a problem for each URL of a key's provider that the limits reject. The limits are for keys that the API sets: without them,
+ * callers could make the service send requests to any host.
  */
 export function hostedUrlProblems(key: HostedKey, limits: Pick<NodeUrlPolicy, 'problemOf'>): readonly FieldProblem[] {
   return urlsOf(key).flatMap(([field, url]) => {
@@ -211,7 +212,10 @@ const unserved: Readonly<Partial<Record<HostedType, Readonly<Partial<Record<Netw
   cdp: { stellar: 'CDP has no Stellar accounts' },
 };
 
-/** Returns why a key cannot sign for networks of this type; undefined: it can, if it is on the right curve, which may show only when it is opened. */
+/**
+ * Returns why a key cannot sign for networks of this type; undefined: it can, if it is on the right curve, which may show only when it is
+ * opened.
+ */
 export function unservedReason(place: HostedKeyPlace, network: NetworkType): string | undefined {
   const why =
     unserved[place.type]?.[network] ??
@@ -248,8 +252,8 @@ export function pinFrom({ id, content }: Definition): PinnedKey {
 }
 
 /**
- * The fields that say how a provider is reached and who may sign, not which of its keys is meant. The same key may be found at another slot or address. Another key there is a
- * mistake, which would change the address of relayers.
+ * The fields that say how a provider is reached and who may sign, not which of its keys is meant. The same key may be found at another slot
+ * or address. Another key there is a mistake, which would change the address of relayers.
  */
 const routeFields: ReadonlySet<string> = new Set([
   'address',

@@ -26,7 +26,10 @@ export interface TypedData {
   readonly hashStructMessage: string;
 }
 
-/** Signs EIP-712 typed data by its two hashes: keccak256(0x1901 ‖ domain separator ‖ hash of the message). Throws 400 as `readTypedData` does. */
+/**
+ * Signs EIP-712 typed data by its two hashes: keccak256(0x1901 ‖ domain separator ‖ hash of the message). Throws 400 as `readTypedData`
+ * does.
+ */
 export async function signTypedData(keccak256: Keccak256, signer: Secp256k1Signer, typedData: TypedData): Promise<SignedDigest> {
   const { domainSeparator, hashStructMessage } = readTypedData(typedData);
   const preimage = Buffer.allocUnsafe(66);

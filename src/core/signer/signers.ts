@@ -39,7 +39,10 @@ export interface HeldSigner {
 export interface Keystore {
   /** The curves that the key is for. */
   readonly curves: readonly Curve[];
-  /** Decrypts the key and makes a signer with a key on each of the curves. If that fails, the error is one of the adapter that read the keystore. */
+  /**
+   * Decrypts the key and makes a signer with a key on each of the curves. If that fails, the error is one of the adapter that read the
+   * keystore.
+   */
   open(id: string, passphrase: string): Promise<HeldSigner>;
 }
 
@@ -89,7 +92,9 @@ export function signerPurpose(id: string): string {
 
 /** Turns keys that the service itself holds into signers. */
 export interface LocalKeys {
-  /** Returns the signer of a private key of 32 bytes, which it copies. Throws `FIELD_INVALID` for `config.key` if secp256k1 rejects the key. */
+  /**
+   * Returns the signer of a private key of 32 bytes, which it copies. Throws `FIELD_INVALID` for `config.key` if secp256k1 rejects the key.
+   */
   open(id: string, privateKey: Uint8Array): HeldSigner;
   /**
    * Decrypts an Ethereum keystore. Throws `FIELD_INVALID` for `config.keystore` or `config.passphrase`. The caller should overwrite the
@@ -108,10 +113,12 @@ export interface OpenedKey {
 /** Opens keys outside of the service. */
 export interface HostedKeys {
   /**
-   * Opens a key: reads its public key, and compares it with the pinned one, if there is one. Throws DomainError: `FIELD_INVALID` for `config` if the provider
-   * refuses the key, or has another one than the pinned; `SIGNER_UNAVAILABLE` if the provider is not reachable and the public key not known.
+   * Opens a key: reads its public key, and compares it with the pinned one, if there is one. Throws DomainError: `FIELD_INVALID` for
+   * `config` if the provider refuses the key, or has another one than the pinned; `SIGNER_UNAVAILABLE` if the provider is not reachable and
+   * the public key not known.
    *
-   * `secretsInFiles` reads the secrets that can change. It is called again when the provider refuses the current secrets. Absent: they never change.
+   * `secretsInFiles` reads the secrets that can change. It is called again when the provider refuses the current secrets. Absent: they
+   * never change.
    */
   open(id: string, key: HostedKey, pin: PinnedKey | null, secretsInFiles?: () => Partial<HostedKey['secrets']>): Promise<OpenedKey>;
 }
@@ -143,7 +150,8 @@ export interface NewSigner {
 }
 
 /**
- * Creates a signer; the service stores its key, or the credentials of a hosted one, sealed. Throws `FIELD_INVALID`, `ID_EXISTS`, `SIGNER_UNAVAILABLE`.
+ * Creates a signer; the service stores its key, or the credentials of a hosted one, sealed. Throws `FIELD_INVALID`, `ID_EXISTS`,
+ * `SIGNER_UNAVAILABLE`.
  */
 export async function createSigner(
   deps: SignerDeps,

@@ -5,8 +5,8 @@ export const controls = String.raw`\x00-\x1f\x7f-\x9f`;
 export const httpUrlPattern = new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}/?#\\][^\s${controls}]*$`, 'u');
 
 /**
- * Parses an absolute http or https URL that comes from a user; null if the text is none. `URL` alone repairs mistakes: it takes the host `a`
- * from `https:///a`, `https:a` and `https:\\a`, and drops line breaks. The URL that is shown would differ from the one used.
+ * Parses an absolute http or https URL that comes from a user; null if the text is none. `URL` alone repairs mistakes: it takes the host
+ * `a` from `https:///a`, `https:a` and `https:\\a`, and drops line breaks. The URL that is shown would differ from the one used.
  */
 export function httpUrlFrom(text: string): URL | null {
   return httpUrlPattern.test(text) && URL.canParse(text) ? new URL(text) : null;

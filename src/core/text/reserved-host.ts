@@ -34,7 +34,10 @@ const reservedIpv6 = blockListFrom('ipv6', [
 
 const reservedSuffixes = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
 
-/** True if the service must not connect to the address: private, loopback, link-local, metadata, multicast, unspecified, translated or reserved. */
+/**
+ * True if the service must not connect to the address: private, loopback, link-local, metadata, multicast, unspecified, translated or
+ * reserved.
+ */
 export function isReservedAddress(address: string): boolean {
   const [bare = ''] = address.split('%');
   const family = isIP(bare);
@@ -44,8 +47,9 @@ export function isReservedAddress(address: string): boolean {
 }
 
 /**
- * True if the service must not connect to the host, even if DNS resolves it: a reserved address, or a name that only a private network resolves, such as one
- * without a dot. `host` comes from a WHATWG URL, which normalizes every spelling of an address; brackets are optional.
+ * True if the service must not connect to the host, even if DNS resolves it: a reserved address, or a name that only a private network
+ * resolves, such as one without a dot. `host` comes from a WHATWG URL, which normalizes every spelling of an address; brackets are
+ * optional.
  */
 export function isReservedHost(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '');

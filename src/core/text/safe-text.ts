@@ -23,8 +23,8 @@ export function outsideText(text: string): string {
 }
 
 /**
- * Lists the parts of a URL that may be secret and that its server may quote: path segments, query values, user and password, both as written
- * and decoded. The host is not one.
+ * Lists the parts of a URL that may be secret and that its server may quote: path segments, query values, user and password, both as
+ * written and decoded. The host is not one.
  */
 export function secretPartsOf(url: URL): readonly string[] {
   const values = url.search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));

@@ -23,9 +23,10 @@ interface Reading {
 type Range = readonly [from: number, to: number];
 
 /**
- * Replaces credentials in the text of a node, a receiver or a provider by `***`: as they are, and at the beginning of the text also as JSON,
- * URLs, forms and base64 write them. Escapes are optional for most characters, so the text is read without them instead of listing the forms
- * of a credential. Texts of fewer than 6 characters stay, so callers must keep credentials out of fields that they build themselves.
+ * Replaces credentials in the text of a node, a receiver or a provider by `***`: as they are, and at the beginning of the text also as
+ * JSON, URLs, forms and base64 write them. Escapes are optional for most characters, so the text is read without them instead of listing
+ * the forms of a credential. Texts of fewer than 6 characters stay, so callers must keep credentials out of fields that they build
+ * themselves.
  */
 export function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
   const known = new Set(secrets.filter((secret) => secret !== undefined && secret.length >= minLength) as string[]);

@@ -16,8 +16,8 @@ const reason =
 const batchSize = 200;
 
 /**
- * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same reason a signed one
- * whose attempts share no slot, on Solana, is not signed again. Sends no webhook.
+ * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same
+ * reason a signed one whose attempts share no slot, on Solana, is not signed again. Sends no webhook.
  */
 export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 'change' | 'commit'>, nowMs: number): Promise<Ended> {
   const open: OpenTransaction[] = [];

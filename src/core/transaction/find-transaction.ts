@@ -11,7 +11,9 @@ export async function findTransaction(read: Reads, relayerId: string, transactio
   return view;
 }
 
-/** Finds it with all its attempts, as they are at one moment: another instance may add one meanwhile. Throws 404 as `findTransaction` does. */
+/**
+ * Finds it with all its attempts, as they are at one moment: another instance may add one meanwhile. Throws 404 as `findTransaction` does.
+ */
 export async function findWithAttempts(read: Reads, relayerId: string, transactionId: string): Promise<OpenTransaction> {
   const [found] = await read.transactionsById([transactionId]);
   if (found === undefined || found.transaction.relayerId !== relayerId) throw notFound(transactionId);

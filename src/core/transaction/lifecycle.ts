@@ -15,9 +15,9 @@ import {
  *
  *     pending → sent → submitted → mined → confirmed | failed | expired | canceled
  *
- * Two pointers, *intended* (`liveVersion`) and *mined*: a reorg clears the mined one, and the intended attempt shows again. A transaction with
- * an attempt becomes final only by `resolved`, when its slot is used at the required confirmations; an unsequenced one also by `endedDead`,
- * when all its attempts are dead.
+ * Two pointers, *intended* (`liveVersion`) and *mined*: a reorg clears the mined one, and the intended attempt shows again. A transaction
+ * with an attempt becomes final only by `resolved`, when its slot is used at the required confirmations; an unsequenced one also by
+ * `endedDead`, when all its attempts are dead.
  *
  * `statusReason` of a transaction that is not final always says what it waits for.
  */
@@ -117,8 +117,8 @@ export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): 
 const restoredReason = 'restored from a backup: a later attempt may have been sent since, so it is not signed again';
 
 /**
- * Keeps an unsequenced transaction of a restored database from being signed again: it ends with what the attempts in the backup became, and fails if they are
- * all dead.
+ * Keeps an unsequenced transaction of a restored database from being signed again: it ends with what the attempts in the backup became, and
+ * fails if they are all dead.
  */
 export function restored(transaction: Transaction): Transaction {
   const statusReason = transaction.mined === null ? restoredReason : transaction.statusReason;

@@ -37,9 +37,9 @@ export interface Outbid {
 /**
  * Signs and stores an attempt that outbids all earlier ones of a signed transaction in its slot. The lane broadcasts it next.
  *
- * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns null,
- * and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400 if the
- * attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
+ * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns
+ * null, and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400
+ * if the attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
@@ -87,7 +87,10 @@ export function attemptsInSlot({ transaction, attempts }: OpenTransaction): Open
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }
 
-/** Returns the minimum bid that replaces all attempts in the transaction's slot; null if none is signed, or the network has no bids of this kind. */
+/**
+ * Returns the minimum bid that replaces all attempts in the transaction's slot; null if none is signed, or the network has no bids of this
+ * kind.
+ */
 export function minimumReplacementBid(open: OpenTransaction): Bid | null {
   return minimumOutbid(attemptsInSlot(open).flatMap(({ fields }) => (fields.network === 'evm' ? [fields.price] : [])));
 }

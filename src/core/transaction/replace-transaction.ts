@@ -31,10 +31,11 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
 /**
  * Replaces the content of a waiting transaction. Id and slot stay.
  *
- * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier ones,
- * checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in place of
- * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made;
- * 412 if the revision is not the expected one; 403 if the relayer is paused or disabled; 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE` with nothing changed.
+ * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier
+ * ones, checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in
+ * place of an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot
+ * be made; 412 if the revision is not the expected one; 403 if the relayer is paused or disabled; 503 `NODE_UNAVAILABLE` or
+ * `SIGNER_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
   deps: TransactionDeps,

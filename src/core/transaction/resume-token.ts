@@ -19,7 +19,9 @@ export interface Cursor {
 const maxTokenLength = 512;
 const tokenPattern = /^[A-Za-z0-9_-]+$/;
 
-/** Writes a cursor as an opaque text. It holds no secret and needs no signature: a forged one shows nothing but the caller's own records. */
+/**
+ * Writes a cursor as an opaque text. It holds no secret and needs no signature: a forged one shows nothing but the caller's own records.
+ */
 export function tokenOf({ databaseId, relayerId, transactionId }: WatchScope, { position, snapshotPlace }: Cursor): string {
   return Buffer.from(JSON.stringify([databaseId, relayerId, transactionId, position, snapshotPlace])).toString('base64url');
 }

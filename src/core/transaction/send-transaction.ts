@@ -28,7 +28,8 @@ export interface TransactionDeps {
 
 /**
  * Accepts a transaction: it is durable when this resolves. Calls no node; estimation, funds and pricing come later and are reported in
- * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse, and `rate_limited` TOO_MANY_TRANSACTIONS while too many wait.
+ * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse, and `rate_limited` TOO_MANY_TRANSACTIONS while
+ * too many wait.
  */
 export async function sendTransaction(
   deps: TransactionDeps,

@@ -7,8 +7,8 @@ import { type Attempt, changed, type OpenTransaction, type Transaction, type Tra
 import type { Clock } from '../work/clock.js';
 
 /**
- * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status and each
- * replacement (`writesEvent`) writes one event; nothing else does.
+ * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status
+ * and each replacement (`writesEvent`) writes one event; nothing else does.
  */
 export function transactionChanges(
   deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },

@@ -8,7 +8,10 @@ export function readValidUntil(timeMs: number | undefined, nowMs: number): numbe
   return timeMs;
 }
 
-/** Returns until when a transaction is valid that this attempt is the first one of: on Stellar the default begins when it is signed. Null: no limit. */
+/**
+ * Returns until when a transaction is valid that this attempt is the first one of: on Stellar the default begins when it is signed. Null:
+ * no limit.
+ */
 export function validUntilWith(
   { content, validUntilMs }: Pick<Transaction, 'content' | 'validUntilMs'>,
   { fields }: Pick<Attempt, 'fields'>,

@@ -37,12 +37,12 @@ const pageSize = 20;
 /**
  * Watches transactions until `signal` aborts.
  *
- * Without a token, the watch begins with a snapshot: the transaction, or the open ones of the relayer. With a token, it begins with everything
- * that changed since. Both end with `snapshot_complete` if a relayer is watched; then the changes follow. A watch of one transaction ends when
- * that is final.
+ * Without a token, the watch begins with a snapshot: the transaction, or the open ones of the relayer. With a token, it begins with
+ * everything that changed since. Both end with `snapshot_complete` if a relayer is watched; then the changes follow. A watch of one
+ * transaction ends when that is final.
  *
- * Each message has the latest state of a record, read from the store: a reader that is slower than the changes misses states in between, but never
- * the last one, and the revisions of a record only grow. Throws 404, and `precondition` RESUME_TOKEN_EXPIRED.
+ * Each message has the latest state of a record, read from the store: a reader that is slower than the changes misses states in between,
+ * but never the last one, and the revisions of a record only grow. Throws 404, and `precondition` RESUME_TOKEN_EXPIRED.
  */
 export async function* watchTransactions(
   { read, feed, heartbeatMs }: WatchDeps,

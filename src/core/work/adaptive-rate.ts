@@ -15,8 +15,8 @@ export interface AdaptiveRate {
 /** Throttled calls within this time are one event: the service refused a batch that was under way. */
 const oneEventMs = 1_000;
 /**
- * Without throttling for this long, the rate grows by a part of itself, and by twice that part the next time: near the limit slowly, far below
- * it quickly.
+ * Without throttling for this long, the rate grows by a part of itself, and by twice that part the next time: near the limit slowly, far
+ * below it quickly.
  */
 const calmMs = 1_000;
 const growth = { first: 0.03, most: 0.5 };

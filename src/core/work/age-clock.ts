@@ -3,13 +3,13 @@ import type { Log } from './log.js';
 import { type Repeating, repeat } from './repeat.js';
 
 /**
- * The time by which stored records are judged too old. The system clock alone must not decide this: with the clock two days ahead, a service
- * would forget its idempotency keys, and a retried send would pay twice.
+ * The time by which stored records are judged too old. The system clock alone must not decide this: with the clock two days ahead, a
+ * service would forget its idempotency keys, and a retried send would pay twice.
  */
 export interface AgeClock extends Clock {
   /**
-   * The latest time that the system clock and something else confirm: a block's timestamp, or the time since the service last ran. It may be
-   * behind the real time, and then records live longer.
+   * The latest time that the system clock and something else confirm: a block's timestamp, or the time since the service last ran. It may
+   * be behind the real time, and then records live longer.
    */
   nowMs(): number;
   /** The time from which the life of a new record counts: never before a confirmed time, even if the system clock is behind. */
@@ -61,8 +61,8 @@ export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClock
   }
 
   /**
-   * The time to store. It goes back only if the system clock and the newest block agree on an earlier one, after the clock was once ahead. A clock that is
-   * behind on its own does not move it: a new record's life would begin too early, and end when the clock is corrected.
+   * The time to store. It goes back only if the system clock and the newest block agree on an earlier one, after the clock was once ahead.
+   * A clock that is behind on its own does not move it: a new record's life would begin too early, and end when the clock is corrected.
    */
   function timeToConfirmMs(): number {
     const isClockRight = Math.abs(clock.nowMs() - Math.max(...headTimesMs())) <= tolerableMs;

@@ -29,8 +29,8 @@ export interface RepeatOptions {
 const outsideRequests = new AsyncResource('repeat');
 
 /**
- * Runs a task every `everyMs`, measured from the end of a run, so runs never overlap; a function is asked after each run, and Infinity means
- * only when woken. A long task should end early if its signal aborts.
+ * Runs a task every `everyMs`, measured from the end of a run, so runs never overlap; a function is asked after each run, and Infinity
+ * means only when woken. A long task should end early if its signal aborts.
  */
 export function repeat(
   task: (signal: AbortSignal) => Promise<void>,

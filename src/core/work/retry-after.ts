@@ -2,8 +2,8 @@
 const weekday = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
- * Reads a `Retry-After` header (RFC 9110): seconds, or an HTTP date. Returns the wait in milliseconds, at most `longestMs`; null if there is
- * none that can be read. Seconds may have a fraction, which some services send.
+ * Reads a `Retry-After` header (RFC 9110): seconds, or an HTTP date. Returns the wait in milliseconds, at most `longestMs`; null if there
+ * is none that can be read. Seconds may have a fraction, which some services send.
  */
 export function retryAfterMs(header: string | readonly string[] | undefined, nowMs: number, longestMs: number): number | null {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim() ?? '';

@@ -6,8 +6,8 @@ import type { Log } from './log.js';
 type Release = (deadline: AbortSignal) => Promise<unknown>;
 
 /**
- * The order in which parts end: callers and all work of the service together, then the connections to nodes, then the database, then the traces
- * that all of these write.
+ * The order in which parts end: callers and all work of the service together, then the connections to nodes, then the database, then the
+ * traces that all of these write.
  */
 const phases = ['work', 'nodes', 'store', 'traces'] as const;
 type Phase = (typeof phases)[number];

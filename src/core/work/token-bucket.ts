@@ -37,8 +37,8 @@ interface Bucket {
 const oneToken = 1000;
 
 /**
- * Creates one bucket per key, full at first and refilled evenly. `limitsNow` returns the limits that apply now: a bucket above its new burst loses the rest, and one
- * below fills up to it.
+ * Creates one bucket per key, full at first and refilled evenly. `limitsNow` returns the limits that apply now: a bucket above its new
+ * burst loses the rest, and one below fills up to it.
  *
  * Full buckets are dropped, since a new one is the same. So memory holds only keys that asked within twice the time that an empty bucket
  * takes to fill.

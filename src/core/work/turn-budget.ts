@@ -2,8 +2,8 @@
 const turnMs = 10;
 
 /**
- * Creates the check of a budget that each turn of the event loop has: returns true once it is used up. Work that then waits with `setImmediate`
- * continues in the next turn, ahead of what arrives meanwhile.
+ * Creates the check of a budget that each turn of the event loop has: returns true once it is used up. Work that then waits with
+ * `setImmediate` continues in the next turn, ahead of what arrives meanwhile.
  */
 export function createTurnBudget(nowMs: () => number = () => performance.now()): () => boolean {
   let turnBeganMs: number | null = null;

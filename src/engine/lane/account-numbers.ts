@@ -12,8 +12,8 @@ export interface DoubtedNonce {
 }
 
 /**
- * The nonces of an account, or its sequence numbers, as its lane knows them. Nothing else changes them. Never may one be lower than a nonce that was signed:
- * `next` is at least `signed`.
+ * The nonces of an account, or its sequence numbers, as its lane knows them. Nothing else changes them. Never may one be lower than a nonce
+ * that was signed: `next` is at least `signed`.
  */
 export interface AccountNumbers {
   /** The first nonce that no block holds, at the settled head. */
@@ -31,8 +31,8 @@ export interface AccountNumbers {
   /** Every nonce below this one may have been signed. */
   filledUpTo(nonce: bigint): void;
   /**
-   * Takes the nonces from `from` up to `to`. `commit` gets the changes that do so, which fail as a conflict if another process took any, and the numbers count
-   * as taken when it has succeeded.
+   * Takes the nonces from `from` up to `to`. `commit` gets the changes that do so, which fail as a conflict if another process took any,
+   * and the numbers count as taken when it has succeeded.
    */
   take<T>(from: bigint, to: bigint, commit: (changes: readonly Change[]) => Promise<T>): Promise<T>;
   /** The chain shows this nonce at the head that is settled. */
@@ -101,8 +101,8 @@ export function createAccountNumbers(id: LaneId, change: LaneChanges): AccountNu
 }
 
 /**
- * Returns the nonces from `chainNonce` (the first that no block holds) up to `signedNonce` (one above the highest that we signed) that are not
- * taken, lowest first, at most `max`.
+ * Returns the nonces from `chainNonce` (the first that no block holds) up to `signedNonce` (one above the highest that we signed) that are
+ * not taken, lowest first, at most `max`.
  */
 export function emptyNonces(chainNonce: bigint, signedNonce: bigint, isTaken: (nonce: bigint) => boolean, max: number): readonly bigint[] {
   const empty: bigint[] = [];

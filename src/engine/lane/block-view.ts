@@ -60,8 +60,8 @@ export function createBlockView(sequence: Sequence, head: Head): BlockView {
 }
 
 /**
- * True if another envelope around the attempt's transaction is in the block, and an attempt was signed since the lane asked nodes: it may be that one. The
- * next head shows which.
+ * True if another envelope around the attempt's transaction is in the block, and an attempt was signed since the lane asked nodes: it may
+ * be that one. The next head shows which.
  */
 export function mayBeNewer(attempt: Attempt, receipt: Receipt, seen: OpenTransaction, current: OpenTransaction): boolean {
   return receipt.hash !== attempt.hash && current.attempts.length !== seen.attempts.length;

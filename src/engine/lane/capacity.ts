@@ -5,7 +5,10 @@ import type { LaneContext } from './lane-context.js';
 /** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
 export const maxWaiting = 10_000;
 
-/** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
+/**
+ * Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs
+ * nothing.
+ */
 const maxHeldCharacters = 64 * 1024 * 1024;
 /** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
 export const maxUnsequenced = 256;

@@ -8,7 +8,10 @@ import { waiting } from '../../core/transaction/lifecycle.js';
 import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
 
-/** The maximum number of transactions changed in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many at once. */
+/**
+ * The maximum number of transactions changed in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many
+ * at once.
+ */
 export const storedAtOnce = 50;
 
 /** A decided change of one transaction. */
@@ -20,11 +23,11 @@ export interface PlannedMove {
 }
 
 /**
- * The one place where a lane changes transactions: commits the changes with their events, then takes the results into the index and wakes the loops that
- * have work now.
+ * The one place where a lane changes transactions: commits the changes with their events, then takes the results into the index and wakes
+ * the loops that have work now.
  *
- * `nonces`: the changes that take nonces, which come first. Throws ConflictError if anything is no longer as it was when this was decided; nothing is
- * written then.
+ * `nonces`: the changes that take nonces, which come first. Throws ConflictError if anything is no longer as it was when this was decided;
+ * nothing is written then.
  */
 export async function commitMoves(
   lane: LaneContext,
@@ -76,8 +79,8 @@ export async function commitPlanned(
 const maxConflicts = 3;
 
 /**
- * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although the transaction has
- * not changed. As long as others change it, the move is decided again: each time, one of them has succeeded.
+ * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although the
+ * transaction has not changed. As long as others change it, the move is decided again: each time, one of them has succeeded.
  */
 export function createConflictLimit(): (error: unknown, before: Pick<Transaction, 'revision'>) => void {
   let lastRevision: number | null = null;
@@ -90,8 +93,8 @@ export function createConflictLimit(): (error: unknown, before: Pick<Transaction
 }
 
 /**
- * Why an unsequenced attempt may not be sent yet: another transaction has an attempt with the same bytes, so the chain would execute both only once.
- * Null: none has. `others`: attempts that are about to be stored.
+ * Why an unsequenced attempt may not be sent yet: another transaction has an attempt with the same bytes, so the chain would execute both
+ * only once. Null: none has. `others`: attempts that are about to be stored.
  */
 export async function duplicateOf(
   lane: LaneContext,
@@ -111,8 +114,8 @@ export function waitingReason(obstacle: string): string {
 }
 
 /**
- * The move of a transaction that waits for this reason. Null: its record says so already, or its slot is being released. The record then keeps the
- * obstacle, which becomes the reason of the failure.
+ * The move of a transaction that waits for this reason. Null: its record says so already, or its slot is being released. The record then
+ * keeps the obstacle, which becomes the reason of the failure.
  */
 export function waitsFor(transaction: Transaction, reason: string): Move | null {
   return transaction.statusReason === reason || transaction.intent === 'release_slot' ? null : { steps: [waiting(transaction, reason)] };

@@ -3,8 +3,8 @@ import type { Timers } from '../../core/work/timers.js';
 /** Runs tasks that may wait for a slow signer, without delaying the tasks after them for long. */
 export interface Beside {
   /**
-   * Runs the task, and waits for its end; if the key is hosted, at most 1 s. A task that goes on after that is not started again before it ends: until then the
-   * call returns at once.
+   * Runs the task, and waits for its end; if the key is hosted, at most 1 s. A task that goes on after that is not started again before it
+   * ends: until then the call returns at once.
    */
   run(name: string, task: () => Promise<void>): Promise<void>;
   /** Resolves when no task runs any more. */

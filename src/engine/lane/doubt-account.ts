@@ -16,9 +16,9 @@ interface Finding {
 }
 
 /**
- * Takes note that a node shows the account as gone, or its number as far below the signed ones: no transaction takes a nonce until the node shows something
- * else. Disables the relayer only if this lasts and another endpoint shows the same at two heads, and nothing else in between. A node failure never disables
- * it: while no other endpoint answers, the relayer waits.
+ * Takes note that a node shows the account as gone, or its number as far below the signed ones: no transaction takes a nonce until the node
+ * shows something else. Disables the relayer only if this lasts and another endpoint shows the same at two heads, and nothing else in
+ * between. A node failure never disables it: while no other endpoint answers, the relayer waits.
  */
 export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, another }: Finding): Promise<void> {
   const nowMs = lane.deps.clock.elapsedMs();

@@ -7,8 +7,8 @@ import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 const slowDraftMs = 2_000;
 
 /**
- * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is done, and is used
- * in that round if the transaction has not changed.
+ * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is
+ * done, and is used in that round if the transaction has not changed.
  */
 export async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Draft | Refusal | null | 'slow'> {
   const record = lane.transactions.tracked(open.transaction.id);
@@ -56,7 +56,10 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   return draft;
 }
 
-/** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
+/**
+ * True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not
+ * include it.
+ */
 export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
   if (transactions.inFlightCount() > 0) return true;
   const [oldest] = transactions.waiting();

@@ -9,8 +9,8 @@ import type { AttemptState } from './tracked.js';
 /** The maximum number of attempts in one request to a node. */
 const batchSize = 50;
 /**
- * An attempt that no node accepted is sent again after this time, which doubles with each refusal up to the longest. For the lowest nonce it does not
- * double: nodes that keep no gaps refuse all others until they accept that one.
+ * An attempt that no node accepted is sent again after this time, which doubles with each refusal up to the longest. For the lowest nonce
+ * it does not double: nodes that keep no gaps refuse all others until they accept that one.
  */
 export const retryAfterMs = 1_000;
 const longestRetryMs = 8_000;
@@ -25,8 +25,8 @@ export interface Broadcast {
 }
 
 /**
- * The attempts to broadcast now, lowest nonce first and at most a batch: those that no node has accepted, or an earlier one with the same content while nodes
- * refuse the newest one. Expired content is none of them.
+ * The attempts to broadcast now, lowest nonce first and at most a batch: those that no node has accepted, or an earlier one with the same
+ * content while nodes refuse the newest one. Expired content is none of them.
  */
 export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const nowMs = latestMs(lane);
@@ -56,8 +56,8 @@ export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
 const maxTurnBlocks = 8n;
 
 /**
- * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes first, so that
- * neither kind starves.
+ * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes
+ * first, so that neither kind starves.
  */
 export function heldBackBy({ transactions, chain, numbers, settled }: LaneContext, attempt: Attempt): OpenTransaction | null {
   if (attempt.nonce !== null || chain.unsequenced === null) return null;
@@ -84,7 +84,10 @@ function longerWith({ refusals, obstacle }: AttemptState): number {
   return Math.min(isHopeless ? longestHopelessRetryMs : longestRetryMs, retryAfterMs * 2 ** Math.max(0, refusals - 1));
 }
 
-/** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted or may accept. Null: none, or the live one is not refused. */
+/**
+ * The attempt to send while nodes refuse the live one: the newest earlier one that they accepted or may accept. Null: none, or the live one
+ * is not refused.
+ */
 export function keptAttempt({ transactions }: LaneContext, open: OpenTransaction, live: Attempt): Attempt | null {
   const stateOf = transactions.stateOf;
   if (live.nonce === null || (stateOf(live)?.refusals ?? 0) === 0) return null;

@@ -8,9 +8,9 @@ export interface SeenNonce extends NonceAnswer {
 }
 
 /**
- * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
- * used, but not that higher ones are. An account that another node shows exists. If no node shows it, `another` says whether another node confirms that;
- * null: it does not answer.
+ * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of
+ * ours are used, but not that higher ones are. An account that another node shows exists. If no node shows it, `another` says whether
+ * another node confirms that; null: it does not answer.
  */
 export async function nonceAt(
   { id, numbers }: LaneContext,
@@ -36,9 +36,9 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 }
 
 /**
- * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. If another
- * endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that is to be confirmed. If no endpoint has
- * that state, or another one does not show the account yet, the newest state is read again.
+ * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each
+ * nonce. If another endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that
+ * is to be confirmed. If no endpoint has that state, or another one does not show the account yet, the newest state is read again.
  */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
@@ -63,9 +63,10 @@ function lower(a: bigint, b: bigint): bigint {
 }
 
 /**
- * Follows a nonce that moved without us: a foreign transaction used the key, or a reorg removed such a transaction. One answer proves nothing, so two heads must agree,
- * and for an increase another node at the first of them; until then nothing takes a nonce. The lowest increase counts, and the higher of two decreases:
- * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
+ * Follows a nonce that moved without us: a foreign transaction used the key, or a reorg removed such a transaction. One answer proves
+ * nothing, so two heads must agree, and for an increase another node at the first of them; until then nothing takes a nonce. The lowest
+ * increase counts, and the higher of two decreases: a nonce that is too low is refused, but one that is too high costs a self-transfer for
+ * each nonce below it.
  */
 async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const { numbers } = lane;
@@ -99,7 +100,10 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   if (believed !== wanted) doubt(lane, head, seen, wanted);
 }
 
-/** While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number of blocks and this long. */
+/**
+ * While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number
+ * of blocks and this long.
+ */
 const aloneFor = { blocks: 8n, ms: 60_000 };
 
 /** An increase of the nonce that two heads show. */
@@ -111,8 +115,8 @@ interface Increase {
 }
 
 /**
- * How far another node confirms an increase; null: it is not confirmed yet. It may lag, so the lane asks it about the earlier of the two. On a
- * network that keeps only the newest state, the lane asks about that.
+ * How far another node confirms an increase; null: it is not confirmed yet. It may lag, so the lane asks it about the earlier of the two.
+ * On a network that keeps only the newest state, the lane asks about that.
  */
 async function confirmed(
   lane: LaneContext,

@@ -2,7 +2,10 @@ import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
 import type { Balance, LaneContext } from './lane-context.js';
 
-/** A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without one. */
+/**
+ * A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without
+ * one.
+ */
 const rememberedForMs = 3_000;
 
 /** Returns the balance of the lane's account, which nodes are asked for once per head. Throws `NODE_UNAVAILABLE`. */
@@ -24,8 +27,8 @@ async function askBalance({ chain, id: { account } }: LaneContext): Promise<Bala
 }
 
 /**
- * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must remain, or what the
- * account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
+ * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must remain,
+ * or what the account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
  */
 export async function readFunds(lane: LaneContext, without = 0n): Promise<{ readonly balance: bigint; readonly free: bigint }> {
   const { transactions, relayer } = lane;

@@ -6,7 +6,10 @@ import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 const givenUpAfterMs = 600_000;
 /** Give up if searches find nothing for this many heads, and not before the nonce is as deep as the required confirmations. */
 const maxEmptyHeads = 64;
-/** The depth at which a nonce must be used before its transaction is given up: gateways count their pool into the newest block, and nodes prune state. */
+/**
+ * The depth at which a nonce must be used before its transaction is given up: gateways count their pool into the newest block, and nodes
+ * prune state.
+ */
 const provenDepth = { least: 8, most: 64 };
 
 /** True if searches have found no user of the transaction's nonce for long enough to expect none any more. */
@@ -16,8 +19,8 @@ export function isSearchedLong(lane: LaneContext, open: OpenTransaction, emptyHe
 }
 
 /**
- * True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. A second
- * endpoint must show it too, since a transaction that is given up may be paid again by its caller.
+ * True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have
+ * decides. A second endpoint must show it too, since a transaction that is given up may be paid again by its caller.
  */
 export async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint): Promise<boolean> {
   const { least, most } = provenDepth;

@@ -16,7 +16,10 @@ export interface InFlightLimit {
   isReached(): boolean;
   /** Takes note that the endpoint has every transaction in flight: if the limit was reached, it doubles, at most once per head. */
   noteHeld(): void;
-  /** Takes note that the endpoint has no room for every transaction in flight: halves the limit, unless more transactions than the limit are in flight. */
+  /**
+   * Takes note that the endpoint has no room for every transaction in flight: halves the limit, unless more transactions than the limit are
+   * in flight.
+   */
   noteCrowded(): void;
 }
 
@@ -33,7 +36,8 @@ export interface InFlightLimitDeps {
 
 /**
  * Creates the limit of a lane from the limits of the nodes and the policies. An automatic limit is learned per endpoint, since pools
- * differ: it grows only while it is used and the endpoint keeps everything, so that a burst never exceeds by far what the endpoint has shown to hold.
+ * differ: it grows only while it is used and the endpoint keeps everything, so that a burst never exceeds by far what the endpoint has
+ * shown to hold.
  */
 export function createInFlightLimit({ id, sequence, settled, inFlight, allowed }: InFlightLimitDeps): InFlightLimit {
   const learned = new Map<number, number>();

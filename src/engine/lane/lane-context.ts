@@ -13,8 +13,8 @@ import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
 /**
- * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed. If true, the chain was
- * reset, or the account removed.
+ * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed.
+ * If true, the chain was reset, or the account removed.
  */
 export type AccountDoubt = 'absent' | 'reset';
 
@@ -32,8 +32,8 @@ export interface LaneWork extends TransactionDeps {
 }
 
 /**
- * The state that the tasks of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what
- * it finds again, and only then signs new attempts.
+ * The state that the tasks of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then
+ * broadcasts what it finds again, and only then signs new attempts.
  */
 export interface LaneContext {
   readonly id: LaneId;
@@ -109,7 +109,9 @@ export function signerAwayError(error: unknown): DomainError | null {
   return error instanceof DomainError && error.reason === 'SIGNER_UNAVAILABLE' ? error : null;
 }
 
-/** Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error. */
+/**
+ * Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error.
+ */
 export function nullIfUnavailable(error: unknown): null {
   if (isUnavailable(error)) return null;
   throw error;

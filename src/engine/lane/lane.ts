@@ -46,7 +46,9 @@ export interface Lane {
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
   storeReturned(): void;
-  /** Another instance may have changed transactions of the lane. Returns at once. `last`: the position of the last change, if it is known. */
+  /**
+   * Another instance may have changed transactions of the lane. Returns at once. `last`: the position of the last change, if it is known.
+   */
   changedElsewhere(last?: number): void;
   /** See `Lanes.whyUnsigned`. */
   whyUnsigned(content: Content): string;
@@ -80,10 +82,9 @@ export interface LaneDeps {
 /**
  * Makes the lane of one account; nothing runs before the first tick.
  *
- * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing, then explaining why the rest
- * waits) and broadcasting.
- * Their work is split into tasks, of which each fails alone. A task asks nodes without a lock, and changes a transaction only through `move` or
- * `commitMoves`, which assert that it is still as it was seen.
+ * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing, then explaining
+ * why the rest waits) and broadcasting. Their work is split into tasks, of which each fails alone. A task asks nodes without a lock, and
+ * changes a transaction only through `move` or `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneDeps): Lane {
   const transactions = createOpenTransactions(
@@ -190,7 +191,8 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     if (newest.hash === lane.settled?.hash) lane.isStale = false;
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (lane.settled !== null) await expireSignedTask(newest);
-    // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain returns.
+    // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain
+    // returns.
     if (lane.settled !== null && !lane.doubts.has('absent'))
       for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
     rest.consider(newest);
@@ -239,7 +241,10 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     return stored === undefined || isFinal(stored.transaction.status) ? null : stored;
   }
 
-  /** Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed; that head may still have to be read. */
+  /**
+   * Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed; that head may still have to
+   * be read.
+   */
   function endRest(): void {
     if (!rest.end()) return;
     const comesHead = wakeWatcher();

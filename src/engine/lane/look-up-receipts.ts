@@ -21,9 +21,9 @@ export interface Look {
 }
 
 /**
- * Looks up receipts for slots that the account's nonce says are used, lowest first. A node may claim that for slots that only wait, at every head and for
- * thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them, and more only for receipts that are found.
- * `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
+ * Looks up receipts for slots that the account's nonce says are used, lowest first. A node may claim that for slots that only wait, at
+ * every head and for thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them, and more
+ * only for receipts that are found. `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpReceipts(
   lane: LaneContext,

@@ -11,12 +11,13 @@ export interface Decision {
 }
 
 /**
- * Makes changes of several transactions, `storedAtOnce` in one commit, since a commit for each costs more than the change. Returns the results of
- * `move` in the order of the decisions. One commit after the other: a block can hold a thousand of them, and a caller's commit would wait until all of
- * theirs are written.
+ * Makes changes of several transactions, `storedAtOnce` in one commit, since a commit for each costs more than the change. Returns the
+ * results of `move` in the order of the decisions. One commit after the other: a block can hold a thousand of them, and a caller's commit
+ * would wait until all of theirs are written.
  *
- * A transaction that something else holds is changed alone, so the others do not wait for it; a second decision about one transaction comes last. If a
- * commit fails, each of its changes is made alone: one that conflicts delays no other. Throws the first failure when nothing runs any more.
+ * A transaction that something else holds is changed alone, so the others do not wait for it; a second decision about one transaction comes
+ * last. If a commit fails, each of its changes is made alone: one that conflicts delays no other. Throws the first failure when nothing
+ * runs any more.
  */
 export async function moveAll(lane: LaneContext, decisions: readonly Decision[]): Promise<readonly (OpenTransaction | null)[]> {
   const results = new Map<Decision, OpenTransaction | null>();

@@ -27,8 +27,8 @@ export interface LaneFigures {
 }
 
 /**
- * The index of a lane's open transactions: unsigned ones by acceptance, those with a nonce by nonce, and unsequenced ones. It mirrors the store:
- * every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
+ * The index of a lane's open transactions: unsigned ones by acceptance, those with a nonce by nonce, and unsequenced ones. It mirrors the
+ * store: every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
  */
 export interface OpenTransactions {
   /** Undefined also if its content stays in the store. */
@@ -299,7 +299,8 @@ export function createOpenTransactions(
   };
 }
 
-// Not inside of an index: V8 keeps a prototype and hidden classes for each generator function that was called, which are kilobytes for each idle lane.
+// Not inside of an index: V8 keeps a prototype and hidden classes for each generator function that was called, which are kilobytes for each
+// idle lane.
 
 function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
   for (const { open } of some) if (open !== null) yield open;

@@ -22,8 +22,8 @@ export interface RemoteLane {
 }
 
 /**
- * Makes the lane of an account as an instance without its lease uses it: it takes no nonce and holds nothing in memory, and its changes are guarded by
- * revisions, as all are. The instance with the lease hears of each commit, and reads what has changed.
+ * Makes the lane of an account as an instance without its lease uses it: it takes no nonce and holds nothing in memory, and its changes are
+ * guarded by revisions, as all are. The instance with the lease hears of each commit, and reads what has changed.
  */
 export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Relayer): RemoteLane {
   const oneAtATime = createOneAtATime();

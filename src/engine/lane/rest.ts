@@ -3,7 +3,9 @@ import type { LaneContext } from './lane-context.js';
 
 /** How long the account is still followed after its last transaction has ended: a deep reorg can undo it. */
 const quietMs = 60_000;
-/** How often, at most, a lane at rest looks at its account. Half of it at least: lanes that began to rest together must not look together. */
+/**
+ * How often, at most, a lane at rest looks at its account. Half of it at least: lanes that began to rest together must not look together.
+ */
 const restMs = 900_000;
 
 /** Decides when a lane sends no requests to nodes. */
@@ -17,9 +19,9 @@ export interface Rest {
 }
 
 /**
- * Creates the rest of a lane without open transactions: thousands of idle accounts would each cost a call per block. It lasts until a transaction comes,
- * the chain goes back, or a commit has to be looked for; every few minutes the lane looks at its account anyway. Until the account is read again
- * (`isStale`), nothing takes a nonce: another process may have used the key.
+ * Creates the rest of a lane without open transactions: thousands of idle accounts would each cost a call per block. It lasts until a
+ * transaction comes, the chain goes back, or a commit has to be looked for; every few minutes the lane looks at its account anyway. Until
+ * the account is read again (`isStale`), nothing takes a nonce: another process may have used the key.
  */
 export function createRest(lane: LaneContext, isLookingForStored: () => boolean): Rest {
   const { id, deps, transactions } = lane;

@@ -13,8 +13,8 @@ import { isExpired, latestMs } from './is-expired.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';
 
 /**
- * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than `slowMs`. The sizes are
- * powers of two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
+ * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than
+ * `slowMs`. The sizes are powers of two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
  */
 export const hostedBatch = { least: 16, first: 64, most: 256, quickMs: 1_000, slowMs: 2_000 };
 
@@ -55,8 +55,8 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
 /**
  * Signs into consecutive nonces, all at once, and stores attempts, nonces and events, those of `storedAtOnce` transactions in one commit.
  *
- * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not signed, or that
- * changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
+ * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not
+ * signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
  */
 export async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
   if (!isActive(lane.relayer())) return;

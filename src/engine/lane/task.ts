@@ -24,8 +24,8 @@ export function logFailure(log: Log, facts: { readonly relayer: string; readonly
 }
 
 /**
- * Makes a task: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
- * so that it stops no other task.
+ * Makes a task: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the
+ * caller, so that it stops no other task.
  */
 export function createTask<A extends readonly unknown[]>(
   name: string,

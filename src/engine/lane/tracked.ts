@@ -1,7 +1,10 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 
-/** The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
+/**
+ * The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's
+ * `elapsedMs`.
+ */
 export interface AttemptState {
   /** When a node accepted it; null: none has. */
   takenAtMs: number | null;
@@ -15,7 +18,9 @@ export interface AttemptState {
   isKnownAgain: boolean;
   /** Consecutive refusals since a node accepted it last. */
   refusals: number;
-  /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */
+  /**
+   * The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none.
+   */
   obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number; readonly sinceMs: number } | null;
   /** A node refused it last because the account lacks funds: it may cost more than when it was signed. */
   lacksFunds: boolean;
@@ -51,7 +56,10 @@ export interface Tracked {
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
-  /** The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null: none. */
+  /**
+   * The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null:
+   * none.
+   */
   rejected: { readonly cause: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Heads at which no node could know its outcome any more, in a row and since when; null: none. */
   lost: { heads: number; readonly sinceMs: number } | null;

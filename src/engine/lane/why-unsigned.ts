@@ -3,7 +3,10 @@ import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './capacity.js';
 import type { LaneContext } from './lane-context.js';
 
-/** Returns why no transaction with a nonce, or no unsequenced one, can be signed now. Without such an obstacle, returns `notSignedYet` alone. */
+/**
+ * Returns why no transaction with a nonce, or no unsequenced one, can be signed now. Without such an obstacle, returns `notSignedYet`
+ * alone.
+ */
 export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
   const obstacle = obstacleOf(lane, isUnsequenced);
   return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;

@@ -16,7 +16,10 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-/** Each measurement of the event loop's delay wakes the process: with the default of 10 ms, this cost a quarter of the time of an idle process. */
+/**
+ * Each measurement of the event loop's delay wakes the process: with the default of 10 ms, this cost a quarter of the time of an idle
+ * process.
+ */
 const eventLoopSampleMs = 20;
 
 /** Makes the metrics, including those of the process and its event loop. */

@@ -1,6 +1,6 @@
 /*
- * Metrics as plain numbers, which become text when they are scraped. prom-client checks and hashes the labels at every count, which costs a request
- * more than its log line.
+ * Metrics as plain numbers, which become text when they are scraped. prom-client checks and hashes the labels at every count, which costs a
+ * request more than its log line.
  */
 
 /** One series of a counter. */

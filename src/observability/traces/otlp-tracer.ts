@@ -30,9 +30,9 @@ const closeDeadlineMs = 2_000;
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
 /**
- * Opens a tracer that sends spans to a collector by OTLP over HTTP, in batches and in the background: if the collector does not answer, spans are
- * lost and nothing else happens. The sampled flag of a caller's `traceparent` decides whether its request is traced. A span without a parent is
- * traced unless OTEL_TRACES_SAMPLER says otherwise.
+ * Opens a tracer that sends spans to a collector by OTLP over HTTP, in batches and in the background: if the collector does not answer,
+ * spans are lost and nothing else happens. The sampled flag of a caller's `traceparent` decides whether its request is traced. A span
+ * without a parent is traced unless OTEL_TRACES_SAMPLER says otherwise.
  */
 export function openOtlpTracer({ endpoint, serviceName, version, log }: OtlpTracerOptions): OpenedTracer {
   const exporter = logFailures(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }), log);

@@ -40,7 +40,10 @@ export interface NodeCondition {
   historyGap: { readonly from: bigint; readonly to: bigint } | null;
   /** The first slot whose transactions its history finds: it lists earlier blocks too, since it kept no history when it got them. */
   indexFromSlot: bigint;
-  /** The slots, both included, whose transactions its history does not find although it has their blocks: a crash lost that part of its index; null if none. */
+  /**
+   * The slots, both included, whose transactions its history does not find although it has their blocks: a crash lost that part of its
+   * index; null if none.
+   */
   indexGap: { readonly from: bigint; readonly to: bigint } | null;
   /** False if its simulations do not report the consumed units, as old nodes and some gateways do. */
   reportsUnits: boolean;

@@ -27,8 +27,8 @@ const builtins: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Computes the fee of a message. The runtime cannot report it without running the message, so its rules are repeated here (and the tests hold
- * them against its real fees). Instructions of the compute budget program: 2 sets the unit limit (u32), 3 the unit price (u64).
+ * Computes the fee of a message. The runtime cannot report it without running the message, so its rules are repeated here (and the tests
+ * hold them against its real fees). Instructions of the compute budget program: 2 sets the unit limit (u32), 3 the unit price (u64).
  * Signatures of the precompiled verifying programs, which also cost, are not counted.
  */
 export function priceOf(message: CompiledTransactionMessage): MessagePrice {

@@ -29,8 +29,8 @@ export interface LocalSolana {
  * Starts a local Solana: the real runtime (litesvm) behind JSON-RPC of our own.
  *
  * Real: execution, fees, signatures, failures and their logs, rent, lookup tables. Made here: blocks on command or on a timer, blockhashes
- * that die after 150 blocks, the three commitments, the pool of what was sent and has not landed, retries of the node, forks, health, history,
- * preflight, error codes and texts.
+ * that die after 150 blocks, the three commitments, the pool of what was sent and has not landed, retries of the node, forks, health,
+ * history, preflight, error codes and texts.
  *
  * README.md lists what differs from a real cluster.
  */

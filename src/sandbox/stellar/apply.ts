@@ -35,9 +35,9 @@ interface Charged {
 }
 
 /**
- * Applies a ledger's transactions as stellar-core does (LedgerManagerImpl.cpp: processFeesSeqNums, applyTransactions; TransactionFrame.cpp): first all fees are
- * charged, then all are applied, classic ones before Soroban ones, then Soroban ones get their unused fee refunded. A failed transaction pays, and its
- * sequence number is used.
+ * Applies a ledger's transactions as stellar-core does (LedgerManagerImpl.cpp: processFeesSeqNums, applyTransactions;
+ * TransactionFrame.cpp): first all fees are charged, then all are applied, classic ones before Soroban ones, then Soroban ones get their
+ * unused fee refunded. A failed transaction pays, and its sequence number is used.
  */
 export function applyTransactions(frames: readonly Frame[], context: ApplyContext): readonly AppliedTransaction[] {
   const inOrder = [...frames].sort(

@@ -28,13 +28,17 @@ export function minimumInclusionStroops(operations: bigint, header: Header): big
   return (operations > 1n ? operations : 1n) * header.baseFeeStroops;
 }
 
-/** True if the envelope is well formed; checked before any fee (`XDRProvidesValidFee`, and the first check of `TransactionQueue::tryAdd`). */
+/**
+ * True if the envelope is well formed; checked before any fee (`XDRProvidesValidFee`, and the first check of `TransactionQueue::tryAdd`).
+ */
 export function isWellFormed(frame: Frame): boolean {
   if (frame.fullFeeStroops < 0n || frame.isSoroban !== (frame.soroban !== null)) return false;
   return frame.resourceFeeStroops >= 0n && frame.resourceFeeStroops <= limits.stroops;
 }
 
-/** Returns why a ledger would reject a transaction (`checkValid` of TransactionFrame.cpp and FeeBumpTransactionFrame.cpp); null if valid. */
+/**
+ * Returns why a ledger would reject a transaction (`checkValid` of TransactionFrame.cpp and FeeBumpTransactionFrame.cpp); null if valid.
+ */
 export function checkValid(frame: Frame, context: ValidityContext): Outcome | null {
   if (!isWellFormed(frame)) return refusal('txMalformed', frame.isFeeBump ? 'fee bump' : 'transaction');
   if (frame.isFeeBump) {
@@ -137,7 +141,10 @@ function checkOperations(frame: Frame, state: LedgerState, checker: SignatureChe
   return null;
 }
 
-/** Returns why the source's signatures are not enough; null if they are. An account that an earlier operation may create is checked by its key. */
+/**
+ * Returns why the source's signatures are not enough; null if they are. An account that an earlier operation may create is checked by its
+ * key.
+ */
 export function wrongSignature(
   frame: Frame,
   operation: xdr.Operation,

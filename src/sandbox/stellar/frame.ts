@@ -14,7 +14,10 @@ export interface Conditions {
   readonly extraSigners: readonly xdr.SignerKey[];
 }
 
-/** A parsed envelope with the values that stellar-core's TransactionFrame and FeeBumpTransactionFrame compute. Addresses are G..., hashes hex. */
+/**
+ * A parsed envelope with the values that stellar-core's TransactionFrame and FeeBumpTransactionFrame compute. Addresses are G..., hashes
+ * hex.
+ */
 export interface Frame {
   /** A fee-bump envelope or a version 1 envelope. */
   readonly envelope: xdr.TransactionEnvelope;

@@ -53,8 +53,8 @@ export interface StellarLedger {
   /** Lets time pass without a ledger. */
   pass(seconds: number): void;
   /**
-   * Makes ledgers include only bids of at least this many stroops per operation; others wait. 100 includes all. More is a surge: others' transactions, which
-   * only the fee statistics show, fill the ledgers at this bid.
+   * Makes ledgers include only bids of at least this many stroops per operation; others wait. 100 includes all. More is a surge: others'
+   * transactions, which only the fee statistics show, fill the ledgers at this bid.
    */
   setSurge(stroopsPerOperation: bigint): void;
   /** Makes ledgers leave out every transaction, at any bid: price is not the obstacle. */
@@ -113,7 +113,10 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     }
   }
 
-  /** A node validates with the next ledger's number and the last close time, and looks ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`). */
+  /**
+   * A node validates with the next ledger's number and the last close time, and looks ahead by the time of two ledgers
+   * (`getUpperBoundCloseTimeOffset`).
+   */
   function validity(): ValidityContext {
     const { closeTimeSeconds } = latest;
     const drift = nowSeconds() - closeTimeSeconds;
@@ -142,7 +145,8 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     close() {
       const header = nextHeader();
       const state = copyOf(latest.state);
-      // Transactions that are invalid at the new close time are left out and banned (HerderImpl::triggerNextLedger, TxSetUtils::trimInvalid).
+      // Transactions that are invalid at the new close time are left out and banned (HerderImpl::triggerNextLedger,
+      // TxSetUtils::trimInvalid).
       queue.banInvalid({ state, header, lowerSeconds: 0n, upperSeconds: 0n });
       const fits = (frame: Frame): boolean => !leavesOutAll && frame.inclusionFeeStroops >= surgeStroops * frame.feeOperations;
       const frames = queue.waiting().filter(fits);

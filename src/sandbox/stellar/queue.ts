@@ -36,8 +36,9 @@ const timeoutLedgers = 4;
 const banLedgers = 10;
 
 /**
- * The rules of stellar-core's TransactionQueue (herder/TransactionQueue.cpp: canAdd, canReplaceByFee, isDuplicateTx, removeApplied, ban, shift) and of
- * HerderImpl::recvTransaction, because one transaction per source account may wait. Flooding, lanes and eviction are not modelled: a test sets the queue full.
+ * The rules of stellar-core's TransactionQueue (herder/TransactionQueue.cpp: canAdd, canReplaceByFee, isDuplicateTx, removeApplied, ban,
+ * shift) and of HerderImpl::recvTransaction, because one transaction per source account may wait. Flooding, lanes and eviction are not
+ * modelled: a test sets the queue full.
  */
 export function createQueue(): Queue {
   const waiting = new Map<string, Waiting>();
@@ -141,7 +142,10 @@ function isDuplicate(current: Frame, frame: Frame): boolean {
   return current.isFeeBump && current.innerFullHash === frame.fullHash;
 }
 
-/** `validateSorobanMemo`: no memo or muxed accounts if other accounts than the source authorize. Fee-bump envelopes pass, as in stellar-core. */
+/**
+ * `validateSorobanMemo`: no memo or muxed accounts if other accounts than the source authorize. Fee-bump envelopes pass, as in
+ * stellar-core.
+ */
 function hasBadSorobanMemo(frame: Frame): boolean {
   const [operation] = frame.transaction.operations();
   if (frame.isFeeBump || !frame.isSoroban || operation === undefined) return false;

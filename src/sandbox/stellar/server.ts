@@ -44,7 +44,10 @@ export interface StellarNode {
   setBehind(ledgers: number): void;
   /** Makes this node forget the ledgers before this one, like a node that was started from a recent state; 0: none. */
   setOldest(sequence: number): void;
-  /** Makes this node's own queue accept only bids of at least this many stroops per operation; 0 accepts all. The other nodes' queues stay as they are. */
+  /**
+   * Makes this node's own queue accept only bids of at least this many stroops per operation; 0 accepts all. The other nodes' queues stay
+   * as they are.
+   */
   setQueueFullBelow(stroopsPerOperation: bigint): void;
   /** Stops the node at once, even during answers; its ledger stays but closes no more. */
   stop(): Promise<void>;

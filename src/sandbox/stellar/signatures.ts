@@ -21,9 +21,9 @@ export interface SignatureChecker {
 }
 
 /**
- * The rules of `SignatureChecker::checkSignature` (stellar-core, SignatureChecker.cpp) for ed25519 keys: a signature counts when its hint is the key's last
- * four bytes and it verifies; a key counts once; a weight above 255 counts as 255; a threshold of 0 still needs one signature. A master key of weight 0
- * does not sign. Keys of other kinds (pre-authorized, hash, signed payload) are not modelled.
+ * The rules of `SignatureChecker::checkSignature` (stellar-core, SignatureChecker.cpp) for ed25519 keys: a signature counts when its hint
+ * is the key's last four bytes and it verifies; a key counts once; a weight above 255 counts as 255; a threshold of 0 still needs one
+ * signature. A master key of weight 0 does not sign. Keys of other kinds (pre-authorized, hash, signed payload) are not modelled.
  */
 export function createSignatureChecker(hashHex: string, signatures: readonly xdr.DecoratedSignature[]): SignatureChecker {
   const message = Buffer.from(hashHex, 'hex');

@@ -94,7 +94,10 @@ export function adopt(state: LedgerState, changed: LedgerState): void {
   }
 }
 
-/** Creates an account like `CreateAccountOpFrame::doApply`: its sequence number starts at the ledger number times 2^32, so none is used twice. */
+/**
+ * Creates an account like `CreateAccountOpFrame::doApply`: its sequence number starts at the ledger number times 2^32, so none is used
+ * twice.
+ */
 export function newAccount(id: string, balanceStroops: bigint, header: Pick<Header, 'sequence'>): Account {
   return {
     id,

@@ -57,7 +57,9 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, limits: Provider
     recent.splice(maxRecent);
   }
 
-  /** Makes a call, and makes it again with the credentials that are there now if KMS rejects those of the client. Throws `ProviderError`. */
+  /**
+   * Makes a call, and makes it again with the credentials that are there now if KMS rejects those of the client. Throws `ProviderError`.
+   */
   async function call<T>(work: (client: KMSClient) => Promise<T>): Promise<T> {
     for (let isSecond = false; ; isSecond = true) {
       const used = client;

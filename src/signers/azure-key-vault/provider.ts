@@ -17,8 +17,8 @@ export interface AzureKey {
 const apiVersion = 'api-version=7.4';
 
 /**
- * Makes the provider of a key of Azure Key Vault. It calls the REST API itself: signing needs three requests, for which Azure's SDK brings 48 packages and 57 MB,
- * and its credentials refuse a token service without TLS, so that no test could reach its wire.
+ * Makes the provider of a key of Azure Key Vault. It calls the REST API itself: signing needs three requests, for which Azure's SDK brings
+ * 48 packages and 57 MB, and its credentials refuse a token service without TLS, so that no test could reach its wire.
  */
 export function createAzureProvider(
   { identity, vaultUrl, keyName, keyVersion }: AzureKey,

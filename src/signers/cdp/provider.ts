@@ -19,8 +19,8 @@ export interface CdpAccount {
 }
 
 /**
- * Makes the provider of an account of CDP. On EVM networks it asks for signatures of digests, and on Solana of transactions without signatures, from which it takes
- * the signature; it uses nothing else of CDP's answer.
+ * Makes the provider of an account of CDP. On EVM networks it asks for signatures of digests, and on Solana of transactions without
+ * signatures, from which it takes the signature; it uses nothing else of CDP's answer.
  */
 export function createCdpProvider(account: CdpAccount, limits: ProviderLimits): KeyProvider {
   const { address, apiKeyId, secrets } = account;

@@ -11,7 +11,10 @@ export interface IssuedToken {
 
 /** The access token of one identity. All calls share it, and it is replaced before it ends. */
 export interface AccessToken {
-  /** Makes a call with the token, and again with a new one if the API answers 401: a token may be revoked before its end. Throws `ProviderError`. */
+  /**
+   * Makes a call with the token, and again with a new one if the API answers 401: a token may be revoked before its end. Throws
+   * `ProviderError`.
+   */
   use<T>(call: (token: string) => Promise<T>): Promise<T>;
   /** The last tokens, which errors must not contain: an API that refuses a token may quote it. */
   secrets(): readonly string[];

@@ -53,9 +53,9 @@ interface NotedFailure {
 }
 
 /**
- * Makes a signer of a provider's key, with the parts that all kinds of keys share: the provider's limits, retries with backoff, a circuit breaker, a
- * deadline, and the form of the signature. Each signature is verified before it is returned, so a provider that returns a wrong one costs an error, not
- * money.
+ * Makes a signer of a provider's key, with the parts that all kinds of keys share: the provider's limits, retries with backoff, a circuit
+ * breaker, a deadline, and the form of the signature. Each signature is verified before it is returned, so a provider that returns a wrong
+ * one costs an error, not money.
  *
  * The signer throws DomainError `SIGNER_UNAVAILABLE`, at the latest after 10 s.
  */

@@ -17,8 +17,8 @@ export interface ProviderLimits {
 }
 
 /**
- * A key in an HSM, a cloud or a vault. An adapter only makes the provider's calls: `createHostedSigner` does the rest for all of them, such as deadlines,
- * retries, limits and the verification of each signature.
+ * A key in an HSM, a cloud or a vault. An adapter only makes the provider's calls: `createHostedSigner` does the rest for all of them, such
+ * as deadlines, retries, limits and the verification of each signature.
  *
  * The methods throw `ProviderError`; any other error counts as `unreachable`. They should stop when the signal aborts.
  */
@@ -38,8 +38,8 @@ export interface KeyProvider {
 }
 
 /**
- * Why a provider gave no signature. `throttled`: too many calls. `unreachable`: no answer, or an answer that says that the provider does not work.
- * `refused`: it rejects the credentials or the key.
+ * Why a provider gave no signature. `throttled`: too many calls. `unreachable`: no answer, or an answer that says that the provider does
+ * not work. `refused`: it rejects the credentials or the key.
  */
 export type ProviderProblem = 'throttled' | 'unreachable' | 'refused';
 

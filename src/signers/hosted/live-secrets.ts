@@ -4,7 +4,9 @@ import { ProviderError } from './key-provider.js';
 export interface LiveSecrets<S extends object> {
   /** Returns the current credentials. Call it for each use. */
   now(): S;
-  /** The texts of the current and of earlier credentials, for masking errors: a provider may quote credentials that it got before a change. */
+  /**
+   * The texts of the current and of earlier credentials, for masking errors: a provider may quote credentials that it got before a change.
+   */
   all(): readonly string[];
   /** Does the work. If the provider refuses and the credentials have changed since, does it again with the new ones. */
   following<T>(work: () => Promise<T>): Promise<T>;
@@ -14,8 +16,8 @@ export interface LiveSecrets<S extends object> {
 const maxRecent = 4;
 
 /**
- * Makes credentials that are read again when a provider refuses. Until then the current credentials are right, also while an operator changes
- * first the provider and then the file, or the reverse. `read` returns the credentials that can change and could be read.
+ * Makes credentials that are read again when a provider refuses. Until then the current credentials are right, also while an operator
+ * changes first the provider and then the file, or the reverse. `read` returns the credentials that can change and could be read.
  */
 export function createLiveSecrets<S extends object>(first: S, read: () => Partial<S>): LiveSecrets<S> {
   let recent: readonly [S, ...S[]] = [first];

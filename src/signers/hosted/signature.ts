@@ -4,8 +4,8 @@ import { secp256k1 } from '../../crypto/secp256k1.js';
 import type { KeyProvider, PublicKey } from './key-provider.js';
 
 /**
- * Returns a provider's signature in the form of EVM networks, with low s; null if it is not this key's signature of the digest. The recovery id, which
- * providers do not return, is found by trial: the key that it recovers is compared, which also verifies the signature.
+ * Returns a provider's signature in the form of EVM networks, with low s; null if it is not this key's signature of the digest. The
+ * recovery id, which providers do not return, is found by trial: the key that it recovers is compared, which also verifies the signature.
  */
 export function evmSignatureFrom(
   answer: Uint8Array,
@@ -42,8 +42,9 @@ export function ed25519Verifier(publicKey: Uint8Array): (answer: Uint8Array, mes
 }
 
 /**
- * Returns the first of these public keys, all of one curve, that belongs to the key that signs; undefined if none does. A wrong public key is a wrong address, and
- * money that is sent to it is lost. `sign` signs one random value, which is not a transaction of any network, and returns r and s, 32 bytes each.
+ * Returns the first of these public keys, all of one curve, that belongs to the key that signs; undefined if none does. A wrong public key
+ * is a wrong address, and money that is sent to it is lost. `sign` signs one random value, which is not a transaction of any network, and
+ * returns r and s, 32 bytes each.
  */
 export async function provenKey(
   candidates: readonly PublicKey[],

@@ -16,8 +16,8 @@ export interface SignerBreaker {
   /** Records an answered call. */
   worked(call: number): void;
   /**
-   * Records a failed call; `isCertain`: a repetition will fail too. A call that began before the breaker tripped adds nothing. Returns true if it is
-   * tripped now.
+   * Records a failed call; `isCertain`: a repetition will fail too. A call that began before the breaker tripped adds nothing. Returns true
+   * if it is tripped now.
    */
   failed(call: number, sentence: string, isCertain: boolean): boolean;
   /** Records that a call ended without an outcome that says anything about the key. */

@@ -1,7 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ProviderError, type PublicKey } from './key-provider.js';
 
-/** Reads a public key in the form of X.509 (SubjectPublicKeyInfo): its DER bytes, or PEM. Throws `ProviderError` if no network can use the key. */
+/**
+ * Reads a public key in the form of X.509 (SubjectPublicKeyInfo): its DER bytes, or PEM. Throws `ProviderError` if no network can use the
+ * key.
+ */
 export function publicKeyFromSpki(spki: Uint8Array | string): PublicKey {
   const key = keyFrom(spki);
   const { crv, x = '', y = '' } = isKnown(key) ? key.export({ format: 'jwk' }) : {};

@@ -3,8 +3,8 @@ import { integerDigitsOf, JsonNumber, type JsonValue } from '../../json/json-val
 import { KeystoreError } from './keystore-error.js';
 
 /**
- * The fields of an object of a keystore. A field that is missing or malformed is noted. The value read for it is then of no use: `readKeystoreFields`
- * throws one error that names all of them.
+ * The fields of an object of a keystore. A field that is missing or malformed is noted. The value read for it is then of no use:
+ * `readKeystoreFields` throws one error that names all of them.
  */
 export interface KeystoreFields {
   has(name: string): boolean;
@@ -29,8 +29,8 @@ export function valueFromKeystoreJson(json: string): JsonValue {
 }
 
 /**
- * Reads the fields of a keystore, whose format is named in the error, such as "a version 3 keystore". Throws `KeystoreError` `malformed`, which
- * names the fields and never their values.
+ * Reads the fields of a keystore, whose format is named in the error, such as "a version 3 keystore". Throws `KeystoreError` `malformed`,
+ * which names the fields and never their values.
  */
 export function readKeystoreFields<T>(value: JsonValue, format: string, read: (fields: KeystoreFields) => T): T {
   const wrong = new Set<string>();

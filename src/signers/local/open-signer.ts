@@ -14,9 +14,9 @@ interface DecryptedKey {
 }
 
 /**
- * Reads the content of a keystore file: an Ethereum keystore, or our own format for ed25519. An Ethereum keystore that names its address is for secp256k1. One
- * without an address is for both curves: OpenZeppelin Relayer writes such files for every network, and uses the 32 bytes as an ed25519 seed on Stellar and
- * Solana. Throws `KeystoreError` `malformed`; to open the keystore throws `KeystoreError`.
+ * Reads the content of a keystore file: an Ethereum keystore, or our own format for ed25519. An Ethereum keystore that names its address is
+ * for secp256k1. One without an address is for both curves: OpenZeppelin Relayer writes such files for every network, and uses the 32 bytes
+ * as an ed25519 seed on Stellar and Solana. Throws `KeystoreError` `malformed`; to open the keystore throws `KeystoreError`.
  */
 export function keystoreFrom(json: string): Keystore {
   const value = valueFromKeystoreJson(json);
@@ -44,8 +44,8 @@ function openable(curves: readonly Curve[], decrypt: (passphrase: string) => Pro
 }
 
 /**
- * Makes the signer of a private key on these curves. Keeps a copy of the 32 bytes. `address`: the key's EVM address, if it is known. Throws if the
- * bytes are no key of one of the curves.
+ * Makes the signer of a private key on these curves. Keeps a copy of the 32 bytes. `address`: the key's EVM address, if it is known. Throws
+ * if the bytes are no key of one of the curves.
  */
 export function heldSignerFrom(id: string, privateKey: Uint8Array, curves: readonly Curve[], address?: string): HeldSigner {
   const ed25519 = curves.includes('ed25519') ? createEd25519Signer({ id, seed: privateKey }) : undefined;

@@ -24,7 +24,10 @@ const name = 'the HSM';
 const modules = new Map<string, { readonly threads: OwnThreads; users: number }>();
 /** Libraries whose threads are closing, each with the end of these threads. */
 const ending = new Map<string, Promise<unknown>>();
-/** Tokens by library and name, each with the PINs that it rejected since its last login. They are not sent again, since tokens lock after a few wrong ones. */
+/**
+ * Tokens by library and name, each with the PINs that it rejected since its last login. They are not sent again, since tokens lock after a
+ * few wrong ones.
+ */
 const rejectedPins = new Map<string, Set<string>>();
 
 /** Returns the threads of a module; the first call starts them, with its limits. */
@@ -156,7 +159,10 @@ function createModuleThreads(
     }
   }
 
-  /** Initializes the module and logs in. Only one call at a time does this, and no signature is under way, since initializing ends all sessions. */
+  /**
+   * Initializes the module and logs in. Only one call at a time does this, and no signature is under way, since initializing ends all
+   * sessions.
+   */
   async function prepare(place: TokenPlace, pin: string, signal: AbortSignal): Promise<void> {
     if (loggedIn === null) {
       if (!(await endsWithin(earlier, prepareMs))) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');

@@ -37,8 +37,8 @@ export type ThreadTask =
 export type ThreadRequest = ThreadTask & { readonly generation: number };
 
 /**
- * Why a thread could not do its task. `pin`: the token rejects the PIN. `refused`: it will reject the same again. `lost`: the token, the session or the object is
- * gone; initializing the module again may help. `missing`: the package `pkcs11js` or the module cannot be loaded.
+ * Why a thread could not do its task. `pin`: the token rejects the PIN. `refused`: it will reject the same again. `lost`: the token, the
+ * session or the object is gone; initializing the module again may help. `missing`: the package `pkcs11js` or the module cannot be loaded.
  */
 export type ThreadProblem = 'pin' | 'refused' | 'lost' | 'missing';
 

@@ -4,8 +4,8 @@ import { type Cryptoki, ck, ckr, type Handle, loadCryptoki, resultOf } from './c
 import type { KeyPlace, ThreadAnswer, ThreadProblem, ThreadRequest, TokenPlace } from './thread-messages.js';
 
 /*
- * A thread that calls a PKCS #11 module. Every call of a module blocks its thread, for as long as the HSM takes, so the service never calls one on its own. Each
- * thread has its own session for each key. A login is for the whole process.
+ * A thread that calls a PKCS #11 module. Every call of a module blocks its thread, for as long as the HSM takes, so the service never calls
+ * one on its own. Each thread has its own session for each key. A login is for the whole process.
  */
 
 const modulePath = String(workerData);
@@ -90,8 +90,8 @@ function openSession(place: TokenPlace): Handle {
 }
 
 /**
- * Logs out first. The process may be logged in by an earlier use of the module, such as one that never returned, and then the token would not look at the PIN:
- * some modules report an error, others success.
+ * Logs out first. The process may be logged in by an earlier use of the module, such as one that never returned, and then the token would
+ * not look at the PIN: some modules report an error, others success.
  */
 function login(token: TokenPlace, pin: string): void {
   const session = openSession(token);

@@ -10,8 +10,8 @@ export type ChangeList = readonly BoundChange[];
 export type Outcome = Error | undefined;
 
 /**
- * Writes lists in one database commit. Each list is written completely, or not at all with an error as its outcome. Throws if nothing of the
- * batch was written, or if it is unknown which lists were.
+ * Writes lists in one database commit. Each list is written completely, or not at all with an error as its outcome. Throws if nothing of
+ * the batch was written, or if it is unknown which lists were.
  */
 export type RunBatch = (lists: readonly ChangeList[]) => readonly Outcome[] | Promise<readonly Outcome[]>;
 

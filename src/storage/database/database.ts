@@ -14,8 +14,8 @@ export interface Database {
   readonly runBatch: RunBatch;
   readonly query: Query;
   /**
-   * Writes the record of this process, which gets its connection (PostgreSQL only). Every batch then fails once the record is gone or has another token.
-   * Call it again if the record was removed.
+   * Writes the record of this process, which gets its connection (PostgreSQL only). Every batch then fails once the record is gone or has
+   * another token. Call it again if the record was removed.
    */
   own(record: (connection: OwnConnection | null) => OwnRecord): Promise<OwnRow>;
   /** The number of the record of this process. */

@@ -6,10 +6,11 @@ import type { Dialect } from '../sql/dialect.js';
 /**
  * Every migration, in the order of their names.
  *
- * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add `../migrations/0002-<what>.ts`,
- * list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files to commit in `test/storage/released/`, which
- * are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of a released migration changes. The migration
- * contract loads each release's SQL and rows, migrates, and compares the schema with that of a new database.
+ * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add
+ * `../migrations/0002-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
+ * to commit in `test/storage/released/`, which are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of
+ * a released migration changes. The migration contract loads each release's SQL and rows, migrates, and compares the schema with that of a
+ * new database.
  */
 export function migrationsFor(dialect: Dialect): Record<string, Migration> {
   return {
@@ -18,8 +19,8 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
 }
 
 /**
- * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails, or
- * if the database has a migration that this version does not know. `schema`: where PostgreSQL keeps the tables.
+ * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails,
+ * or if the database has a migration that this version does not know. `schema`: where PostgreSQL keeps the tables.
  */
 export async function migrate(db: Kysely<unknown>, dialect: Dialect, schema?: string): Promise<string[]> {
   const provider = { getMigrations: async () => migrationsFor(dialect) };

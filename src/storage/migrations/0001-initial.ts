@@ -184,7 +184,8 @@ async function createEvents(db: Kysely<unknown>, dialect: Dialect): Promise<void
     .addColumn('waits_behind', 'integer', (column) => column.notNull())
     .execute();
   const index = (name: string) => db.schema.createIndex(name).on('events');
-  // The queue of an order key; the events to deliver next, by notification; a notification's list; finished events by age and by transaction.
+  // The queue of an order key; the events to deliver next, by notification; a notification's list; finished events by age and by
+  // transaction.
   await index('events_pending').columns(['notification_id', 'order_key', 'seq']).where(pendingEvent).execute();
   await index('events_next').columns(['notification_id', 'next_attempt_at_ms']).where(nextEvent).execute();
   await index('events_of_notification').columns(['notification_id', 'seq']).execute();

@@ -8,11 +8,14 @@ import type { Statements } from '../statements/all-statements.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';
 
-/** Leases are read when a notification says that they have changed. This often they are looked at anyway, and read if they have changed or one is free. */
+/**
+ * Leases are read when a notification says that they have changed. This often they are looked at anyway, and read if they have changed or
+ * one is free.
+ */
 const lookAtLeasesEveryMs = 5_000;
 /**
- * Any instance takes a lease that was free for this long, although every instance could take its share: the instance that the lease falls to may
- * lack the signer of the lane, or not see the leases.
+ * Any instance takes a lease that was free for this long, although every instance could take its share: the instance that the lease falls
+ * to may lack the signer of the lane, or not see the leases.
  */
 const leftOverAfterMs = 10_000;
 
@@ -133,7 +136,10 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       }
   }
 
-  /** Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what no instance takes. */
+  /**
+   * Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what no instance
+   * takes.
+   */
   async function shareOut(members: readonly number[]): Promise<void> {
     const isSharing = members.includes(me());
     let hasTaken = false;

@@ -11,11 +11,11 @@ const sharedSession =
   'DATABASE_URL leads through a pooler in transaction mode, such as PgBouncer with pool_mode = transaction; the instance lock and the settings of the session need direct connections: use the address of the PostgreSQL server, or a pool with pool_mode = session';
 
 /**
- * Throws if connections share their sessions with others: the instance lock would then keep no second process out, and both would use the same nonces.
- * Call it before the lock is taken, which such a pooler would keep.
+ * Throws if connections share their sessions with others: the instance lock would then keep no second process out, and both would use the
+ * same nonces. Call it before the lock is taken, which such a pooler would keep.
  *
- * A pooler in transaction mode gives a connection of the server to each client for as long as its transaction runs. While another client holds a connection,
- * this client gets a different one than before, or the other client has got the connection of this client.
+ * A pooler in transaction mode gives a connection of the server to each client for as long as its transaction runs. While another client
+ * holds a connection, this client gets a different one than before, or the other client has got the connection of this client.
  */
 export async function requireOwnSession(connectionString: string): Promise<void> {
   const [one, other] = [new pg.Client(connectionOptions(connectionString)), new pg.Client(connectionOptions(connectionString))];

@@ -116,7 +116,10 @@ function isConflict({ code, column }: pg.DatabaseError): boolean {
   return code === uniqueViolation || (code === notNullViolation && column === 'position');
 }
 
-/** The outcome of a list whose change met this error. Throws if nothing of the batch can be written because of it, or nothing that waits for a lock. */
+/**
+ * The outcome of a list whose change met this error. Throws if nothing of the batch can be written because of it, or nothing that waits for
+ * a lock.
+ */
 function outcomeOf(entry: Entry, { name }: ReadyChange, error: Error): Error {
   if (isLockTimeout(error)) throw new LockedError((other) => other === entry, error);
   if (!isCausedByValues(error)) throw error;
@@ -134,8 +137,9 @@ function relayersOf(list: ChangeList): ReadonlySet<string> {
 
 /**
  * Runs batches on a writing connection, which must pipeline: it sends all statements at once in one transaction, and commits after every
- * guard held. If a list fails, it rolls back and runs the transaction again without that list. If another one fails then, it runs the transaction
- * with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a read.
+ * guard held. If a list fails, it rolls back and runs the transaction again without that list. If another one fails then, it runs the
+ * transaction with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a
+ * read.
  *
  * If another writer holds a row locked for too long, the lists that need it fail, and the transaction runs again without them.
  */
@@ -221,7 +225,8 @@ export function createPostgresBatch(client: pg.Client): RunFencedBatch {
   }
 
   /**
-   * Writes the lists, and leaves the transaction open: again if other writers made this one give way, and without the lists for which another one holds a lock.
+   * Writes the lists, and leaves the transaction open: again if other writers made this one give way, and without the lists for which
+   * another one holds a lock.
    */
   async function writeAtLast(lists: readonly Entry[], fence: Step | null, takes: ReadonlyMap<string, Step>): Promise<readonly Outcome[]> {
     let entries = lists;

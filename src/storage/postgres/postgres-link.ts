@@ -22,7 +22,10 @@ const patienceMs = 1_000;
 const maxLosses = 3;
 /** A batch that took so long before its connection was lost fails too: it may itself take the time. */
 const longBatchMs = 5_000;
-/** Reconnecting is tried again after the first delay, which doubles up to the longest. Others wait longer than that before they remove an instance. */
+/**
+ * Reconnecting is tried again after the first delay, which doubles up to the longest. Others wait longer than that before they remove an
+ * instance.
+ */
 const reconnectDelayMs = { first: 50, longest: 500 };
 const reconnectTimeoutMs = 3_000;
 const releaseTimeoutMs = 300;
@@ -30,14 +33,14 @@ const releaseTimeoutMs = 300;
 /** The writing side of a database, which reconnects when its connection is lost. */
 export interface PostgresLink {
   /**
-   * A batch whose connection is lost is written by the next one. If the commit got no answer, the next connection first reads whether the batch
-   * was written. Throws StoreAwayError if there is no connection in time; the batch may be written then.
+   * A batch whose connection is lost is written by the next one. If the commit got no answer, the next connection first reads whether the
+   * batch was written. Throws StoreAwayError if there is no connection in time; the batch may be written then.
    */
   readonly runBatch: RunBatch;
   /**
-   * Runs a read, again if the connection was lost meanwhile. Without a connection that writes, a server may show commits that its synchronous standby
-   * lacks, and that are gone after a promotion: PostgreSQL shows a commit that stopped waiting for the standby because its connection was ended. Throws
-   * StoreAwayError if there is no connection in time.
+   * Runs a read, again if the connection was lost meanwhile. Without a connection that writes, a server may show commits that its
+   * synchronous standby lacks, and that are gone after a promotion: PostgreSQL shows a commit that stopped waiting for the standby because
+   * its connection was ended. Throws StoreAwayError if there is no connection in time.
    */
   readDurable<T>(read: () => Promise<T>): Promise<T>;
   /** See `Database.own`. From then on a lost connection is replaced. */
@@ -85,7 +88,10 @@ function endsConnection(error: unknown): boolean {
   return error.code === '25006' || error.code === '26000' || error.code?.startsWith('08') === true;
 }
 
-/** True if another process uses the database. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */
+/**
+ * True if another process uses the database. If the lock alone is taken, it may still be held by the lost connection, or by a process that
+ * begins.
+ */
 function isTakenOver(error: unknown, { token }: OwnRow): boolean {
   if (error instanceof NotOwnerError) return true;
   return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== token;

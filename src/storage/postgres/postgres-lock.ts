@@ -6,8 +6,8 @@ import { type Instance, instanceStatements } from '../statements/instances.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
 /**
- * The number of the instance lock, which separates it from the locks of other programs in the same database. Instances that share the database hold it
- * shared; a command that needs the database alone holds it exclusively.
+ * The number of the instance lock, which separates it from the locks of other programs in the same database. Instances that share the
+ * database hold it shared; a command that needs the database alone holds it exclusively.
  */
 export const instanceLock = 1_919_249_012;
 
@@ -70,8 +70,8 @@ export const isInstanceLock = `locktype = 'advisory' and classid = $1 and objid 
   and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * Ends a connection on the server if it holds the instance lock of a schema. Without that lock, it may serve another client by now: a pooler gives the
- * connections of the server away again. Throws if the user may not do that.
+ * Ends a connection on the server if it holds the instance lock of a schema. Without that lock, it may serve another client by now: a
+ * pooler gives the connections of the server away again. Throws if the user may not do that.
  */
 export async function endHolder(client: pg.Client, schema: string, { pid, started: since }: Backend): Promise<void> {
   const isHolder = `exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid and ${isInstanceLock})`;

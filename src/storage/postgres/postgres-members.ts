@@ -59,8 +59,8 @@ export interface MembersDeps {
 /**
  * Creates the members of a database.
  *
- * An instance is a row. Without its row it can commit nothing more, because each of its batches begins with that row. So another instance takes over its work by
- * deleting the row and freeing the leases, in one commit. No clock decides anything.
+ * An instance is a row. Without its row it can commit nothing more, because each of its batches begins with that row. So another instance
+ * takes over its work by deleting the row and freeing the leases, in one commit. No clock decides anything.
  */
 export function createMembers(deps: MembersDeps): Members {
   const { database, commit, clock, timers, log } = deps;
@@ -139,8 +139,8 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   /**
-   * Takes leases from now on, unless a caller has drained this instance while it started. Deletes the free leases of units that were removed while no instance
-   * ran, or by one that ended at once; an instance that knows such a unit adds its lease again.
+   * Takes leases from now on, unless a caller has drained this instance while it started. Deletes the free leases of units that were
+   * removed while no instance ran, or by one that ended at once; an instance that knows such a unit adds its lease again.
    */
   async function startSharing(): Promise<void> {
     await commit([new BoundChange('startSharing', [...shares.dropOthers(), step(instances.startSharing, { number: me })])]);

@@ -10,7 +10,9 @@ export type SentStep = Pick<Step, 'statement' | 'values'>;
 export interface StepsRun {
   /** The number of rows that each step affected that ran, in order; 0 for a statement that affects none by its kind. */
   readonly rowCounts: readonly number[];
-  /** Why the step after those failed, or what happened after all of them: an error of the server, or of the connection; null: all steps ran. */
+  /**
+   * Why the step after those failed, or what happened after all of them: an error of the server, or of the connection; null: all steps ran.
+   */
   readonly error: Error | null;
 }
 
@@ -25,8 +27,8 @@ function rowCountOf(tag: string): number {
 }
 
 /**
- * Several statements as one query of `pg`: for each a Bind and an Execute message, then one Sync, in one write to the socket. As a query for each, a
- * statement costs twice the messages, a write to the socket, a timer and a promise.
+ * Several statements as one query of `pg`: for each a Bind and an Execute message, then one Sync, in one write to the socket. As a query
+ * for each, a statement costs twice the messages, a write to the socket, a timer and a promise.
  */
 class Pipeline extends pg.Query {
   readonly rowCounts: number[] = [];
@@ -77,8 +79,8 @@ class Pipeline extends pg.Query {
 }
 
 /**
- * Makes the function that sends steps to one connection, all at once, and resolves when all have ended; only then it may be called again. No step may
- * return rows. The connection must pipeline. It is ended if the server answers more or fewer statements than were sent.
+ * Makes the function that sends steps to one connection, all at once, and resolves when all have ended; only then it may be called again.
+ * No step may return rows. The connection must pipeline. It is ended if the server answers more or fewer statements than were sent.
  */
 export function createPipelines(client: pg.Client): (steps: readonly SentStep[]) => Promise<StepsRun> {
   const prepared = new Set<string>();

@@ -15,7 +15,8 @@ const queueTimeoutMs = 10_000;
 export interface Readers {
   readonly query: Query;
   /**
-   * Replaces all connections: the earlier ones may lead to a server that has lost its place. Reads that wait for a connection get one of the new ones.
+   * Replaces all connections: the earlier ones may lead to a server that has lost its place. Reads that wait for a connection get one of
+   * the new ones.
    */
   renew(): void;
   end(): Promise<void>;

@@ -7,8 +7,8 @@ const connectTimeoutMs = 10_000;
 const endTimeoutMs = 1_000;
 
 /**
- * The settings of each connection, which override those of the server: an idle service stays connected; the server notices a process that is gone
- * while a statement runs; and a statement that waits for a locked table fails, before the connection counts as dead.
+ * The settings of each connection, which override those of the server: an idle service stays connected; the server notices a process that
+ * is gone while a statement runs; and a statement that waits for a locked table fails, before the connection counts as dead.
  */
 const sessionSettings = {
   idle_session_timeout: '0',
@@ -20,8 +20,8 @@ const sessionSettings = {
 } as const;
 
 /**
- * A reader's statement ends before the connection counts as dead. A writer's must not: the timeout would also end the wait of a commit for a synchronous
- * standby, and the server would then report a commit that the standby lacks as a success.
+ * A reader's statement ends before the connection counts as dead. A writer's must not: the timeout would also end the wait of a commit for
+ * a synchronous standby, and the server would then report a commit that the standby lacks as a success.
  */
 const statementTimeout = { reader: '8s', writer: '0' } as const;
 

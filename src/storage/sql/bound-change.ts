@@ -15,7 +15,10 @@ export interface TakePositions {
   readonly count: number;
 }
 
-/** Makes the steps of a counted change. `positionsBack`: how many of the positions that its batch has taken for the relayer come after its own. */
+/**
+ * Makes the steps of a counted change. `positionsBack`: how many of the positions that its batch has taken for the relayer come after its
+ * own.
+ */
 type StepsAt = (positionsBack: number) => readonly Step[];
 
 /** A change of this store, whose steps run in order. */
@@ -45,8 +48,8 @@ export interface ReadyBatch {
 }
 
 /**
- * Gives each counted change of a batch its position: one step takes the positions of a relayer, relayer after relayer in one order, so that two writers never
- * wait for each other. A list that fails leaves its positions unused.
+ * Gives each counted change of a batch its position: one step takes the positions of a relayer, relayer after relayer in one order, so that
+ * two writers never wait for each other. A list that fails leaves its positions unused.
  */
 export function readyBatch(lists: readonly (readonly BoundChange[])[], take: Statement<TakePositions, never>): ReadyBatch {
   const left = new Map<string, number>();

@@ -38,8 +38,8 @@ function builderFor(parts: Omit<KyselyDialect, 'createDriver'>): Kysely<Schema> 
 }
 
 /**
- * Makes a limit an expression. If it is a placeholder alone, SQLite plans for its value, and so prepares the statement again each time that it gets values,
- * which takes up to 20 times as long as running it.
+ * Makes a limit an expression. If it is a placeholder alone, SQLite plans for its value, and so prepares the statement again each time that
+ * it gets values, which takes up to 20 times as long as running it.
  */
 class SqliteCompiler extends SqliteQueryCompiler {
   protected override visitLimit(node: LimitNode): void {

@@ -60,8 +60,9 @@ export function json<C extends string>(column: C) {
 }
 
 /**
- * Stores an object, or null, as JSON text in which a bigint is `{"$int":"<decimal>"}`: a number in JSON loses digits when it is read. Keeps a short text
- * as long as its object lives, so the object must never change: a transaction's row is written several times, with the same content.
+ * Stores an object, or null, as JSON text in which a bigint is `{"$int":"<decimal>"}`: a number in JSON loses digits when it is read. Keeps
+ * a short text as long as its object lives, so the object must never change: a transaction's row is written several times, with the same
+ * content.
  */
 export function exactJson<C extends string>(column: C) {
   const texts = new WeakMap<object, string>();

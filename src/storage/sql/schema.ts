@@ -6,16 +6,16 @@ import type { DeliveryStatus, Notification, OutboxEvent } from '../../core/recor
 import type { FailureReason, Intent, TransactionStatus } from '../../core/records/transaction.js';
 
 /*
- * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are decimal text;
- * milliseconds and revisions are integers below it; flags are 0 or 1. "Exact JSON" is the text of `exactJson`.
+ * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are
+ * decimal text; milliseconds and revisions are integers below it; flags are 0 or 1. "Exact JSON" is the text of `exactJson`.
  */
 
 /** A boolean that both dialects can store and compare. */
 export type Flag = 0 | 1;
 
 /**
- * A transaction. `ordinal` numbers the transactions of a relayer without gaps, in the order of acceptance, so the number of a page finds its rows.
- * Removing transactions closes the gaps.
+ * A transaction. `ordinal` numbers the transactions of a relayer without gaps, in the order of acceptance, so the number of a page finds
+ * its rows. Removing transactions closes the gaps.
  */
 export interface TransactionTable {
   seq: Generated<number>;
@@ -55,8 +55,8 @@ export interface TransactionTable {
 }
 
 /**
- * The last position that a change of a relayer's transactions took. It only grows, also when transactions are removed; `removed_through` is the
- * highest position of a removed transaction.
+ * The last position that a change of a relayer's transactions took. It only grows, also when transactions are removed; `removed_through` is
+ * the highest position of a removed transaction.
  */
 export interface ChangePositionTable {
   relayer_id: string;
@@ -67,8 +67,8 @@ export interface ChangePositionTable {
 }
 
 /**
- * One row, number 1: a random id of the database, and how often the API has changed definitions. Restoring a backup changes the id, because positions then
- * start again from the backup's.
+ * One row, number 1: a random id of the database, and how often the API has changed definitions. Restoring a backup changes the id, because
+ * positions then start again from the backup's.
  */
 export interface DatabaseIdTable {
   number: number;
@@ -136,8 +136,8 @@ export interface FileEntryTable {
 }
 
 /**
- * The outbox. `waits_behind` is 1 while an older event of the same notification and order key is pending, which keeps waiting events out of the
- * index of due events.
+ * The outbox. `waits_behind` is 1 while an older event of the same notification and order key is pending, which keeps waiting events out of
+ * the index of due events.
  */
 export interface EventTable {
   seq: Generated<number>;
@@ -202,8 +202,9 @@ export interface DefinitionTable {
 }
 
 /**
- * The processes that use the database. Number 1 is the last one that used it alone, as on SQLite every process does, or an empty row; each other row is
- * an instance that shares a PostgreSQL database with others. A process whose row is gone, or has another token, can commit nothing more.
+ * The processes that use the database. Number 1 is the last one that used it alone, as on SQLite every process does, or an empty row; each
+ * other row is an instance that shares a PostgreSQL database with others. A process whose row is gone, or has another token, can commit
+ * nothing more.
  */
 export interface InstanceTable {
   number: number;
@@ -216,7 +217,10 @@ export interface InstanceTable {
   checked_at_ms: number;
   /** In row 1: the latest time that a service could confirm, see `AgeClock`; null before the first. */
   confirmed_time_ms: number | null;
-  /** Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was written. */
+  /**
+   * Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was
+   * written.
+   */
   batch: string | null;
   /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file, which all must have. */
   version: string | null;

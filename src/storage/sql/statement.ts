@@ -24,8 +24,8 @@ class Placeholder {
 }
 
 /**
- * Compiles the query that `build` makes from named placeholders. kysely passes values through unchanged, so each placeholder comes back as a
- * parameter and names the value that belongs there.
+ * Compiles the query that `build` makes from named placeholders. kysely passes values through unchanged, so each placeholder comes back as
+ * a parameter and names the value that belongs there.
  */
 export function statement<P extends object, R>(name: string, build: (values: P) => Compilable<R>): Statement<P, R> {
   const placeholders = new Proxy({}, { get: (_, key) => new Placeholder(String(key)) }) as P;

@@ -1,7 +1,8 @@
 import { sqliteDriver } from './driver.js';
 
 /*
- * A program, started by `startCheckpointer`: copies the log of a database into its file and empties the log. Commits wait only for the end of it.
+ * A program, started by `startCheckpointer`: copies the log of a database into its file and empties the log. Commits wait only for the end
+ * of it.
  *
  *     node checkpoint.js <file>
  */

@@ -15,8 +15,8 @@ const maxPauseMs = 30_000;
 const checkpointProgram = fileURLToPath(new URL('./checkpoint.js', import.meta.url));
 
 /**
- * Shrinks the log of a database that an open reader, such as a backup, made large. The work takes as long as copying the log, so a process does
- * it while commits continue. `logBytes` returns the size of the log.
+ * Shrinks the log of a database that an open reader, such as a backup, made large. The work takes as long as copying the log, so a process
+ * does it while commits continue. `logBytes` returns the size of the log.
  */
 export function startCheckpointer(file: string, writer: Sqlite.Database, logBytes: () => number): { stop(): void } {
   let isAutomatic = true;

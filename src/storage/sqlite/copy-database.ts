@@ -1,8 +1,8 @@
 import { openSqliteFile } from './open-sqlite-file.js';
 
 /*
- * A program, started by `backUpSqlite`: copies one state of a database into an empty file. Its exit code is 1, with the reason on standard error, if
- * that fails. It is a process because only the end of a process ends a copy early.
+ * A program, started by `backUpSqlite`: copies one state of a database into an empty file. Its exit code is 1, with the reason on standard
+ * error, if that fails. It is a process because only the end of a process ends a copy early.
  *
  *     node copy-database.js <file> <target>
  */

@@ -14,8 +14,8 @@ export class SqliteDriverError extends Error {
 let loaded: typeof Driver | undefined;
 
 /**
- * Returns the SQLite library that this runtime can run: better-sqlite3 13, or 12 on Node.js 20. It is loaded at the first call, so that a service on
- * PostgreSQL works without it. Throws `SqliteDriverError`.
+ * Returns the SQLite library that this runtime can run: better-sqlite3 13, or 12 on Node.js 20. It is loaded at the first call, so that a
+ * service on PostgreSQL works without it. Throws `SqliteDriverError`.
  */
 export function sqliteDriver(): typeof Driver {
   loaded ??= load(Number(process.versions.napi) >= neededNodeApi ? 'better-sqlite3' : 'better-sqlite3-node20');

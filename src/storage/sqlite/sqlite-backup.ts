@@ -41,9 +41,9 @@ const leastGrowthBytes = 64 * megabyte;
 const logCheckMs = 100;
 
 /**
- * Copies a database file, in use or not, into a new file that holds every commit made before the copy began and nothing else. Writers do not
- * wait. While the copy is made, the log of the database grows; the copy is given up if the log grows by more than `maxGrowthBytes`. The copy is checked,
- * readable by its owner only, and durable when this resolves. Rejects with an error whose message is for the operator.
+ * Copies a database file, in use or not, into a new file that holds every commit made before the copy began and nothing else. Writers do
+ * not wait. While the copy is made, the log of the database grows; the copy is given up if the log grows by more than `maxGrowthBytes`. The
+ * copy is checked, readable by its owner only, and durable when this resolves. Rejects with an error whose message is for the operator.
  */
 export async function backUpSqlite(file: string, target: string, maxGrowthBytes?: number): Promise<void> {
   // SQLite names the log after the path: through another name, the copy would lack the newest commits.
@@ -123,8 +123,8 @@ function logBytes(file: string): number {
 }
 
 /**
- * Copies a backup into a new file, checks the copy, because backups may be damaged where they are kept, and removes its mark. Throws an error
- * that names the backup.
+ * Copies a backup into a new file, checks the copy, because backups may be damaged where they are kept, and removes its mark. Throws an
+ * error that names the backup.
  */
 export function copyBackup(backup: string, target: string): void {
   try {
@@ -156,8 +156,8 @@ export function requireNoBackup(db: Sqlite.Database): void {
 }
 
 /**
- * Keeps SQLite from writing the log of a damaged database into its file when it closes it: the two no longer belong together. A copy of the log
- * stays as `<file>-wal.damaged`.
+ * Keeps SQLite from writing the log of a damaged database into its file when it closes it: the two no longer belong together. A copy of the
+ * log stays as `<file>-wal.damaged`.
  */
 export function emptyLog(file: string): void {
   copyFileSync(`${file}-wal`, `${file}-wal.damaged`);
@@ -165,8 +165,8 @@ export function emptyLog(file: string): void {
 }
 
 /**
- * Marks a closed database as a backup without SQLite, which may not be able to read it. An empty file, which would be a new database, becomes one that
- * SQLite rejects.
+ * Marks a closed database as a backup without SQLite, which may not be able to read it. An empty file, which would be a new database,
+ * becomes one that SQLite rejects.
  */
 export function markDamaged(file: string): void {
   const version = Buffer.alloc(4);

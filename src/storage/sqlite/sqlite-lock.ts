@@ -42,15 +42,17 @@ export function partialOf(file: string): string {
   return `${file}.partial`;
 }
 
-/** Removes the first name of a database that a restore has put in place, if the restore was killed before it could. Call it under the lock. */
+/**
+ * Removes the first name of a database that a restore has put in place, if the restore was killed before it could. Call it under the lock.
+ */
 function removePartialName(file: string): void {
   const [found, partial] = [file, partialOf(file)].map((path) => lstatSync(path, { throwIfNoEntry: false }));
   if (found !== undefined && partial !== undefined && found.dev === partial.dev && found.ino === partial.ino) unlinkSync(partialOf(file));
 }
 
 /**
- * Creates the lock file readable by its owner only; SQLite gives the file's journal the same mode. An existing file is not opened: closing it
- * would release the lock that this process may hold on it.
+ * Creates the lock file readable by its owner only; SQLite gives the file's journal the same mode. An existing file is not opened: closing
+ * it would release the lock that this process may hold on it.
  */
 function createLockFile(lockFile: string): void {
   if (!existsSync(lockFile)) closeSync(openSync(lockFile, 'a', 0o600));

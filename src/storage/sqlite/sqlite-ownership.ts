@@ -30,7 +30,8 @@ export interface SqliteOwnership {
 }
 
 /**
- * Remembers the files as they are now: the database, its log and the index of the log, and `lockFiles`. `file` is null for a database in memory.
+ * Remembers the files as they are now: the database, its log and the index of the log, and `lockFiles`. `file` is null for a database in
+ * memory.
  */
 export function createSqliteOwnership(writer: Sqlite.Database, file: string | null, lockFiles: readonly string[] = []): SqliteOwnership {
   const { sql, bind } = instanceStatements(sqlite.builder).fence;

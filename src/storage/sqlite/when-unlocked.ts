@@ -7,8 +7,8 @@ export const lockPatienceMs = 5_000;
 const retryAfterMs = 10;
 
 /**
- * Runs a task that SQLite refuses while another program locks the file, and runs it again until it works or the patience ends. Between two tries the event
- * loop runs on: SQLite's own busy timeout would hold it. The task must change nothing if it throws.
+ * Runs a task that SQLite refuses while another program locks the file, and runs it again until it works or the patience ends. Between two
+ * tries the event loop runs on: SQLite's own busy timeout would hold it. The task must change nothing if it throws.
  */
 export async function whenUnlocked<T>(task: () => T): Promise<T> {
   const untilMs = monotonicMs() + lockPatienceMs;

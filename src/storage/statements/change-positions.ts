@@ -7,10 +7,10 @@ import { statement } from '../sql/statement.js';
 /**
  * Statements on the positions of changes: the order in which watches read them.
  *
- * A position comes from a counter row of the relayer, which a batch moves first, by the number of its changes. The database holds that row locked until
- * the batch ends, so two writers take positions in the order in which their commits become visible: a reader that has seen position 7 can never
- * meet a 6 that was committed late. A sequence or a clock would allow that, because it hands out numbers before commits end. SQLite has one
- * writer, so the order holds there without the lock.
+ * A position comes from a counter row of the relayer, which a batch moves first, by the number of its changes. The database holds that row
+ * locked until the batch ends, so two writers take positions in the order in which their commits become visible: a reader that has seen
+ * position 7 can never meet a 6 that was committed late. A sequence or a clock would allow that, because it hands out numbers before
+ * commits end. SQLite has one writer, so the order holds there without the lock.
  */
 export function changePositionStatements(db: Kysely<Schema>) {
   return {
@@ -26,7 +26,10 @@ export function changePositionStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    /** Keeps transactions from being inserted; affects no row if one is open. The batch has the row locked: an insert ended before, or waits. */
+    /**
+     * Keeps transactions from being inserted; affects no row if one is open. The batch has the row locked: an insert ended before, or
+     * waits.
+     */
     close: statement<{ relayer_id: string }, never>('change_positions_close', (values) =>
       db
         .updateTable('change_positions')

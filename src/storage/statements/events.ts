@@ -67,9 +67,9 @@ interface NewestOfTransaction extends NewestOf {
 type InsertLock = Statement<Pick<EventRow, 'notification_id' | 'order_key'>, never>;
 
 /**
- * Locks for the insert of an event while other processes write. The first keeps the notification from being deleted: otherwise the new event could wait
- * behind one that is deleted with it. The second locks the event behind which the new one would wait: otherwise another process could end that event,
- * find nothing to release, and leave the new one waiting for ever.
+ * Locks for the insert of an event while other processes write. The first keeps the notification from being deleted: otherwise the new
+ * event could wait behind one that is deleted with it. The second locks the event behind which the new one would wait: otherwise another
+ * process could end that event, find nothing to release, and leave the new one waiting for ever.
  */
 function insertLocks(db: Kysely<Schema>): readonly InsertLock[] {
   return [
@@ -86,8 +86,8 @@ function insertLocks(db: Kysely<Schema>): readonly InsertLock[] {
 }
 
 /**
- * Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement repeats them.
- * `hasSeveralWriters`: see `Dialect`.
+ * Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement
+ * repeats them. `hasSeveralWriters`: see `Dialect`.
  */
 export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) {
   const { columns } = eventMapping;

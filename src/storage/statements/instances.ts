@@ -111,8 +111,8 @@ export function instanceStatements(db: Kysely<Schema>) {
     ),
 
     /**
-     * Finds the last batch, as long as the process may commit, and moves that right to a new connection: what the earlier one still has to read commits
-     * nothing. Writes, so that it waits until earlier writes are durable.
+     * Finds the last batch, as long as the process may commit, and moves that right to a new connection: what the earlier one still has to
+     * read commits nothing. Writes, so that it waits until earlier writes are durable.
      */
     returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, { batch: string | null }>(
       'instances_return_to',

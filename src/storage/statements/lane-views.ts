@@ -79,7 +79,10 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
       ),
     ),
 
-    /** The number of a relayer's transactions in a range of positions, by status, among the first `limit` ones; `last`: the highest position of these. */
+    /**
+     * The number of a relayer's transactions in a range of positions, by status, among the first `limit` ones; `last`: the highest position
+     * of these.
+     */
     changesByStatus: statement<
       { relayer_id: string; after: number; up_to: number; limit: number },
       { readonly status: TransactionStatus; readonly total: number; readonly last: number }

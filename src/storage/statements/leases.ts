@@ -11,8 +11,8 @@ export interface Units {
 
 /** Statements on leases, for PostgreSQL only: many units change in one statement. */
 export function leaseStatements(db: Kysely<Schema>) {
-  // `is true` makes PostgreSQL hash the keys. Without it, it plans a join and compares each lease with each key: it expects few of both, since the table grows
-  // faster than its statistics.
+  // `is true` makes PostgreSQL hash the keys. Without it, it plans a join and compares each lease with each key: it expects few of both,
+  // since the table grows faster than its statistics.
   const isAmong = (keys: string) => sql<SqlBool>`(key in (select json_array_elements_text(${keys}::json))) is true`;
   // A note ends with the work that it is about.
   const free = { holder: null, note: null };
@@ -67,7 +67,9 @@ export function leaseStatements(db: Kysely<Schema>) {
         .where('holder', 'not in', db.selectFrom('instances').select('number')),
     ),
 
-    /** Deletes a lease, unless another instance has it: that one still works on the unit, or already works on a new one with the same key. */
+    /**
+     * Deletes a lease, unless another instance has it: that one still works on the unit, or already works on a new one with the same key.
+     */
     remove: statement<{ kind: LeaseKind; key: string; holder: number }, never>('leases_remove', ({ kind, key, holder }) =>
       db
         .deleteFrom('leases')

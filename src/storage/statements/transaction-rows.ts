@@ -96,8 +96,8 @@ export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
 }
 
 /**
- * True for a transaction that may still change: its row has no end. A database uses a partial index only if a statement repeats the index's condition, and
- * this one names no column that a change of an open transaction writes: otherwise each change would write the index again.
+ * True for a transaction that may still change: its row has no end. A database uses a partial index only if a statement repeats the index's
+ * condition, and this one names no column that a change of an open transaction writes: otherwise each change would write the index again.
  */
 export function isOpen(table = 'transactions'): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(`${table}.ended_at_ms`)} is null`;

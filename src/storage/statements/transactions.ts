@@ -91,7 +91,10 @@ export function transactionStatements(db: Kysely<Schema>) {
   }
 
   return {
-    /** The position of a closed relayer is null, which the column refuses. SQLite would keep the rows of a select in a table of their own first. */
+    /**
+     * The position of a closed relayer is null, which the column refuses. SQLite would keep the rows of a select in a table of their own
+     * first.
+     */
     insert: statement<WrittenRow, never>('transactions_insert', (values) =>
       db.insertInto('transactions').values({
         ...pick(values, [...transactionColumns, 'ended_at_ms']),
@@ -110,7 +113,9 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where(isOpen()),
     ),
 
-    /** Writes a transaction that is final then. Keeps its end if it had one, and refuses to change a final status: the totals depend on it. */
+    /**
+     * Writes a transaction that is final then. Keeps its end if it had one, and refuses to change a final status: the totals depend on it.
+     */
     finish: statement<WrittenRow, never>('transactions_finish', (values) =>
       db
         .updateTable('transactions')

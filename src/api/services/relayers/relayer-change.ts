@@ -20,7 +20,8 @@ const schemas: Readonly<Record<NetworkType, DescMessage>> = {
 
 /**
  * Returns the changes of a request: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes
- * the value. Fields that were refused already change nothing. Throws `FIELD_INVALID`, also for an unknown path and for removing a required value.
+ * the value. Fields that were refused already change nothing. Throws `FIELD_INVALID`, also for an unknown path and for removing a required
+ * value.
  */
 export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest, isRefused = nothingRefused): RelayerChange {
   const type = relayer.networkType;

@@ -2,8 +2,8 @@ import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { timeMsOf } from '../../../codec/scalar-codecs.js';
 
 /**
- * An optional field of a message: absent if the value is null. Spread optional fields after all others: V8 adds a field slowly to an object whose hidden class
- * depends on what is absent.
+ * An optional field of a message: absent if the value is null. Spread optional fields after all others: V8 adds a field slowly to an object
+ * whose hidden class depends on what is absent.
  */
 export function present<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
   const field: { [P in K]?: V } = {};

@@ -5,8 +5,9 @@ import { principalOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 
 /**
- * Serves a watch until its caller leaves, the caller's key ends, the deadline passes or the service stops. Returns only if the watch is over by itself: otherwise it
- * throws, because a regular end would mean that there is nothing more to come. `whenStopping` says what to do then.
+ * Serves a watch until its caller leaves, the caller's key ends, the deadline passes or the service stops. Returns only if the watch is
+ * over by itself: otherwise it throws, because a regular end would mean that there is nothing more to come. `whenStopping` says what to do
+ * then.
  */
 export async function* untilEnded<T>(
   context: HandlerContext,

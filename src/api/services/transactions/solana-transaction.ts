@@ -18,7 +18,10 @@ export function solanaRequestOf(request: SolanaTransactionRequest): SolanaReques
   return { network: 'solana', transaction, instructions: instructions.map(instructionOf), ...validUntilOf(request) };
 }
 
-/** The Solana part of a transaction's record: the shown attempt if there is one, else the caller's transaction; and the caller's instructions. */
+/**
+ * The Solana part of a transaction's record: the shown attempt if there is one, else the caller's transaction; and the caller's
+ * instructions.
+ */
 export function protoOfSolanaTransaction({ transaction, shown }: TransactionView): SolanaTransaction {
   const content = onNetwork('solana', transaction.content);
   return create(SolanaTransactionSchema, {

@@ -44,7 +44,10 @@ export function statusOf(status: TransactionStatus): DomainStatus | undefined {
   return domainStatuses.get(status);
 }
 
-/** Returns the transaction that a caller requests. The gate has checked that its shape matches the relayer's network, and the bounds of its fields. */
+/**
+ * Returns the transaction that a caller requests. The gate has checked that its shape matches the relayer's network, and the bounds of its
+ * fields.
+ */
 export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, 'transaction'>): ContentRequest {
   switch (transaction.case) {
     case 'evm':

@@ -48,8 +48,8 @@ function createResponses(
 }
 
 /**
- * Encodes a response once for all readers of the binary codec. Connect encodes each message for each reader; of this one it copies the fields that
- * it does not know, which are all of them.
+ * Encodes a response once for all readers of the binary codec. Connect encodes each message for each reader; of this one it copies the
+ * fields that it does not know, which are all of them.
  */
 function encoded(response: WatchTransactionsResponse): WatchTransactionsResponse {
   const { $unknown = [] } = fromBinary(EmptySchema, toBinary(WatchTransactionsResponseSchema, response));

@@ -29,8 +29,8 @@ export interface ChangesByStatus {
 /** Queries of what operators see. */
 export interface LaneViewReads {
   /**
-   * The open transactions of these relayers, by relayer; one without any is missing. The cost grows with the number of open transactions, of which
-   * a relayer may have 12,000 and more.
+   * The open transactions of these relayers, by relayer; one without any is missing. The cost grows with the number of open transactions,
+   * of which a relayer may have 12,000 and more.
    */
   openOf(relayerIds: readonly string[]): Promise<ReadonlyMap<string, OpenOfRelayer>>;
   /** Counts a relayer's transactions whose last changes are in this range: the first `limit` of them. */

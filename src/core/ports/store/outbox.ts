@@ -15,8 +15,8 @@ export interface PendingTarget {
 export interface OutboxChanges {
   insertEvent(event: OutboxEvent): Change;
   /**
-   * Writes an event's status, attempts and next attempt; fails if it is gone, or if its stored number of attempts is not `attemptsBefore` (null or
-   * absent: any).
+   * Writes an event's status, attempts and next attempt; fails if it is gone, or if its stored number of attempts is not `attemptsBefore`
+   * (null or absent: any).
    */
   updateEvent(event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>, attemptsBefore?: number | null): Change;
   /** Makes an event of any status pending, with a fresh retry schedule and its old place in its order key; fails if it is gone. */

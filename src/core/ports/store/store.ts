@@ -38,7 +38,9 @@ export interface Reads
 export interface Store {
   readonly change: Changes;
   readonly read: Reads;
-  /** All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken. */
+  /**
+   * All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken.
+   */
   commit(changes: readonly Change[]): Promise<void>;
   /** Resolves if the store can be read and written, throws if not, or if the last commits failed. */
   checkWorking(): Promise<void>;

@@ -36,7 +36,10 @@ export interface TransactionChanges {
   moveTransaction(id: string, from: number, to: number): Change;
   /** Fails if the slot or the transaction has an attempt with this version; for an unsequenced one, also if its hash is taken. */
   insertAttempt(attempt: Attempt): Change;
-  /** Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its transactions is open. */
+  /**
+   * Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its
+   * transactions is open.
+   */
   closeRelayer(id: string): Change;
   /** Allows transactions of a relayer with the id of a deleted one; never fails. */
   reopenRelayer(id: string): Change;

@@ -15,9 +15,9 @@ interface Answered extends Broadcast {
 }
 
 /**
- * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes accept nonces best
- * in order. While nodes refuse a live attempt, the lane broadcasts an earlier one with the same content. "Already known" is success. An answer never
- * fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
+ * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes
+ * accept nonces best in order. While nodes refuse a live attempt, the lane broadcasts an earlier one with the same content. "Already known"
+ * is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
   const recording: Promise<void>[] = [];

@@ -24,20 +24,20 @@ interface Lowest {
 }
 
 /**
- * The lane follows a node that rejects the bid for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid our own; more help only
- * if a foreign transaction is in the slot. A node that still rejects the bid is wrong.
+ * The lane follows a node that rejects the bid for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid our
+ * own; more help only if a foreign transaction is in the slot. A node that still rejects the bid is wrong.
  */
 const maxDemands = 4;
 
 const unpayable = 'fee not increased: insufficient balance; the current attempt stays live';
 
 /**
- * Makes the task that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or
- * whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the
- * minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
+ * Makes the task that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than
+ * the market, or whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If
+ * the cap forbids even the minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
  *
- * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do those that have
- * waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
+ * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do those
+ * that have waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
  */
 export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let lowest: Lowest | null = null;

@@ -10,7 +10,9 @@ import type { LaneContext } from '../lane-context.js';
 /** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
 
-/** Errors that apply to every self-transfer. After one of them, the task signs none until the next head, or for this time if no head comes. */
+/**
+ * Errors that apply to every self-transfer. After one of them, the task signs none until the next head, or for this time if no head comes.
+ */
 const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE', 'SIGNER_UNAVAILABLE'];
 const sharedForMs = 3_000;
 
@@ -32,15 +34,18 @@ interface Expiring {
 
 /** The tasks that end transactions whose `valid_until` has passed. */
 export interface Expirer {
-  /** Ends the unsigned ones. Needs no node; while none is reachable, the records of the signed ones say so. `head`: the newest known; null: none yet. */
+  /**
+   * Ends the unsigned ones. Needs no node; while none is reachable, the records of the signed ones say so. `head`: the newest known; null:
+   * none yet.
+   */
   expireUnsigned(head: Head | null): Promise<void>;
   /** Ends those with a nonce by a self-transfer in their slot, and unsequenced ones when their attempts are dead. */
   expireSigned(head: Head): Promise<void>;
 }
 
 /**
- * Makes the tasks. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and the newest
- * block's. A wrong clock alone ends nothing.
+ * Makes the tasks. A transaction ends only if two of three clocks show that its `valid_until` has passed: the own one, the database's, and
+ * the newest block's. A wrong clock alone ends nothing.
  */
 export function createExpirer(lane: LaneContext): Expirer {
   let blocked = { atHash: '', untilMs: 0, reason: '' };
@@ -48,8 +53,8 @@ export function createExpirer(lane: LaneContext): Expirer {
   let reported: ErrorReason | null = null;
 
   /**
-   * Passes the time that two of the clocks have reached, and those that have expired by then, to `end`, `atOnce` at a time. Asks the database only if
-   * there may be one.
+   * Passes the time that two of the clocks have reached, and those that have expired by then, to `end`, `atOnce` at a time. Asks the
+   * database only if there may be one.
    */
   async function expire(
     all: Iterable<Expiring>,

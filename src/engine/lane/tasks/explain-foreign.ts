@@ -12,8 +12,8 @@ import type { Tracked } from '../tracked.js';
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
 const searchesPerHead = 4;
 /**
- * The heads from one search to the next double with each that finds nothing, this many times. Without the state of old blocks, a search reads 64 whole blocks,
- * and a gateway that counts its pool leaves nothing to find.
+ * The heads from one search to the next double with each that finds nothing, this many times. Without the state of old blocks, a search
+ * reads 64 whole blocks, and a gateway that counts its pool leaves nothing to find.
  */
 const maxDoublings = 3;
 /** The gas of a payment. With no more than that, no code can run. */
@@ -21,8 +21,8 @@ const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
 /**
- * Makes the task that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a block at the required
- * confirmations displaces ours.
+ * Makes the task that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a
+ * block at the required confirmations displaces ours.
  */
 export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let searchedAtHash: string | null = null;
@@ -106,7 +106,10 @@ async function explainOne(
   return isKnown ? 'found' : 'empty';
 }
 
-/** Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that succeeded. */
+/**
+ * Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that
+ * succeeded.
+ */
 function withoutReceipt(
   lane: LaneContext,
   transaction: Transaction,

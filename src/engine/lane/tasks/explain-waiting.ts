@@ -8,9 +8,9 @@ import { whyUnsigned } from '../why-unsigned.js';
 const batchSize = 50;
 
 /**
- * Makes the task that writes the obstacle of the whole lane into the records that wait for it, once when it changes. A transaction that waits for a reason
- * of its own, such as its funds, keeps that reason, and one whose draft is under way does not change until that is done. The task
- * walks the queue only at a change, since the queue may be long.
+ * Makes the task that writes the obstacle of the whole lane into the records that wait for it, once when it changes. A transaction that
+ * waits for a reason of its own, such as its funds, keeps that reason, and one whose draft is under way does not change until that is done.
+ * The task walks the queue only at a change, since the queue may be long.
  */
 export function createWaitingExplainer(lane: LaneContext): { readonly explain: () => Promise<void>; readonly look: () => void } {
   let explained = '';

@@ -31,11 +31,12 @@ const maxGaps = 64;
 const maxLooks = 1_024;
 
 /**
- * Makes the task that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which nothing is
- * mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
+ * Makes the task that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which
+ * nothing is mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
  *
- * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again. Otherwise a
- * self-transfer takes the nonce, as a transaction of its own, and outbids any attempt of ours that a node may still hold there. Throws `NODE_UNAVAILABLE`.
+ * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again.
+ * Otherwise a self-transfer takes the nonce, as a transaction of its own, and outbids any attempt of ours that a node may still hold there.
+ * Throws `NODE_UNAVAILABLE`.
  */
 export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   /** The head at which each empty nonce was first seen. */
@@ -132,8 +133,9 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
 }
 
 /**
- * True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. Also if one of ours has left the
- * slot, because a foreign transaction was found there, on a chain that loses no blocks: then the node that shows the nonce as free lags.
+ * True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. Also if one of
+ * ours has left the slot, because a foreign transaction was found there, on a chain that loses no blocks: then the node that shows the
+ * nonce as free lags.
  */
 async function isTaken(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
   let isDisplaced = false;

@@ -14,7 +14,10 @@ const readAtOnce = 32;
 export interface StoredFinder {
   /** A commit got no answer: it may still be written for a while. */
   noteUnanswered(): void;
-  /** The database is back, and may be another server, which lacks the last commits. A commit on the lost connection is written by now, or never. */
+  /**
+   * The database is back, and may be another server, which lacks the last commits. A commit on the lost connection is written by now, or
+   * never.
+   */
   noteReturn(): void;
   /** Compares everything. Does nothing if every commit was answered and the database was not away. */
   find(): Promise<void>;
@@ -26,7 +29,10 @@ export interface StoredFinder {
   follow(): Promise<void>;
   /** True while the store may have a transaction that was not found. */
   isLooking(): boolean;
-  /** The lane is loaded, and everything up to this position of the relayer's changes was looked at: call it with a position that was read before the lane was. */
+  /**
+   * The lane is loaded, and everything up to this position of the relayer's changes was looked at: call it with a position that was read
+   * before the lane was.
+   */
   notePosition(position: number): void;
   position(): number | null;
 }

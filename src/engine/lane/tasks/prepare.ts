@@ -19,10 +19,15 @@ const maxReads = 16;
 const maxDrafting = 100;
 /** Maximum number of batches of forbidden transactions that are tried again at one head while all of them are forbidden again. */
 const maxForbiddenBatches = 2;
-/** A transaction that no node answered about is tried again after this time: each try can last as long as a node may take, and others wait for it. */
+/**
+ * A transaction that no node answered about is tried again after this time: each try can last as long as a node may take, and others wait
+ * for it.
+ */
 const retryUnansweredAfterMs = 2_000;
 
-/** A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long. */
+/**
+ * A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long.
+ */
 const forbiddenForMs = 3_000;
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
@@ -35,12 +40,12 @@ const inUseReason = 'waiting: another transaction of its source account is in fl
 const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
 
 /**
- * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the nonces they
- * take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait. A paused or disabled
- * relayer signs none.
+ * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the
+ * nonces they take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it
+ * wait. A paused or disabled relayer signs none.
  *
- * The lane asks nodes without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
- * signed over. Throws `NODE_UNAVAILABLE`.
+ * The lane asks nodes without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced
+ * meanwhile is never signed over. Throws `NODE_UNAVAILABLE`.
  */
 export async function prepare(lane: LaneContext): Promise<void> {
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
@@ -79,7 +84,10 @@ export async function prepare(lane: LaneContext): Promise<void> {
   }
 }
 
-/** Drafts a large batch in parts: many drafts at once delay one another until nodes seem slow, and slow drafts lose their place in the order. */
+/**
+ * Drafts a large batch in parts: many drafts at once delay one another until nodes seem slow, and slow drafts lose their place in the
+ * order.
+ */
 async function draftAll(lane: LaneContext, candidates: readonly OpenTransaction[]): Promise<Awaited<ReturnType<typeof draftInTime>>[]> {
   const outcomes: Awaited<ReturnType<typeof draftInTime>>[] = [];
   for (let at = 0; at < candidates.length; at += storedAtOnce)
@@ -165,8 +173,8 @@ function forbiddenAgain({ forbiddenAgain: known, settled, deps }: LaneContext): 
 }
 
 /**
- * Avoids drafting thousands of transactions that share one obstacle. At each head the lane tries the oldest ones that were forbidden before, then those after
- * the ones of the last head. It tries the others only if one of these can be sent.
+ * Avoids drafting thousands of transactions that share one obstacle. At each head the lane tries the oldest ones that were forbidden
+ * before, then those after the ones of the last head. It tries the others only if one of these can be sent.
  */
 function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress: boolean): void {
   const now = forbiddenAgain(lane);
@@ -176,7 +184,10 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
     lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
 }
 
-/** Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the transaction. */
+/**
+ * Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the
+ * transaction.
+ */
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;

@@ -19,7 +19,10 @@ function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Atte
   return attemptsInSlot(open).findLast((attempt) => transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
-/** A node that has the lowest and the highest transaction in flight has those between them: a full pool drops the highest first, or does not take them. */
+/**
+ * A node that has the lowest and the highest transaction in flight has those between them: a full pool drops the highest first, or does not
+ * take them.
+ */
 async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<void> {
   const last = lane.transactions.atNonce(lane.numbers.signed - 1n);
   const highest = last && newestTaken(lane, last);
@@ -30,12 +33,14 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
 }
 
 /**
- * Makes the task that notices when nodes have dropped attempts that they accepted: restarts, reorgs and more expensive transactions empty their pools.
+ * Makes the task that notices when nodes have dropped attempts that they accepted: restarts, reorgs and more expensive transactions empty
+ * their pools.
  *
- * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be
- * mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again. Some nodes answer with a hash to
- * an attempt that they do not pool, so lookups become less frequent, and the record says so. Others do not show an attempt that they have: they call it known
- * when it is sent again, and lookups become less frequent while the lane advances too. Throws `NODE_UNAVAILABLE`.
+ * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing
+ * above it can be mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again.
+ * Some nodes answer with a hash to an attempt that they do not pool, so lookups become less frequent, and the record says so. Others do not
+ * show an attempt that they have: they call it known when it is sent again, and lookups become less frequent while the lane advances too.
+ * Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;

@@ -6,7 +6,10 @@ import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from '../lane-context.js';
 
-/** An attempt that no node accepts keeps its slot for this many blocks and this long: the account may be funded, and another node may accept it. */
+/**
+ * An attempt that no node accepts keeps its slot for this many blocks and this long: the account may be funded, and another node may accept
+ * it.
+ */
 const patience = { blocks: 5n, ms: 60_000 };
 /** The same, if nodes may still accept it unchanged, or if their words are unknown. */
 const longPatience = { blocks: 20n, ms: 600_000 };
@@ -16,9 +19,9 @@ const noPatience = { blocks: 0n, ms: 0 };
 const minAnswers = 3;
 
 /**
- * Makes the task that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait behind it:
- * a self-transfer takes the nonce, and the transaction fails when that is resolved. If nothing waits behind it, or the self-transfer cannot be paid
- * either, it waits for funds. Throws `NODE_UNAVAILABLE`.
+ * Makes the task that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait
+ * behind it: a self-transfer takes the nonce, and the transaction fails when that is resolved. If nothing waits behind it, or the
+ * self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
  */
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
   /** The balance is read once per head. */

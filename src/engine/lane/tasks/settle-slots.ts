@@ -13,12 +13,13 @@ import { type Look, lookUpReceipts } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
 
 /**
- * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:
- * a slot is resolved by a transaction that is *found in a block* at the required confirmations. A higher account nonce, or a missing receipt, proves
- * nothing.
+ * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the
+ * chain decides: a slot is resolved by a transaction that is *found in a block* at the required confirmations. A higher account nonce, or a
+ * missing receipt, proves nothing.
  *
- * Costs one account nonce for the lane, receipts for slots below it (see `lookUpReceipts`), and one block hash for each block that holds something
- * unconfirmed. A block or receipt that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if anything went unanswered: then this head is not settled.
+ * Costs one account nonce for the lane, receipts for slots below it (see `lookUpReceipts`), and one block hash for each block that holds
+ * something unconfirmed. A block or receipt that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if
+ * anything went unanswered: then this head is not settled.
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
@@ -63,7 +64,10 @@ function unanswered(): DomainError {
   return new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node showed some of the blocks or receipts of open transactions');
 }
 
-/** The same if no node shows the account: then every slot may be used. If the service has signed for it, it was removed, or the chain was reset. */
+/**
+ * The same if no node shows the account: then every slot may be used. If the service has signed for it, it was removed, or the chain was
+ * reset.
+ */
 async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head: Head, another: 'same' | null): Promise<void> {
   const { id, transactions, numbers } = lane;
   // Without any nonce of ours it was not created yet.

@@ -29,9 +29,10 @@ const resendAfterMs = 2_000;
 const batchSize = 50;
 
 /**
- * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as intended;
- * if it is still wanted, its content (or the queued replacement) is signed again, and never before every earlier attempt is proved dead, so that nothing
- * is paid twice. An attempt that may still be mined is rebroadcast; a transaction whose outcome no node can know any more fails. Throws `NODE_UNAVAILABLE`.
+ * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as
+ * intended; if it is still wanted, its content (or the queued replacement) is signed again, and never before every earlier attempt is
+ * proved dead, so that nothing is paid twice. An attempt that may still be mined is rebroadcast; a transaction whose outcome no node can
+ * know any more fails. Throws `NODE_UNAVAILABLE`.
  */
 export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequenced, head: Head): Promise<void> {
   const open = [...lane.transactions.unsequenced()];
@@ -104,7 +105,9 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
   await lane.move(seen.transaction.id, (current) => (isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null));
 }
 
-/** True if it still has only the attempts that the lane asked nodes about, in no block: an attempt that was signed meanwhile may be mined. */
+/**
+ * True if it still has only the attempts that the lane asked nodes about, in no block: an attempt that was signed meanwhile may be mined.
+ */
 function isAsAsked({ transaction, attempts }: OpenTransaction, seen: OpenTransaction): boolean {
   return transaction.mined === null && attempts.length === seen.attempts.length;
 }
@@ -113,8 +116,8 @@ function isAsAsked({ transaction, attempts }: OpenTransaction, seen: OpenTransac
 const invalidPatience = { answers: 3, ms: 60_000 };
 
 /**
- * Fails a transaction that could be mined at any time, but that no node will ever accept. Others end when their attempts are dead: a node that lies may
- * have passed one on. Returns false if it may still be accepted.
+ * Fails a transaction that could be mined at any time, but that no node will ever accept. Others end when their attempts are dead: a node
+ * that lies may have passed one on. Returns false if it may still be accepted.
  */
 async function endRefused(lane: LaneContext, seen: OpenTransaction): Promise<boolean> {
   const { transaction, attempts } = seen;
@@ -166,8 +169,8 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
 }
 
 /**
- * Signs dead transactions again, oldest first, as far as the balance pays for them. One read of the balance serves all of them. A transaction
- * that the balance does not cover is not drafted, so it costs no call; the next head looks again.
+ * Signs dead transactions again, oldest first, as far as the balance pays for them. One read of the balance serves all of them. A
+ * transaction that the balance does not cover is not drafted, so it costs no call; the next head looks again.
  */
 async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;

@@ -5,7 +5,10 @@ import { done, failed, type OperationRules } from './operation.js';
 const { ChangeTrustResult: Result } = xdr;
 const resultOf = (result: xdr.ChangeTrustResult) => xdr.OperationResultTr.changeTrust(result);
 
-/** ChangeTrustOpFrame.cpp, without pool shares. A new line needs a base reserve; lines are always authorized, because no issuer requires authorization here. */
+/**
+ * ChangeTrustOpFrame.cpp, without pool shares. A new line needs a base reserve; lines are always authorized, because no issuer requires
+ * authorization here.
+ */
 export const changeTrust: OperationRules = {
   level: 'medium',
 

@@ -5,7 +5,10 @@ import { done, failed, type OperationRules } from './operation.js';
 const { CreateAccountResult: Result } = xdr;
 const resultOf = (result: xdr.CreateAccountResult) => xdr.OperationResultTr.createAccount(result);
 
-/** CreateAccountOpFrame.cpp. A starting balance of 0 requires sponsored reserves (CAP-33), which are not modelled, so it is below the reserve. */
+/**
+ * CreateAccountOpFrame.cpp. A starting balance of 0 requires sponsored reserves (CAP-33), which are not modelled, so it is below the
+ * reserve.
+ */
 export const createAccount: OperationRules = {
   level: 'medium',
 

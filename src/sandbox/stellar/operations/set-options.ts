@@ -6,7 +6,9 @@ const { SetOptionsResult: Result } = xdr;
 const resultOf = (result: xdr.SetOptionsResult) => xdr.OperationResultTr.setOptions(result);
 const maxSigners = 20;
 
-/** SetOptionsOpFrame.cpp, only keys: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are ignored. */
+/**
+ * SetOptionsOpFrame.cpp, only keys: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are ignored.
+ */
 export const setOptions: OperationRules = {
   // Core requires a lower threshold if no key changes; every use here changes one.
   level: 'high',

@@ -13,8 +13,9 @@ import type { View } from './view.js';
 const roomBytes = 500;
 
 /**
- * `simulateTransaction` (stellar-rpc, methods/simulate_transaction.go): runs one host function on the latest ledger without changing it and reports what it must
- * declare. Signatures, sequence and balances are not checked. For an operation without authorization the answer lists the needed entries; otherwise all must be present.
+ * `simulateTransaction` (stellar-rpc, methods/simulate_transaction.go): runs one host function on the latest ledger without changing it and
+ * reports what it must declare. Signatures, sequence and balances are not checked. For an operation without authorization the answer lists
+ * the needed entries; otherwise all must be present.
  */
 export function simulateTransaction(params: Params, view: View, networkId: Buffer) {
   const frame = readFrame(textParam(params, 'transaction'), networkId);

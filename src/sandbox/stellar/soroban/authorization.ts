@@ -24,8 +24,9 @@ export interface AuthorizationContext {
 }
 
 /**
- * Soroban's authorization (CAP-46-11) of one call without nested calls. Credentials of the source account need no own signature: the transaction's
- * is enough. Credentials of another account are signed by its master key over a one-time nonce that expires at a ledger. Contracts as signers are not modelled.
+ * Soroban's authorization (CAP-46-11) of one call without nested calls. Credentials of the source account need no own signature: the
+ * transaction's is enough. Credentials of another account are signed by its master key over a one-time nonce that expires at a ledger.
+ * Contracts as signers are not modelled.
  */
 export function createAuthorization({ source, entries, storage, networkId, ledger }: AuthorizationContext): Authorization {
   const recorded: xdr.SorobanAuthorizationEntry[] = [];

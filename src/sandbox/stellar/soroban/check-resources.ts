@@ -2,7 +2,10 @@ import type { xdr } from '@stellar/stellar-sdk';
 import type { Frame } from '../frame.js';
 import { limits, nonRefundableStroops } from './resource-fee.js';
 
-/** True if the declared resources, footprint and resource fee of a Soroban transaction are valid (`commonValidPreSeqNum` and `checkSorobanResources`, TransactionFrame.cpp). */
+/**
+ * True if the declared resources, footprint and resource fee of a Soroban transaction are valid (`commonValidPreSeqNum` and
+ * `checkSorobanResources`, TransactionFrame.cpp).
+ */
 export function declaresValidResources(frame: Frame): boolean {
   const { soroban } = frame;
   if (soroban === null) return false;

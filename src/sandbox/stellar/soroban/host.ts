@@ -75,7 +75,9 @@ function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
   return xdr.ScVal.scvBytes(id);
 }
 
-/** Creates a contract at the hash of its creator and the salt (CAP-46-02); the creator must authorize. Constructor arguments are ignored. */
+/**
+ * Creates a contract at the hash of its creator and the salt (CAP-46-02); the creator must authorize. Constructor arguments are ignored.
+ */
 function create(
   hostFunction: xdr.HostFunction,
   { networkId }: HostContext,

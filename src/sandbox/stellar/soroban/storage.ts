@@ -17,7 +17,8 @@ export interface Storage {
 
 /**
  * Opens the entries of a ledger to a host function. All reads and writes must be in a declared footprint, else the host
- * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one (a simulation) all are allowed and recorded.
+ * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one (a simulation) all are
+ * allowed and recorded.
  */
 export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint | null, ledger: number): Storage {
   const read = new Set<string>();

@@ -21,8 +21,9 @@ export interface ContractCall {
 const counterKey = xdr.ScVal.scvSymbol('COUNTER');
 
 /**
- * Runs a function of the test contract. `echo(value)` returns it; `add(a: u32, b: u32)` returns their sum or traps on overflow; `fail()` ends with the
- * contract's error 1; `increment(by: u32)` adds to a persistent counter and returns it; `greet(who: address)` needs the authorization of `who`.
+ * Runs a function of the test contract. `echo(value)` returns it; `add(a: u32, b: u32)` returns their sum or traps on overflow; `fail()`
+ * ends with the contract's error 1; `increment(by: u32)` adds to a persistent counter and returns it; `greet(who: address)` needs the
+ * authorization of `who`.
  */
 export function callTestContract(call: ContractCall): xdr.ScVal {
   const { name, args } = call;
