@@ -263,6 +263,28 @@ describe('instances that share a PostgreSQL database', () => {
     assert.notEqual(after?.id, before?.id);
   });
 
+  it('keep an instance that is healthy, however many messages about leases make the others look', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const floor = createFloor();
+    const units = unitsFrom(4);
+    const members = [await join(test, databaseUrl, 'a', { floor, units }), await join(test, databaseUrl, 'b', { floor, units })];
+    await untilShared(floor, units, { a: 2, b: 2 });
+    const rowsOf = async () => (await listPostgresInstances(databaseUrl)).map(({ id }) => id);
+    const before = await rowsOf();
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    test.after(() => client.end());
+    const { rows } = await client.query<{ schema: string }>('select current_schema as schema');
+    const channel = `relayer_${rows[0]?.schema}`;
+    // Of an unknown version, which may have changed any lease.
+    for (let message = 0; message < 5_000; message += 1) await client.query('select pg_notify($1, $2)', [channel, `${message}`]);
+    assert.deepEqual(
+      members.flatMap(({ logged }) => logged.map(([, sentence]) => sentence)),
+      [],
+    );
+    assert.deepEqual(await rowsOf(), before);
+  });
+
   it('keep an instance whose connections are cut again and again: it connects again, and keeps its work', async (test) => {
     const databaseUrl = await server.newDatabase();
     const floor = createFloor();
