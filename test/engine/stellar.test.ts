@@ -519,6 +519,21 @@ describe('simulations that one node gets wrong', { concurrency: 4 }, () => {
     });
   }
 
+  it('simulation: a resource fee above the default max_fee, which no other node contradicts, fails the transaction although it changes with each ledger', async (test) => {
+    let feeStroops = 5_000_000;
+    const { rig } = await startWithLiar(test, (result) => {
+      feeStroops += 1;
+      return { ...result, minResourceFee: String(feeStroops) };
+    });
+    rig.nodes[1]?.setOutcome((method) => (method === 'simulateTransaction' ? { refusedWith: 503 } : null));
+    const { transaction } = await rig.send({ operations: upload(1) });
+    const reasonOf = async () => (await rig.view(transaction.id)).transaction.statusReason ?? '';
+    await waitFor('the doubted refusal', async () => /needs at least/.test(await reasonOf()) || undefined);
+    rig.clock.moveOn(61_000);
+    const { transaction: ended } = await rig.untilWithBlocks(transaction.id, 'failed');
+    assert.equal(ended.failureReason, 'fee_limit');
+  });
+
   for (const name of ['a resource fee above the default max_fee', 'a failure of the call'] as const) {
     it(`simulation: ${name}, while no other node answers, makes the transaction wait`, async (test) => {
       const [lie] = lies[name] ?? assert.fail();

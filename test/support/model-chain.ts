@@ -371,7 +371,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller', null);
           if ('refused' in chosen) return chosen;
           if (costWei({ valueWei: what.valueWei, price: chosen }) + publishingFeeWei > fundsWei)
-            return { refused: 'insufficient_funds', sentence: 'insufficient balance', lasting: false };
+            return { refused: 'insufficient_funds', sentence: `insufficient balance: ${fundsWei} wei`, lasting: false };
           return {
             network: 'evm',
             to: what.to,
