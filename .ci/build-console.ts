@@ -1,5 +1,6 @@
 import { build, type Plugin } from 'esbuild';
 import { comments } from '../gen/comments.js';
+import { foldersOf, writeLicences } from './licences.js';
 import { smallDefinitions, smallDescriptor, withoutParts } from './small-definitions.js';
 
 // Bundles the console for browsers: dist/console/console.js and console.css. Transformations keep it small; none changes what it does.
@@ -22,7 +23,7 @@ const formComments: Plugin = {
   },
 };
 
-await build({
+const { metafile } = await build({
   entryPoints: ['src/console/main.tsx', 'src/console/style/main.css'],
   entryNames: 'console',
   outdir: 'dist/console',
@@ -37,5 +38,7 @@ await build({
   // Instead of src/console/tsconfig.json, whose form of JSX it would use.
   tsconfigRaw: {},
   logLevel: 'warning',
+  metafile: true,
   plugins: [smallDefinitions(withOptions), formComments, smallDescriptor, withoutParts(['json', 'checks'])],
 });
+writeLicences('dist/console', foldersOf(metafile));

@@ -58,6 +58,11 @@ await runNamed('suite', {
     does: 'lists the dependencies that are behind their newest release, and why; needs a registry',
     load: () => import('../.ci/outdated.js'),
   },
+  'release-files': {
+    takes: 'seconds',
+    does: 'writes the bill of materials and the list of licences of a release into dist/release',
+    load: () => import('../.ci/release-files.js'),
+  },
   nightly: {
     takes: 'long',
     does: 'runs the generated tests with 20 times as many cases',

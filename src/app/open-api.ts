@@ -38,10 +38,7 @@ export interface CompiledApi {
  */
 export function compileApi(): CompiledApi {
   const plans = compileMethodPlans(contractServices);
-  const staticPages = [
-    ...createReferencePages((path) => packageFile(`gen/${path}`)),
-    ...createConsolePages((name) => packageFile(`dist/console/${name}`)),
-  ];
+  const staticPages = [...createReferencePages(packageFile), ...createConsolePages((name) => packageFile(`dist/console/${name}`))];
   return { plans, rest: compileRest(plans), staticPages };
 }
 

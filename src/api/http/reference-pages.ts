@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { createHtmlPage } from './html-page.js';
 import type { Page } from './page.js';
 import { createStaticPage } from './static-page.js';
@@ -16,30 +15,23 @@ const rootPage: Page = {
 
 /**
  * Creates the reference of the API: `/docs` for people, `/openapi.json` for programs, and the definitions for clients as `/contract.zip`
- * and their descriptors as `/contract.binpb`. `npm run generate` has written all of them, so the service serves files and computes nothing.
- * @param fileOf returns a generated file by its path under `gen`
+ * and their descriptors as `/contract.binpb`. `npm run generate` and the build have written all of them, so the service serves files and
+ * computes nothing.
+ * @param fileOf returns a file of the package by its path
  */
 export function createReferencePages(fileOf: (path: string) => URL): readonly Page[] {
-  const generated = (path: string, file: string, contentType: string) =>
+  const servedAs = (path: string, file: string, contentType: string) =>
     createStaticPage({ path, contentType, load: () => readFile(fileOf(file)) });
   return [
     rootPage,
-    createHtmlPage('/docs', () => readFile(fileOf('reference/docs.html'))),
-    generated('/docs/start.js', 'reference/start.js', javascript),
-    generated('/docs/icon.svg', 'reference/icon.svg', 'image/svg+xml'),
-    generated('/docs/style.css', 'reference/style.css', css),
-    packagePage('swagger-ui-bundle.js', javascript),
-    packagePage('swagger-ui.css', css),
-    generated('/openapi.json', 'reference/openapi.json', 'application/json'),
-    generated('/contract.zip', 'contract/contract.zip', 'application/zip'),
-    generated('/contract.binpb', 'contract/contract.binpb', 'application/octet-stream'),
+    createHtmlPage('/docs', () => readFile(fileOf('gen/reference/docs.html'))),
+    servedAs('/docs/start.js', 'gen/reference/start.js', javascript),
+    servedAs('/docs/icon.svg', 'gen/reference/icon.svg', 'image/svg+xml'),
+    servedAs('/docs/style.css', 'gen/reference/style.css', css),
+    servedAs('/docs/swagger-ui-bundle.js', 'dist/reference/swagger-ui-bundle.js', javascript),
+    servedAs('/docs/swagger-ui.css', 'dist/reference/swagger-ui.css', css),
+    servedAs('/openapi.json', 'gen/reference/openapi.json', 'application/json'),
+    servedAs('/contract.zip', 'gen/contract/contract.zip', 'application/zip'),
+    servedAs('/contract.binpb', 'gen/contract/contract.binpb', 'application/octet-stream'),
   ];
-}
-
-function packagePage(file: string, contentType: string): Page {
-  return createStaticPage({
-    path: `/docs/${file}`,
-    contentType,
-    load: () => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)),
-  });
 }
