@@ -3,8 +3,18 @@ import { NetworkType } from '../../gen/relayer/v1/common_pb.js';
 import { type EvmPolicies, EvmPoliciesSchema } from '../../gen/relayer/v1/evm_pb.js';
 import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
-import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
-import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
+import {
+  SolanaAccountChangeSchema,
+  SolanaFeePaymentStrategy,
+  type SolanaPolicies,
+  SolanaPoliciesSchema,
+} from '../../gen/relayer/v1/solana_pb.js';
+import {
+  StellarAccountChangeSchema,
+  StellarFeePaymentStrategy,
+  type StellarPolicies,
+  StellarPoliciesSchema,
+} from '../../gen/relayer/v1/stellar_pb.js';
 import { invalidField } from '../core/errors/errors.js';
 import { maskedUrl } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/records/network.js';
@@ -14,8 +24,11 @@ import {
   type StellarPolicies as DomainStellarPolicies,
   defaultPolicies,
   type RelayerPolicies,
+  type SolanaAccountChange,
+  type StellarAccountChange,
 } from '../core/records/relayer.js';
 import type { StoredRelayer } from '../core/relayer/stored-relayer.js';
+import { enumTextsOf } from './enum-codec.js';
 
 /** Returns the relayer that a request asks for. `newId`: its id if the request has none. Throws `FIELD_INVALID`. */
 export function newRelayerFromProto(request: CreateRelayerRequest, newId: () => string): StoredRelayer {
@@ -121,6 +134,7 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
     feePaymentStrategy: StellarFeePaymentStrategy.RELAYER,
     minBalance: policies.minBalanceStroops.toString(),
     ...(policies.maxFeeStroops === null ? {} : { maxFee: policies.maxFeeStroops.toString() }),
+    allowAccountChanges: numbersOf(stellarChanges, policies.allowAccountChanges),
   });
 }
 
@@ -129,6 +143,7 @@ function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
     network: 'stellar',
     minBalanceStroops: amountFrom(message.minBalance) ?? defaultPolicies.stellar.minBalanceStroops,
     maxFeeStroops: amountFrom(message.maxFee),
+    allowAccountChanges: textsOf(stellarChanges, message.allowAccountChanges),
   };
 }
 
@@ -142,6 +157,7 @@ function protoOfSolana(policies: DomainSolanaPolicies): SolanaPolicies {
     disallowedAccounts: [...policies.disallowedAccounts],
     ...(policies.maxSignatures === null ? {} : { maxSignatures: policies.maxSignatures }),
     maxTxDataSize: policies.maxTxDataSizeBytes,
+    allowAccountChanges: numbersOf(solanaChanges, policies.allowAccountChanges),
   });
 }
 
@@ -156,7 +172,21 @@ function solanaFromProto(message: SolanaPolicies): DomainSolanaPolicies {
     disallowedAccounts: message.disallowedAccounts,
     maxSignatures: message.maxSignatures ?? null,
     maxTxDataSizeBytes: message.maxTxDataSize ?? defaults.maxTxDataSizeBytes,
+    allowAccountChanges: textsOf(solanaChanges, message.allowAccountChanges),
   };
+}
+
+/** The texts of account changes by their numbers in the contract; the domain has the same texts. */
+const stellarChanges = enumTextsOf(StellarAccountChangeSchema) as ReadonlyMap<number, StellarAccountChange>;
+const solanaChanges = enumTextsOf(SolanaAccountChangeSchema) as ReadonlyMap<number, SolanaAccountChange>;
+
+/** The numbers are checked before: each has a text. Each text comes once, in the order of the contract. */
+function textsOf<T extends string>(texts: ReadonlyMap<number, T>, wanted: readonly number[]): readonly T[] {
+  return [...texts].flatMap(([number, text]) => (wanted.includes(number) ? [text] : []));
+}
+
+function numbersOf<T extends string>(texts: ReadonlyMap<number, T>, wanted: readonly T[]): number[] {
+  return [...texts].flatMap(([number, text]) => (wanted.includes(text) ? [number] : []));
 }
 
 /** The field is checked before: it is an amount. */

@@ -49,6 +49,7 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       disallowedAccounts: [],
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
+      allowAccountChanges: [],
     },
     startMessage: `started a local Solana cluster at ${rpcUrl}`,
     commands: (address) => ({

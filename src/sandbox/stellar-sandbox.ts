@@ -32,7 +32,7 @@ export async function startStellarSandbox(ledgerSeconds: number): Promise<Sandbo
     relayerId: 'sandbox-stellar',
     relayerName: 'Sandbox on Stellar',
     network,
-    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null },
+    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [] },
     startMessage: `started a local Stellar ledger at ${rpcUrl}`,
     commands: () => ({
       networkName: 'Stellar',

@@ -48,7 +48,7 @@ const account = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9';
 
 describe('Stellar policies', () => {
   it('Stellar policies: default if they are absent', async () => {
-    const defaults = { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null };
+    const defaults = { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null, allowAccountChanges: [] };
     for (const policies of [
       undefined,
       null,
@@ -65,6 +65,7 @@ describe('Stellar policies', () => {
       network: 'stellar',
       minBalanceStroops: 0n,
       maxFeeStroops: 5_000_000n,
+      allowAccountChanges: [],
     });
   });
 
@@ -108,6 +109,7 @@ describe('Solana policies', () => {
       disallowedAccounts: [],
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
+      allowAccountChanges: [],
     });
     const unsaid = [
       `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported`,
@@ -127,6 +129,7 @@ describe('Solana policies', () => {
       disallowed_accounts: [],
       max_signatures: 3,
       max_tx_data_size: 1000,
+      allow_account_changes: ['assign', 'token_close'],
     };
     assert.deepEqual(await policiesOf(solanaRelayer(policies)), {
       network: 'solana',
@@ -137,6 +140,7 @@ describe('Solana policies', () => {
       disallowedAccounts: [],
       maxSignatures: 3,
       maxTxDataSizeBytes: 1000,
+      allowAccountChanges: ['assign', 'token_close'],
     });
   });
 

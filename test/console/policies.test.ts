@@ -23,7 +23,7 @@ const evm: Policies = {
     maxInFlight: 7,
   }),
 };
-const stellar: Policies = { case: 'stellar', value: create(StellarPoliciesSchema, { maxFee: '1000000' }) };
+const stellar: Policies = { case: 'stellar', value: create(StellarPoliciesSchema, { maxFee: '1000000', allowAccountChanges: [1, 3] }) };
 const solana: Policies = {
   case: 'solana',
   value: create(SolanaPoliciesSchema, { maxAllowedFeeLamports: '5000', allowedPrograms: ['p'], maxSignatures: 2 }),
@@ -69,6 +69,14 @@ describe('the policies in the console', () => {
       'evm.max_in_flight',
     ]);
     assert.equal(policyPaths(NetworkType.STELLAR).maxFee, 'stellar.max_fee');
+  });
+
+  it('names: the form has the words of the API, and names them if one is wrong', () => {
+    const draft = draftOf(stellar, policyFields(NetworkType.STELLAR), coins[NetworkType.STELLAR]);
+    assert.equal(draft.allowAccountChanges, 'signers\naccount_merge');
+    assert.deepEqual(buildPolicies(NetworkType.STELLAR, { allowAccountChanges: 'signers, keys' }, coins[NetworkType.STELLAR]), {
+      problems: { allowAccountChanges: 'Names: signers, immutable, account_merge, bump_sequence, revoke_sponsorship.' },
+    });
   });
 
   it('problems: names each field that is no number', () => {

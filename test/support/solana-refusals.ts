@@ -1,4 +1,4 @@
-import { address, signBytes } from '@solana/kit';
+import { AccountRole, address, type Instruction, signBytes } from '@solana/kit';
 import { base64From, type Message } from '../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../src/core/records/relayer.js';
 import type { SolanaInstruction, SolanaRequest } from '../../src/core/records/solana.js';
@@ -264,6 +264,12 @@ export async function strictRefusals(relayer: string): Promise<readonly SolanaRe
       reason: 'RECEIVER_NOT_ALLOWED',
     },
     {
+      what: 'a change of its account',
+      request: { transaction: await builtTransaction(relayer, [assignOf(relayer)]) },
+      sentence: `transaction has an instruction 0 that takes away what ${relayer}, the relayer's account, can do (assign), which the relayer's allow_account_changes does not name`,
+      reason: 'RECEIVER_NOT_ALLOWED',
+    },
+    {
       what: 'signatures',
       request: { transaction: await builtTransaction(relayer, threeSigners, { signers: [other, third] }) },
       sentence: "transaction needs 3 signatures; the relayer's max_signatures allows at most 2",
@@ -284,6 +290,13 @@ export async function strictRefusals(relayer: string): Promise<readonly SolanaRe
       sentence: "transaction costs a fee of 12001 lamports; the relayer's max_allowed_fee_lamports allows at most 12000",
     },
   ];
+}
+
+/** Gives the account to a program. */
+function assignOf(account: string): Instruction {
+  const data = Buffer.alloc(36);
+  data.writeUInt32LE(1);
+  return { programAddress: address(systemProgram), accounts: [{ address: address(account), role: AccountRole.WRITABLE_SIGNER }], data };
 }
 
 /** The number of accounts, in two bytes where one is enough. */

@@ -32,6 +32,7 @@ function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
     disallowedAccounts: [],
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
+    allowAccountChanges: [],
     ...changes,
   };
 }

@@ -35,7 +35,7 @@ export function stellarRelayer(address: string, policies: Partial<StellarPolicie
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
-    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, ...policies },
+    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [], ...policies },
   };
 }
 

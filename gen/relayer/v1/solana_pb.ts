@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/solana.proto.
  */
 export const file_relayer_v1_solana: GenFile = /*@__PURE__*/
-  fileDesc("ChdyZWxheWVyL3YxL3NvbGFuYS5wcm90bxIKcmVsYXllci52MSLnAQoYU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0EjcKC3RyYW5zYWN0aW9uGAEgASgJQh3S8xgZqgESc29sYW5hX3RyYW5zYWN0aW9uuAHsDEgAiAEBEjwKDGluc3RydWN0aW9ucxgCIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hSW5zdHJ1Y3Rpb25CB9LzGAPIAUASNAoLdmFsaWRfdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQFCDgoMX3RyYW5zYWN0aW9uQg4KDF92YWxpZF91bnRpbCKSAQoRU29sYW5hSW5zdHJ1Y3Rpb24SKwoKcHJvZ3JhbV9pZBgBIAEoCUIX0vMYE1ABqgEOc29sYW5hX2FkZHJlc3MSOAoIYWNjb3VudHMYAiADKAsyHS5yZWxheWVyLnYxLlNvbGFuYUFjY291bnRNZXRhQgfS8xgDyAFAEhYKBGRhdGEYAyABKAxCCNLzGAS4AdAJImQKEVNvbGFuYUFjY291bnRNZXRhEicKBnB1YmtleRgBIAEoCUIX0vMYE1ABqgEOc29sYW5hX2FkZHJlc3MSEQoJaXNfc2lnbmVyGAIgASgIEhMKC2lzX3dyaXRhYmxlGAMgASgIIqoBChFTb2xhbmFUcmFuc2FjdGlvbhIiCgt0cmFuc2FjdGlvbhgBIAEoCUII0vMYBHoCIiJIAIgBARIeCglzaWduYXR1cmUYAiABKAlCBtLzGAIYAUgBiAEBEjMKDGluc3RydWN0aW9ucxgDIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hSW5zdHJ1Y3Rpb25CDgoMX3RyYW5zYWN0aW9uQgwKCl9zaWduYXR1cmUikgQKDlNvbGFuYVBvbGljaWVzEkcKFGZlZV9wYXltZW50X3N0cmF0ZWd5GAEgASgOMiQucmVsYXllci52MS5Tb2xhbmFGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIxChhtYXhfYWxsb3dlZF9mZWVfbGFtcG9ydHMYAyABKAlCCtLzGAYIARABOAFIAogBARIzChBhbGxvd2VkX3Byb2dyYW1zGAQgAygJQhnS8xgVqgEOc29sYW5hX2FkZHJlc3PIAZBOEjMKEGFsbG93ZWRfYWNjb3VudHMYBSADKAlCGdLzGBWqAQ5zb2xhbmFfYWRkcmVzc8gBkE4SNgoTZGlzYWxsb3dlZF9hY2NvdW50cxgGIAMoCUIZ0vMYFaoBDnNvbGFuYV9hZGRyZXNzyAGQThImCg5tYXhfc2lnbmF0dXJlcxgHIAEoDUIJ0vMYBTgBQP8BSAOIAQESKAoQbWF4X3R4X2RhdGFfc2l6ZRgIIAEoDUIJ0vMYBTgBQNAJSASIAQFCFwoVX2ZlZV9wYXltZW50X3N0cmF0ZWd5Qg4KDF9taW5fYmFsYW5jZUIbChlfbWF4X2FsbG93ZWRfZmVlX2xhbXBvcnRzQhEKD19tYXhfc2lnbmF0dXJlc0ITChFfbWF4X3R4X2RhdGFfc2l6ZSpwChhTb2xhbmFGZWVQYXltZW50U3RyYXRlZ3kSKwonU09MQU5BX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1VOU1BFQ0lGSUVEEAASJwojU09MQU5BX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1JFTEFZRVIQAUKCAQoOY29tLnJlbGF5ZXIudjFCC1NvbGFuYVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
+  fileDesc("ChdyZWxheWVyL3YxL3NvbGFuYS5wcm90bxIKcmVsYXllci52MSLnAQoYU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0EjcKC3RyYW5zYWN0aW9uGAEgASgJQh3S8xgZqgESc29sYW5hX3RyYW5zYWN0aW9uuAHsDEgAiAEBEjwKDGluc3RydWN0aW9ucxgCIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hSW5zdHJ1Y3Rpb25CB9LzGAPIAUASNAoLdmFsaWRfdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQFCDgoMX3RyYW5zYWN0aW9uQg4KDF92YWxpZF91bnRpbCKSAQoRU29sYW5hSW5zdHJ1Y3Rpb24SKwoKcHJvZ3JhbV9pZBgBIAEoCUIX0vMYE1ABqgEOc29sYW5hX2FkZHJlc3MSOAoIYWNjb3VudHMYAiADKAsyHS5yZWxheWVyLnYxLlNvbGFuYUFjY291bnRNZXRhQgfS8xgDyAFAEhYKBGRhdGEYAyABKAxCCNLzGAS4AdAJImQKEVNvbGFuYUFjY291bnRNZXRhEicKBnB1YmtleRgBIAEoCUIX0vMYE1ABqgEOc29sYW5hX2FkZHJlc3MSEQoJaXNfc2lnbmVyGAIgASgIEhMKC2lzX3dyaXRhYmxlGAMgASgIIqoBChFTb2xhbmFUcmFuc2FjdGlvbhIiCgt0cmFuc2FjdGlvbhgBIAEoCUII0vMYBHoCIiJIAIgBARIeCglzaWduYXR1cmUYAiABKAlCBtLzGAIYAUgBiAEBEjMKDGluc3RydWN0aW9ucxgDIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hSW5zdHJ1Y3Rpb25CDgoMX3RyYW5zYWN0aW9uQgwKCl9zaWduYXR1cmUi0gQKDlNvbGFuYVBvbGljaWVzEkcKFGZlZV9wYXltZW50X3N0cmF0ZWd5GAEgASgOMiQucmVsYXllci52MS5Tb2xhbmFGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIxChhtYXhfYWxsb3dlZF9mZWVfbGFtcG9ydHMYAyABKAlCCtLzGAYIARABOAFIAogBARIzChBhbGxvd2VkX3Byb2dyYW1zGAQgAygJQhnS8xgVqgEOc29sYW5hX2FkZHJlc3PIAZBOEjMKEGFsbG93ZWRfYWNjb3VudHMYBSADKAlCGdLzGBWqAQ5zb2xhbmFfYWRkcmVzc8gBkE4SNgoTZGlzYWxsb3dlZF9hY2NvdW50cxgGIAMoCUIZ0vMYFaoBDnNvbGFuYV9hZGRyZXNzyAGQThImCg5tYXhfc2lnbmF0dXJlcxgHIAEoDUIJ0vMYBTgBQP8BSAOIAQESKAoQbWF4X3R4X2RhdGFfc2l6ZRgIIAEoDUIJ0vMYBTgBQNAJSASIAQESPgoVYWxsb3dfYWNjb3VudF9jaGFuZ2VzGAkgAygOMh8ucmVsYXllci52MS5Tb2xhbmFBY2NvdW50Q2hhbmdlQhcKFV9mZWVfcGF5bWVudF9zdHJhdGVneUIOCgxfbWluX2JhbGFuY2VCGwoZX21heF9hbGxvd2VkX2ZlZV9sYW1wb3J0c0IRCg9fbWF4X3NpZ25hdHVyZXNCEwoRX21heF90eF9kYXRhX3NpemUqcAoYU29sYW5hRmVlUGF5bWVudFN0cmF0ZWd5EisKJ1NPTEFOQV9GRUVfUEFZTUVOVF9TVFJBVEVHWV9VTlNQRUNJRklFRBAAEicKI1NPTEFOQV9GRUVfUEFZTUVOVF9TVFJBVEVHWV9SRUxBWUVSEAEqxgUKE1NvbGFuYUFjY291bnRDaGFuZ2USJQohU09MQU5BX0FDQ09VTlRfQ0hBTkdFX1VOU1BFQ0lGSUVEEAASLAocU09MQU5BX0FDQ09VTlRfQ0hBTkdFX0FTU0lHThABGgri8xgGYXNzaWduEjAKHlNPTEFOQV9BQ0NPVU5UX0NIQU5HRV9BTExPQ0FURRACGgzi8xgIYWxsb2NhdGUSPgolU09MQU5BX0FDQ09VTlRfQ0hBTkdFX05PTkNFX0FVVEhPUklUWRADGhPi8xgPbm9uY2VfYXV0aG9yaXR5Ej4KJVNPTEFOQV9BQ0NPVU5UX0NIQU5HRV9UT0tFTl9BVVRIT1JJVFkQBBoT4vMYD3Rva2VuX2F1dGhvcml0eRI8CiRTT0xBTkFfQUNDT1VOVF9DSEFOR0VfVE9LRU5fREVMRUdBVEUQBRoS4vMYDnRva2VuX2RlbGVnYXRlEjYKIVNPTEFOQV9BQ0NPVU5UX0NIQU5HRV9UT0tFTl9DTE9TRRAGGg/i8xgLdG9rZW5fY2xvc2USQAomU09MQU5BX0FDQ09VTlRfQ0hBTkdFX1RPS0VOX0VOQ1JZUFRJT04QBxoU4vMYEHRva2VuX2VuY3J5cHRpb24SPgolU09MQU5BX0FDQ09VTlRfQ0hBTkdFX1NUQUtFX0FVVEhPUklUWRAIGhPi8xgPc3Rha2VfYXV0aG9yaXR5EjwKJFNPTEFOQV9BQ0NPVU5UX0NIQU5HRV9WT1RFX0FVVEhPUklUWRAJGhLi8xgOdm90ZV9hdXRob3JpdHkSQgonU09MQU5BX0FDQ09VTlRfQ0hBTkdFX1BST0dSQU1fQVVUSE9SSVRZEAoaFeLzGBFwcm9ncmFtX2F1dGhvcml0eRIuCh1TT0xBTkFfQUNDT1VOVF9DSEFOR0VfVU5LTk9XThALGgvi8xgHdW5rbm93bkKCAQoOY29tLnJlbGF5ZXIudjFCC1NvbGFuYVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
 
 /**
  * The content of a Solana transaction. Exactly one of `transaction` and `instructions` is required.
@@ -220,6 +220,13 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
    * @generated from field: optional uint32 max_tx_data_size = 8;
    */
   maxTxDataSize?: number | undefined;
+
+  /**
+   * Account changes that the relayer signs although they take away what its key can do. Empty: none.
+   *
+   * @generated from field: repeated relayer.v1.SolanaAccountChange allow_account_changes = 9;
+   */
+  allowAccountChanges: SolanaAccountChange[];
 };
 
 /**
@@ -255,4 +262,101 @@ export enum SolanaFeePaymentStrategy {
  */
 export const SolanaFeePaymentStrategySchema: GenEnum<SolanaFeePaymentStrategy> = /*@__PURE__*/
   enumDesc(file_relayer_v1_solana, 0);
+
+/**
+ * What takes away the ability of an account to act. The relayer signs it only if its policy `allow_account_changes` names it.
+ *
+ * @generated from enum relayer.v1.SolanaAccountChange
+ */
+export enum SolanaAccountChange {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Gives the relayer's own account to a program: `Assign` and `AssignWithSeed` of the system program, and its instructions that create an account, with the relayer's account as the new one.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_ASSIGN = 1;
+   */
+  ASSIGN = 1,
+
+  /**
+   * Gives the relayer's own account data, so that it can pay nothing any more: `Allocate` and `AllocateWithSeed` of the system program.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_ALLOCATE = 2;
+   */
+  ALLOCATE = 2,
+
+  /**
+   * Gives away a nonce account that the relayer controls: `AuthorizeNonceAccount` of the system program.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_NONCE_AUTHORITY = 3;
+   */
+  NONCE_AUTHORITY = 3,
+
+  /**
+   * Gives away a token account, a mint or one of its extensions that the relayer controls: `SetAuthority` of the token programs, and `UpdateAuthority` of token metadata and of token groups.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_TOKEN_AUTHORITY = 4;
+   */
+  TOKEN_AUTHORITY = 4,
+
+  /**
+   * Lets another account spend the relayer's tokens: `Approve` and `ApproveChecked` of the token programs.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_TOKEN_DELEGATE = 5;
+   */
+  TOKEN_DELEGATE = 5,
+
+  /**
+   * Closes a token account or a mint that the relayer controls: `CloseAccount` of the token programs.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_TOKEN_CLOSE = 6;
+   */
+  TOKEN_CLOSE = 6,
+
+  /**
+   * Sets the encryption key of confidential transfers of a token account that the relayer owns: `ConfigureAccount` of Token-2022.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_TOKEN_ENCRYPTION = 7;
+   */
+  TOKEN_ENCRYPTION = 7,
+
+  /**
+   * Gives away or locks stake that the relayer controls: `Authorize`, `SetLockup` and their variants of the stake program.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_STAKE_AUTHORITY = 8;
+   */
+  STAKE_AUTHORITY = 8,
+
+  /**
+   * Gives away a vote account that the relayer controls: `Authorize` and its variants of the vote program.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_VOTE_AUTHORITY = 9;
+   */
+  VOTE_AUTHORITY = 9,
+
+  /**
+   * Gives away or ends a program that the relayer controls: `SetAuthority` and `Close` of the upgradeable loader, `TransferAuthority` and `Finalize` of loader v4, and their variants.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_PROGRAM_AUTHORITY = 10;
+   */
+  PROGRAM_AUTHORITY = 10,
+
+  /**
+   * Instructions of these programs that the service does not know, if they use the relayer's account.
+   *
+   * @generated from enum value: SOLANA_ACCOUNT_CHANGE_UNKNOWN = 11;
+   */
+  UNKNOWN = 11,
+}
+
+/**
+ * Describes the enum relayer.v1.SolanaAccountChange.
+ */
+export const SolanaAccountChangeSchema: GenEnum<SolanaAccountChange> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_solana, 1);
 

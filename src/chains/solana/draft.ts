@@ -4,6 +4,7 @@ import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { forbiddenChangeIn } from './account-changes.js';
 import { atSlotFrom, integerFrom } from './answer.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { compileInstructions } from './instructions.js';
@@ -29,6 +30,9 @@ export interface DraftDeps {
  */
 export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, isFixed } = baseOf(content, relayer.address);
+  // The policies may have changed since the content was accepted.
+  const forbidden = forbiddenChangeIn(base, relayer);
+  if (forbidden !== null) return { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
   const lifetime = isFixed ? await deps.lifetimes.given(base.blockhash) : await deps.lifetimes.fresh();
   if ('refused' in lifetime) return lifetime;
   const bound: Message = { ...base, blockhash: lifetime.blockhash };

@@ -1,16 +1,19 @@
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
+import { forbiddenChangeIn } from './account-changes.js';
 import { computeBudgetProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Checks the programs, accounts, signatures and size of a message against the relayer's policies, and its fee if the relayer pays it.
+ * Checks the programs, accounts, account changes, signatures and size of a message against the relayer's policies, and its fee if the
+ * relayer pays it.
  * Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. Throws `DomainError` (400)
  * naming `field`.
  */
-export function requireAllowed(field: string, message: Message, { address, policies: allPolicies }: Relayer): void {
+export function requireAllowed(field: string, message: Message, relayer: Relayer): void {
+  const { address, policies: allPolicies } = relayer;
   const policies = onNetwork('solana', allPolicies);
   const { allowedPrograms, maxSignatures, maxTxDataSizeBytes, maxAllowedFeeLamports } = policies;
   const bytes = unsignedTransactionBytes(message).length;
@@ -25,7 +28,7 @@ export function requireAllowed(field: string, message: Message, { address, polic
       throw notAllowed(field, `calls the program ${key}, which is not in the relayer's allowed_programs`);
     }
   }
-  const problem = disallowedAmong(message.accounts, address, policies);
+  const problem = forbiddenChangeIn(message, relayer) ?? disallowedAmong(message.accounts, address, policies);
   if (problem !== null) throw notAllowed(field, problem);
   const fee = namedFeeLamports(message);
   if (message.accounts[0] === address && maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {

@@ -6,6 +6,7 @@ import type { StellarNetwork } from '../../core/records/network.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/records/stellar.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
+import { forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
 import { leastBaseFeeStroops, minBumpStroops } from './fee-rules.js';
@@ -134,13 +135,13 @@ function fromEnvelope(request: StellarRequest, context: ContentContext): Content
     },
     envelope: () => readEnvelope(xdrText, context),
   });
-  const { account, network } = context;
+  const { account, policies, network } = context;
   const { maxTimeS } = envelope;
   const maxFeeStroops = request.maxFeeStroops ?? null;
   const content =
     request.feeBump === true
-      ? feeBumpContentFromEnvelope(envelope, { account, networkId: networkIdOf(network.passphrase) }, maxFeeStroops)
-      : ownContentFromEnvelope(envelope, account, maxFeeStroops);
+      ? feeBumpContentFromEnvelope(envelope, { account, policies, networkId: networkIdOf(network.passphrase) }, maxFeeStroops)
+      : ownContentFromEnvelope(envelope, context, maxFeeStroops);
   return { content, untilMs: maxTimeS === null ? null : maxTimeS * 1000n };
 }
 
@@ -263,7 +264,7 @@ function hashHex(bytes: Uint8Array): string {
 /** Returns the content for an envelope that another account signed with its own sequence number. Throws `DomainError` (400). */
 function feeBumpContentFromEnvelope(
   envelope: Envelope,
-  { account, networkId }: { readonly account: string; readonly networkId: Buffer },
+  { account, policies, networkId }: { readonly account: string; readonly policies: StellarPolicies; readonly networkId: Buffer },
   maxFeeStroops: bigint | null,
 ): StellarFeeBumpContent {
   if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr');
@@ -276,6 +277,7 @@ function feeBumpContentFromEnvelope(
       "must not be a transaction of the relayer's own account; send that one unsigned and without fee_bump",
     );
   }
+  requireAllowed('transaction_xdr', forbiddenChangeIn(envelope, account, policies));
   const wrong = whyWronglySigned(networkId, envelope.envelope);
   if (wrong !== null) throw invalidField('transaction_xdr', wrong);
   const resourceFeeStroops = envelope.sorobanData?.resourceFee().toBigInt() ?? 0n;

@@ -1,6 +1,8 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
+import { forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import type { Envelope } from './envelope.js';
 import type { AuthSource } from './operations.js';
@@ -62,13 +64,6 @@ export function nameOf(operation: xdr.Operation): string {
     .name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** True if later transactions of the account could never be mined: it is gone, or its next number is another one than the lane's. */
-function endsNumbering(operation: xdr.Operation): boolean {
-  const body = operation.body();
-  const kind = body.switch().name;
-  return kind === 'accountMerge' || (kind === 'bumpSequence' && body.bumpSequenceOp().bumpTo().toBigInt() > 0n);
-}
-
 /** Returns content that only uses a sequence number: BumpSequence to 0, which has no other effect. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
   const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: new xdr.Int64(0n) }));
@@ -93,7 +88,11 @@ const field = 'transaction_xdr';
  * Returns the content of an unsigned envelope of the relayer's own account. Its sequence number and fee are ignored: the relayer chooses
  * its own. Every operation must be of that account, because no other signature can be added later. Throws `DomainError` (400).
  */
-export function ownContentFromEnvelope(envelope: Envelope, account: string, maxFeeStroops: bigint | null): StellarOperationsContent {
+export function ownContentFromEnvelope(
+  envelope: Envelope,
+  { account, policies }: { readonly account: string; readonly policies: StellarPolicies },
+  maxFeeStroops: bigint | null,
+): StellarOperationsContent {
   if (envelope.envelope.signatures().length > 0) {
     throw invalidField(field, 'must not be signed, unless fee_bump is true and another account signed it');
   }
@@ -103,13 +102,12 @@ export function ownContentFromEnvelope(envelope: Envelope, account: string, maxF
     throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
   for (const [index, operation] of envelope.operations.entries()) {
-    if (endsNumbering(operation))
-      throw invalidField(field, `must have no ${nameOf(operation)} operation: the relayer numbers the transactions of its account`);
     const source = operation.sourceAccount();
     if (source != null && accountOf(addressFromMuxedAccount(source)) !== account) {
       throw invalidField(field, `has another source account in operation ${index + 1}; all operations must use the relayer's account`);
     }
   }
+  requireAllowed(field, forbiddenChangeIn(envelope, account, policies));
   const { sourceAccount, operations, memo, sorobanData, minTimeS, maxTimeS } = envelope;
   return ownContentFrom(
     {

@@ -4,6 +4,7 @@ import type { SignedForCaller } from '../../core/ports/chain.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
+import { forbidden, forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { signatureOf, whyWronglySigned } from './sign.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
@@ -37,8 +38,8 @@ export async function signForeignTransaction(
 
 /**
  * Reads a caller's envelope. It must use the relayer's account, for the transaction, an operation or the fee of a fee-bump
- * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the
- * sequence number. Throws `DomainError` (400).
+ * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy, and so must be what the operations
+ * change in its account. The caller is responsible for the sequence number. Throws `DomainError` (400).
  */
 export function readEnvelopeToSign(networkId: Buffer, text: string, relayer: Relayer): EnvelopeToSign {
   if (text === '') throw invalidField(field, 'is required');
@@ -58,6 +59,7 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
           `must have ${relayer.address}, the relayer's account, as the source account of the transaction or of an operation`,
         );
       if (isPayer) requireFee(relayer, BigInt(transaction.fee()));
+      requireChanges(relayer, transaction);
       return { hash: hashOfTransaction(networkId, transaction), signatures: envelope.v1().signatures() };
     }
     case 'envelopeTypeTxFeeBump': {
@@ -65,6 +67,7 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
       if (!isOf(relayer, bump.feeSource()))
         throw invalidField(field, `must be a fee-bump envelope whose fee ${relayer.address}, the relayer's account, pays`);
       requireFee(relayer, bump.fee().toBigInt());
+      requireChanges(relayer, bump.innerTx().v1().tx());
       const wrong = whyWronglySigned(networkId, bump.innerTx().v1());
       if (wrong !== null) throw invalidField(field, `wraps an envelope that ${wrong}`);
       return { hash: hashOfFeeBump(networkId, bump), signatures: envelope.feeBump().signatures() };
@@ -78,6 +81,18 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
 
 function isOf(relayer: Relayer, account: xdr.MuxedAccount | null): boolean {
   return account != null && accountOf(addressFromMuxedAccount(account)) === relayer.address;
+}
+
+/** Throws if the relayer's policies forbid what a transaction takes from its account. */
+function requireChanges(relayer: Relayer, transaction: xdr.Transaction): void {
+  const policies = onNetwork('stellar', relayer.policies);
+  const sourceAccount = addressFromMuxedAccount(transaction.sourceAccount());
+  requireAllowed(field, forbiddenChangeIn({ operations: transaction.operations(), sourceAccount }, relayer.address, policies));
+  const condition = transaction.cond();
+  // Such a transaction lands with any sequence number above the account's, which later ones must then exceed.
+  const skips = condition.switch().name === 'precondV2' && condition.v2().minSeqNum() != null;
+  if (skips && accountOf(sourceAccount) === relayer.address && !policies.allowAccountChanges.includes('bump_sequence'))
+    requireAllowed(field, `has a minimum sequence number that ${forbidden('bump_sequence', relayer.address)}`);
 }
 
 function requireFee(relayer: Relayer, feeStroops: bigint): void {

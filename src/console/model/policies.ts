@@ -1,4 +1,5 @@
-import { create, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
+import { text as textOption } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import { EvmPoliciesSchema } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
@@ -21,9 +22,11 @@ export interface PolicyField {
   readonly hint: string;
   /**
    * `coin`: an amount of the native coin; `gas`: a price per gas; `count`: an integer; `flag`: true, false or the default; `list`:
-   * addresses.
+   * addresses, or names.
    */
   readonly kind: 'coin' | 'gas' | 'count' | 'flag' | 'list';
+  /** The numbers of the names that a list may hold; empty: it holds addresses. */
+  readonly numbers: ReadonlyMap<string, number>;
 }
 
 /** The words of names that a label writes otherwise. An amount's unit follows the label, so the name's own is left out. */
@@ -38,13 +41,19 @@ const labelWords: Readonly<Record<string, string>> = {
 function fieldOf(desc: DescField): PolicyField {
   const words = desc.name.split('_').map((word) => labelWords[word] ?? word);
   const label = words.filter((word) => word !== '').join(' ');
+  const numbers = new Map(desc.enum?.values.slice(1).map((value) => [getOption(value, textOption), value.number]));
   return {
     kind: kindOf(desc),
     path: desc.name,
     name: desc.localName,
     label: label.charAt(0).toUpperCase() + label.slice(1),
-    hint: helpOf(desc),
+    hint: numbers.size === 0 ? helpOf(desc) : `${helpOf(desc)} ${choiceOf(numbers)}`,
+    numbers,
   };
+}
+
+function choiceOf(numbers: PolicyField['numbers']): string {
+  return `Names: ${[...numbers.keys()].join(', ')}.`;
 }
 
 function kindOf({ fieldKind, scalar, name }: DescField): PolicyField['kind'] {
@@ -85,6 +94,8 @@ export function draftOf(policies: Policies, fields: readonly PolicyField[], coin
 
 function textOf(one: PolicyField, value: unknown, coin: Unit): string {
   if (value === undefined) return '';
+  if (one.numbers.size > 0)
+    return [...one.numbers].flatMap(([name, number]) => ((value as number[]).includes(number) ? [name] : [])).join('\n');
   if (one.kind === 'list') return (value as readonly string[]).join('\n');
   return one.kind === 'coin' || one.kind === 'gas' ? formatUnits(BigInt(value as string), unitOf(one, coin).decimals) : String(value);
 }
@@ -99,7 +110,11 @@ export function buildPolicies(networkType: NetworkType, draft: PolicyDraft, coin
   for (const one of policyFields(networkType)) {
     const text = draft[one.name]?.trim() ?? '';
     if (text === '') continue;
-    if (one.kind === 'list') values[one.name] = wordsOf(text);
+    if (one.numbers.size > 0) {
+      const numbers = wordsOf(text).map((name) => one.numbers.get(name));
+      if (numbers.includes(undefined)) problems[one.name] = choiceOf(one.numbers);
+      else values[one.name] = numbers;
+    } else if (one.kind === 'list') values[one.name] = wordsOf(text);
     else if (one.kind === 'flag') values[one.name] = text === 'true';
     else if (one.kind === 'count') {
       if (/^\d{1,9}$/.test(text)) values[one.name] = Number(text);

@@ -22,6 +22,23 @@ export interface EvmPolicies {
   readonly includeRevertData: boolean;
 }
 
+/** What takes away the ability of an account on Stellar to act; the definitions say what each is. */
+export type StellarAccountChange = 'signers' | 'immutable' | 'account_merge' | 'bump_sequence' | 'revoke_sponsorship';
+
+/** What takes away the ability of an account on Solana to act; the definitions say what each is. */
+export type SolanaAccountChange =
+  | 'assign'
+  | 'allocate'
+  | 'nonce_authority'
+  | 'token_authority'
+  | 'token_delegate'
+  | 'token_close'
+  | 'token_encryption'
+  | 'stake_authority'
+  | 'vote_authority'
+  | 'program_authority'
+  | 'unknown';
+
 /** The policies of a Stellar relayer. */
 export interface StellarPolicies {
   readonly network: 'stellar';
@@ -29,6 +46,7 @@ export interface StellarPolicies {
   readonly minBalanceStroops: bigint;
   /** Maximum fee of one transaction; null: no limit. */
   readonly maxFeeStroops: bigint | null;
+  readonly allowAccountChanges: readonly StellarAccountChange[];
 }
 
 /** The policies of a Solana relayer. Programs and accounts are base58. */
@@ -47,6 +65,7 @@ export interface SolanaPolicies {
   readonly maxSignatures: number | null;
   /** Maximum size of a transaction in wire format; at most 1232. */
   readonly maxTxDataSizeBytes: number;
+  readonly allowAccountChanges: readonly SolanaAccountChange[];
 }
 
 /** A relayer's policies, in the shape of its network. */
@@ -134,7 +153,7 @@ export const defaultPolicies: {
     includeRevertData: false,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
-  stellar: { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null },
+  stellar: { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null, allowAccountChanges: [] },
   solana: {
     network: 'solana',
     minBalanceLamports: 10_000_000n,
@@ -144,5 +163,6 @@ export const defaultPolicies: {
     disallowedAccounts: [],
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
+    allowAccountChanges: [],
   },
 };

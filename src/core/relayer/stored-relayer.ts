@@ -2,7 +2,7 @@ import { sealedUrls, urlsOf } from '../network/node-urls.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
 import type { NetworkType, RpcUrl } from '../records/network.js';
-import type { Relayer, RelayerPolicies } from '../records/relayer.js';
+import { defaultPolicies, type Relayer, type RelayerPolicies } from '../records/relayer.js';
 
 /** The content of a relayer's definition; its RPC URLs are sealed beside it. */
 interface Content {
@@ -34,5 +34,8 @@ export function definitionFromRelayer(
 
 /** Reads a relayer from a definition that has content. Throws if its RPC URLs were sealed under another key. */
 export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition: Definition): StoredRelayer {
-  return { ...(definition.content as Content), id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
+  const content = definition.content as Content;
+  // A policy that is newer than the definition has its default.
+  const policies = { ...defaultPolicies[content.networkType], ...content.policies } as RelayerPolicies;
+  return { ...content, policies, id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
 }

@@ -120,7 +120,7 @@ describe('draft: refuses', () => {
   it('draft: refuses a transaction that would fail, with the program log', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const transfer = transferInstruction(payer, to, 5n);
-    const garbage = { ...transfer, data: Buffer.from([99, 0, 0, 0]).toString('base64') };
+    const garbage = { ...transfer, accounts: [], data: Buffer.from([99, 0, 0, 0]).toString('base64') };
     assert.deepEqual(await refused({ instructions: [transfer, garbage] }), {
       refused: 'reverts',
       sentence: 'the transaction would fail: instruction 1 failed with InvalidInstructionData',

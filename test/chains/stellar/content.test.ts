@@ -132,13 +132,6 @@ const invalid: readonly (readonly [name: string, operation: xdr.Operation, chang
     () => undefined,
     /source account/,
   ],
-  [
-    'account_merge',
-    Operation.accountMerge({ destination: other }),
-    () => undefined,
-    /^transaction_xdr must have no account_merge operation: the relayer numbers the transactions of its account$/,
-  ],
-  ['bump_sequence', Operation.bumpSequence({ bumpTo: '99' }), () => undefined, /^transaction_xdr must have no bump_sequence operation/],
 ];
 
 function blankAsset(): xdr.Asset {
@@ -148,7 +141,7 @@ function blankAsset(): xdr.Asset {
 
 describe('the content of transaction_xdr', () => {
   for (const [name, operation, change, reason] of invalid) {
-    it(`is refused with an operation that no ledger accepts or that ends the numbering: ${name}`, () => {
+    it(`is refused with an operation that no ledger accepts: ${name}`, () => {
       assert.match(refusalOf({ transactionXdr: envelopeOf(own, operation, change) }) ?? 'accepted', reason);
     });
   }
@@ -159,7 +152,7 @@ describe('the content of transaction_xdr', () => {
       Operation.createAccount({ destination: other, startingBalance: '0' }),
       Operation.pathPaymentStrictSend({ ...sending, sendAmount: '1', destMin: '1', path: [new Asset('LONGCODE', other)] }),
       Operation.manageSellOffer({ ...offer, amount: '0', offerId: '7' }),
-      Operation.setOptions({ homeDomain: 'example.com', signer: { ed25519PublicKey: other, weight: 255 } }),
+      Operation.setOptions({ homeDomain: 'example.com' }),
       Operation.changeTrust({ asset: dollar, limit: '0' }),
       Operation.clawback({ asset: new Asset('USD', own.publicKey()), from: user.publicKey(), amount: '1' }),
       Operation.setTrustLineFlags({ trustor: user.publicKey(), asset: new Asset('USD', own.publicKey()), flags: { authorized: true } }),

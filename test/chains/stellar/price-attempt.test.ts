@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type PriceRequest, priceAttempt } from '../../../src/chains/stellar/price-attempt.js';
 
 const request: PriceRequest = {
-  policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null },
+  policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [] },
   maxFeeStroops: null,
   resourceFeeStroops: 0n,
   operationCount: 1,

@@ -16,7 +16,7 @@ test('chain key: contains the network type and what identifies the chain', () =>
 });
 
 test('policies: every network has a minimum balance and a maximum in flight', () => {
-  const onStellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 2n, maxFeeStroops: null };
+  const onStellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 2n, maxFeeStroops: null, allowAccountChanges: [] };
   const onSolana: SolanaPolicies = {
     network: 'solana',
     minBalanceLamports: 3n,
@@ -26,6 +26,7 @@ test('policies: every network has a minimum balance and a maximum in flight', ()
     disallowedAccounts: [],
     maxSignatures: null,
     maxTxDataSizeBytes: 1232,
+    allowAccountChanges: [],
   };
   const all = [evmPolicies({ minBalanceWei: 1n, maxInFlight: 5 }), onStellar, onSolana];
   assert.deepEqual(all.map(minBalanceOf), [1n, 2n, 3n]);

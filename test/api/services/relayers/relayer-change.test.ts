@@ -24,7 +24,7 @@ const evm: EvmPolicies = {
   maxInFlight: 3,
   includeRevertData: true,
 };
-const stellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: 9n };
+const stellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: 9n, allowAccountChanges: ['signers'] };
 const solana: SolanaPolicies = {
   network: 'solana',
   minBalanceLamports: 5n,
@@ -34,6 +34,7 @@ const solana: SolanaPolicies = {
   disallowedAccounts: ['So11111111111111111111111111111111111111112'],
   maxSignatures: 4,
   maxTxDataSizeBytes: 800,
+  allowAccountChanges: ['allocate'],
 };
 const relayer: Relayer = { ...modelRelayer('r1', {}), policies: evm };
 

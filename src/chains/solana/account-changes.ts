@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer, SolanaAccountChange } from '../../core/records/relayer.js';
+import { systemProgram } from './address.js';
+import type { Message } from './wire.js';
+
+/**
+ * What takes away the ability of an account to act: see `SolanaAccountChange` in the definitions. Each row is an instruction of a program
+ * that the cluster's own nodes know; what other programs do can only be seen in a simulation.
+ */
+interface Row {
+  readonly change: SolanaAccountChange;
+  /** The discriminators of the instruction and its variants. */
+  readonly tags: readonly Tag[];
+  /**
+   * The index of the account that the instruction takes something from: the relayer's account loses it in this place. `rest`: in any
+   * place from this one on, since the signers of a multisig account follow it.
+   */
+  readonly loser: number;
+  readonly rest?: true;
+  /** The names that nodes give to these instructions when they parse them. */
+  readonly parsed: readonly string[];
+}
+
+/** A number; a number with the number of an extension's instruction; or the 8 bytes of an interface's instruction as hex. */
+type Tag = number | readonly [extension: number, instruction: number] | string;
+
+interface Program {
+  readonly addresses: readonly string[];
+  /** The length of the number at the start of the data. */
+  readonly tagBytes: 1 | 4;
+  /** The highest number that this table was written for, and the interfaces' instructions that take nothing. */
+  readonly known: number;
+  readonly harmless?: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+/** Returns the discriminator of an instruction of an interface that any program can implement (`spl_discriminator`). */
+function interfaceTag(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 16);
+}
+
+/** The instruction of the token programs that holds others (SIMD-0266). */
+const tokenBatch = 255;
+const tokenPrograms = ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'];
+
+/**
+ * The table. Sources: `SystemInstruction`, `StakeInstruction`, `VoteInstruction`, `UpgradeableLoaderInstruction` and `LoaderV4Instruction`
+ * of the Solana SDK, `TokenInstruction` of Token-2022 with its extensions, and the interfaces of token metadata and token groups.
+ */
+export const programs: readonly Program[] = [
+  {
+    addresses: [systemProgram],
+    tagBytes: 4,
+    known: 13,
+    rows: [
+      { change: 'assign', tags: [1, 10], loser: 0, parsed: ['assign', 'assignWithSeed'] },
+      // An account that was emptied just before can be created again, for another program.
+      { change: 'assign', tags: [0, 3], loser: 1, parsed: ['createAccount', 'createAccountWithSeed'] },
+      // SIMD-0312 creates an account that has a balance.
+      { change: 'assign', tags: [13], loser: 0, parsed: ['createAccountAllowPrefund'] },
+      { change: 'allocate', tags: [8, 9], loser: 0, parsed: ['allocate', 'allocateWithSeed'] },
+      { change: 'nonce_authority', tags: [7], loser: 1, parsed: ['authorizeNonce'] },
+    ],
+  },
+  {
+    addresses: tokenPrograms,
+    tagBytes: 1,
+    known: 46,
+    harmless: [
+      'spl_token_metadata_interface:initialize_account',
+      'spl_token_metadata_interface:updating_field',
+      'spl_token_metadata_interface:remove_key_ix',
+      'spl_token_metadata_interface:emitter',
+      'spl_token_group_interface:initialize_token_group',
+      'spl_token_group_interface:update_group_max_size',
+      'spl_token_group_interface:initialize_member',
+    ].map(interfaceTag),
+    rows: [
+      { change: 'token_authority', tags: [6], loser: 1, rest: true, parsed: ['setAuthority'] },
+      {
+        change: 'token_authority',
+        tags: [
+          interfaceTag('spl_token_metadata_interface:update_the_authority'),
+          interfaceTag('spl_token_group_interface:update_authority'),
+        ],
+        loser: 1,
+        rest: true,
+        parsed: ['updateTokenMetadataAuthority', 'updateTokenGroupAuthority'],
+      },
+      { change: 'token_delegate', tags: [4], loser: 2, rest: true, parsed: ['approve'] },
+      { change: 'token_delegate', tags: [13], loser: 3, rest: true, parsed: ['approveChecked'] },
+      { change: 'token_close', tags: [9], loser: 2, rest: true, parsed: ['closeAccount'] },
+      { change: 'token_encryption', tags: [[27, 2]], loser: 3, rest: true, parsed: ['configureConfidentialTransferAccount'] },
+    ],
+  },
+  {
+    addresses: ['Stake11111111111111111111111111111111111111'],
+    tagBytes: 4,
+    known: 17,
+    rows: [
+      // The custodian of a lockup follows the authority. In the checked variants the new authority is between them.
+      { change: 'stake_authority', tags: [1], loser: 2, rest: true, parsed: ['authorize'] },
+      { change: 'stake_authority', tags: [10], loser: 2, parsed: ['authorizeChecked'] },
+      { change: 'stake_authority', tags: [10, 11], loser: 4, parsed: [] },
+      { change: 'stake_authority', tags: [8], loser: 1, rest: true, parsed: ['authorizeWithSeed'] },
+      { change: 'stake_authority', tags: [11], loser: 1, parsed: ['authorizeCheckedWithSeed'] },
+      { change: 'stake_authority', tags: [6, 12], loser: 1, parsed: ['setLockup', 'setLockupChecked'] },
+    ],
+  },
+  {
+    addresses: ['Vote111111111111111111111111111111111111111'],
+    tagBytes: 4,
+    known: 15,
+    rows: [
+      {
+        change: 'vote_authority',
+        tags: [1, 7, 10, 11],
+        loser: 2,
+        parsed: ['authorize', 'authorizeChecked', 'authorizeWithSeed', 'authorizeCheckedWithSeed'],
+      },
+    ],
+  },
+  {
+    addresses: ['BPFLoaderUpgradeab1e11111111111111111111111'],
+    tagBytes: 4,
+    known: 9,
+    rows: [
+      { change: 'program_authority', tags: [4, 7], loser: 1, parsed: ['setAuthority', 'setAuthorityChecked'] },
+      { change: 'program_authority', tags: [5], loser: 2, parsed: ['close'] },
+    ],
+  },
+  {
+    addresses: ['LoaderV411111111111111111111111111111111111'],
+    tagBytes: 4,
+    known: 6,
+    rows: [{ change: 'program_authority', tags: [5, 6], loser: 1, parsed: ['transferAuthority', 'finalize'] }],
+  },
+];
+
+/** A call of a program with the addresses of its accounts. */
+export interface ProgramCall {
+  readonly program: string;
+  /** An account that a lookup table holds has no address here. */
+  readonly accounts: readonly (string | undefined)[];
+  readonly data: Uint8Array;
+}
+
+/** A call as nodes parse it. */
+export interface ParsedCall {
+  readonly program: string;
+  readonly type: string;
+  readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** Returns what a call takes from an account; null: nothing that the table has. */
+function changeBy({ program: address, accounts, data }: ProgramCall, account: string): SolanaAccountChange | null {
+  const program = programs.find(({ addresses }) => addresses.includes(address));
+  if (program === undefined || !accounts.includes(account)) return null;
+  const bytes = Buffer.from(data);
+  // Data without a whole number is no instruction.
+  if (bytes.length < program.tagBytes) return null;
+  const tag = program.tagBytes === 1 ? bytes.readUInt8(0) : bytes.readUInt32LE(0);
+  if (program.tagBytes === 1 && tag === tokenBatch) return changeByBatch(address, accounts, bytes, account);
+  const interfaces = bytes.subarray(0, 8).toString('hex');
+  const isOf = (one: Tag): boolean => {
+    if (typeof one === 'number') return one === tag;
+    return typeof one === 'string' ? one === interfaces : one[0] === tag && one[1] === bytes[1];
+  };
+  const row = program.rows.find(({ tags, loser, rest }) => {
+    const losers = rest === true ? accounts.slice(loser) : [accounts[loser]];
+    return tags.some(isOf) && losers.includes(account);
+  });
+  if (row !== undefined) return row.change;
+  const isKnown =
+    tag <= program.known || program.harmless?.includes(interfaces) === true || program.rows.some(({ tags }) => tags.some(isOf));
+  return isKnown ? null : 'unknown';
+}
+
+/** A batch is a list of calls, each with the number of its accounts and the length of its data before its data. */
+function changeByBatch(
+  program: string,
+  accounts: readonly (string | undefined)[],
+  data: Buffer,
+  account: string,
+): SolanaAccountChange | null {
+  let rest = data.subarray(1);
+  let left = accounts;
+  while (rest.length > 0) {
+    const [count = 0, length = 0] = rest;
+    const call = { program, accounts: left.slice(0, count), data: rest.subarray(2, 2 + length) };
+    // The programs accept no batch in a batch.
+    if (call.data.length < length || call.data[0] === tokenBatch) return 'unknown';
+    const change = changeBy(call, account);
+    if (change !== null) return change;
+    rest = rest.subarray(2 + length);
+    left = left.slice(count);
+  }
+  return null;
+}
+
+/** The members of parsed calls that name who pays, receives or gains. */
+const gaining: readonly string[] = ['source', 'destination', 'recipient', 'delegate', 'newAuthority', 'newAuthorized', 'base', 'mint'];
+
+/** Returns what a call that a node parsed takes from an account; null: nothing that the table has. */
+export function changeByParsed({ program: address, type, info }: ParsedCall, account: string): SolanaAccountChange | null {
+  const row = programs.find(({ addresses }) => addresses.includes(address))?.rows.find(({ parsed }) => parsed.includes(type));
+  const loses = Object.entries(info).some(
+    ([name, value]) => !gaining.includes(name) && (value === account || (Array.isArray(value) && value.includes(account))),
+  );
+  return row !== undefined && loses ? row.change : null;
+}
+
+/** Returns why the relayer's policies forbid what a message takes from its account, to follow the field's name; null if they allow it. */
+export function forbiddenChangeIn({ accounts, instructions }: Message, relayer: Relayer): string | null {
+  for (const [at, { program, accounts: used, data }] of instructions.entries()) {
+    const call = { program: accounts[program] ?? '', accounts: used.map((index) => accounts[index]), data };
+    const forbidden = forbiddenChange(changeBy(call, relayer.address), relayer);
+    if (forbidden !== null) return `has an instruction ${at} that ${forbidden}`;
+  }
+  return null;
+}
+
+/** Returns why the policies forbid a change, to follow "that"; null if there is none or they allow it. */
+export function forbiddenChange(change: SolanaAccountChange | null, { address, policies }: Relayer): string | null {
+  if (change === null || onNetwork('solana', policies).allowAccountChanges.includes(change)) return null;
+  return `takes away what ${address}, the relayer's account, can do (${change}), which the relayer's allow_account_changes does not name`;
+}
