@@ -154,6 +154,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const { connectionNameOf } = await import('./postgres/postgres-instances.js');
   const { createMembers, telling } = await import('./postgres/postgres-members.js');
   const { postgresObserver } = await import('./postgres/postgres-observer.js');
+  const { createSharedDatabase } = await import('./postgres/shared-database.js');
   const statements = compileStatements(postgres);
   const name = instance === undefined ? undefined : connectionNameOf(instance.version);
   const locked = await lockPostgres(connectionString, { log, isShared: instance !== undefined, name });
@@ -161,20 +162,19 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, systemClock, meter);
   const openObserver = postgresObserver(connectionString, locked.schema, name);
-  const join = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
-  const { configHashes } = instance;
-  const parts = { openObserver, statements, database, join, configHashes, commit: store.commit };
-  const members = createMembers({ ...parts, clock: systemClock, timers: backgroundTimers, log });
+  const record = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
+  const shared = createSharedDatabase({ openObserver, statements, database, record, commit: store.commit });
+  const members = createMembers({ shared, configHashes: instance.configHashes, clock: systemClock, timers: backgroundTimers, log });
   await closingOnFailure(database, () => members.join());
   const { close } = members;
-  const shared: Store = {
+  const told: Store = {
     ...telling(store, members),
     async close() {
       await close();
       await store.close();
     },
   };
-  return { store: shared, leases: members, sharing: members, ...restOf(database, migrations) };
+  return { store: told, leases: members, sharing: members, ...restOf(database, migrations) };
 }
 
 function restOf(

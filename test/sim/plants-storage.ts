@@ -139,8 +139,8 @@ export const instancePlants: readonly Plant[] = [
     name: 'instances: what one that is gone held is not free',
     instances: 3,
     seams: [
-      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
-        createMembers: (original) => (deps) => {
+      seam(() => import('../../src/storage/postgres/shared-database.js'), {
+        createSharedDatabase: (original) => (deps) => {
           const { leases } = deps.statements;
           const giveAll = { ...leases.giveAll, bind: () => leases.giveAll.bind({ holder: -1 }) };
           return original({ ...deps, statements: { ...deps.statements, leases: { ...leases, giveAll } } });
@@ -210,14 +210,12 @@ export const instancePlants: readonly Plant[] = [
       seam(() => import('../../src/storage/postgres/postgres-members.js'), {
         createMembers: (original) => (deps) => {
           let hasJustOpened = false;
-          const members = original({
-            ...deps,
-            async openObserver(onMessage) {
-              const observer = await deps.openObserver(onMessage);
-              hasJustOpened = true;
-              return observer;
-            },
-          });
+          const openObserver: typeof deps.shared.openObserver = async (onMessage) => {
+            const observer = await deps.shared.openObserver(onMessage);
+            hasJustOpened = true;
+            return observer;
+          };
+          const members = original({ ...deps, shared: { ...deps.shared, openObserver } });
           const listeners: Parameters<typeof members.onNews>[0][] = [];
           members.onNews((heard) => {
             // The first news after it has opened is that any may have been missed.

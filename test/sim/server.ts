@@ -1,10 +1,11 @@
 import type Sqlite from 'better-sqlite3';
+import type { Message } from '../../src/core/ports/news.js';
+import type { Backend, Member, Observer, SharedDatabase as Port } from '../../src/core/ports/shared-database.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../../src/storage/database/commit-queue.js';
 import type { Database } from '../../src/storage/database/database.js';
-import type { MemberRow } from '../../src/storage/postgres/postgres-instances.js';
-import type { Backend } from '../../src/storage/postgres/postgres-lock.js';
-import type { Observer, OpenObserver } from '../../src/storage/postgres/postgres-observer.js';
+import { payloadOf, readMessage } from '../../src/storage/postgres/news-channel.js';
+import { type MemberRow, memberFromRow } from '../../src/storage/postgres/postgres-instances.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
 import type { OwnConnection, OwnRow } from '../../src/storage/statements/instances.js';
 import { type CommitFate, DiskError } from './disk-error.js';
@@ -43,9 +44,8 @@ export interface SharingProcess {
 }
 
 /** The database as one process sees it. */
-export interface SharedDatabase {
+export interface SharedDatabase extends Pick<Port, 'openObserver'> {
   readonly database: Database;
-  readonly openObserver: OpenObserver;
   /** Loses the connection that writes. */
   cutWriter(): void;
   /** Loses the connection that observes the others, and what is told meanwhile. */
@@ -95,15 +95,15 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   );
   let pids = 0;
   /** The rows that were read last; null: something was written since. */
-  let rows: readonly MemberRow[] | null = null;
+  let rows: readonly Member[] | null = null;
 
-  function look(nowMs: number): readonly MemberRow[] {
-    rows ??= members.all();
+  function look(nowMs: number): readonly Member[] {
+    rows ??= members.all().map(memberFromRow);
     return rows.map((row) => {
-      const connection = connections.get(row.backend_pid ?? 0);
+      const connection = connections.get(row.backend?.pid ?? 0);
       if (connection?.isSending()) connection.beatMs = nowMs - (nowMs % beatEveryMs);
       const isConnected = connection?.isOpen === true;
-      return { ...row, isConnected, beat: isConnected ? String(connection.beatMs) : null, seenAt: null, isBusy: false };
+      return { ...row, isConnected, beat: isConnected ? String(connection.beatMs) : null, isBusy: false };
     });
   }
 
@@ -114,7 +114,8 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     connection.ended();
   }
 
-  function tell(payload: string, { messageDelayMs, isMessageRepeated }: SharingProcess): void {
+  function tell(message: Message, { messageDelayMs, isMessageRepeated }: SharingProcess): void {
+    const payload = payloadOf(message);
     for (const { hear } of listeners) hear(payload, messageDelayMs(), isMessageRepeated());
   }
 
@@ -272,7 +273,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       throw new StoreAwayError('the database is unavailable: the connection was lost repeatedly');
     };
 
-    const openObserver: OpenObserver = async (onMessage) => {
+    const openObserver: Port['openObserver'] = async (onMessage) => {
       await delay(process.messageDelayMs());
       let isOpen = true;
       let heardAtMs = 0;
@@ -280,7 +281,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         hear(payload, delayMs, isRepeated) {
           const hearAt = (ms: number): void => {
             heardAtMs = Math.max(heardAtMs, ms);
-            time.after(heardAtMs - time.elapsedMs(), () => process.arrive(() => isOpen && onMessage(payload)));
+            time.after(heardAtMs - time.elapsedMs(), () => process.arrive(() => isOpen && onMessage(readMessage(payload))));
           };
           hearAt(time.elapsedMs() + delayMs);
           if (isRepeated) hearAt(heardAtMs + delayMs);
@@ -309,9 +310,9 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           await ask();
           endBackend(backend);
         },
-        async tell(payload) {
+        async tell(message) {
           await ask();
-          tell(payload, process);
+          tell(message, process);
         },
         close: async () => close(),
       };

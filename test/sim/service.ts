@@ -17,6 +17,7 @@ import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createStore } from '../../src/storage/create-store.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { createMembers, type Members, telling } from '../../src/storage/postgres/postgres-members.js';
+import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
 import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';
@@ -191,25 +192,27 @@ export function startService(world: ServiceWorld): Service {
     sharing === null || shared === null
       ? null
       : createMembers({
-          openObserver: shared.openObserver,
-          statements,
-          database: recorded,
-          join: (state, backend) => {
-            const row = { number: random.between(2, 2 ** 31), token: `process ${random.next()}` };
-            const facts = {
-              host: 'sim',
-              pid: 0,
-              since_ms: clock.nowMs(),
-              checked_at_ms: 0,
-              version: null,
-              config_hashes: null,
-              state,
-            };
-            const joined = step(statements.instances.join, { ...row, ...facts, backend_pid: null, backend_started: null, ...backend });
-            return { own: row, change: new BoundChange('recordInstance', [joined, step(statements.leases.freeOrphans, {})]) };
-          },
+          shared: createSharedDatabase({
+            openObserver: shared.openObserver,
+            statements,
+            database: recorded,
+            record: (state, backend) => {
+              const row = { number: random.between(2, 2 ** 31), token: `process ${random.next()}` };
+              const facts = {
+                host: 'sim',
+                pid: 0,
+                since_ms: clock.nowMs(),
+                checked_at_ms: 0,
+                version: null,
+                config_hashes: null,
+                state,
+              };
+              const joined = step(statements.instances.join, { ...row, ...facts, backend_pid: null, backend_started: null, ...backend });
+              return { own: row, change: new BoundChange('recordInstance', [joined, step(statements.leases.freeOrphans, {})]) };
+            },
+            commit: own.commit,
+          }),
           configHashes: new Map(),
-          commit: own.commit,
           clock,
           timers: { after: (ms, task) => timers.after(ms * sharing.slowness, task) },
           log,

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LeaseKind } from '../../src/core/ports/leases.js';
 import { createLeaseShares, type LeaseSharesDeps } from '../../src/storage/postgres/lease-shares.js';
-import { postgres } from '../../src/storage/sql/dialect.js';
-import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deferred } from '../support/deferred.js';
 import { silentLog } from '../support/stored-samples.js';
 
@@ -15,28 +13,25 @@ async function startGiving() {
   const holders = new Map<LeaseKind, number | null>();
   const added: LeaseKind[] = [];
   const waits = { reading: Promise.resolve(), taking: Promise.resolve() };
-  const { leases } = compileStatements(postgres);
-  const query: LeaseSharesDeps['query'] = async <R>(statement: { readonly name: string }) => {
-    const rows = [...holders].map(([kind, holder]) => ({ kind, key: 'a', holder, note: null }));
-    if (statement.name === leases.digest.name) return [{ count: String(rows.length), mix: JSON.stringify(rows) }] as R[];
-    assert.equal(statement.name, leases.all.name);
-    await waits.reading;
-    return rows as R[];
+  const stored = () => [...holders].map(([kind, holder]) => ({ kind, key: 'a', holder, note: null }));
+  const leases: LeaseSharesDeps['leases'] = {
+    async all() {
+      const rows = stored();
+      await waits.reading;
+      return rows;
+    },
+    digest: async () => JSON.stringify(stored()),
+    async take() {
+      const free = added.filter((kind) => holders.get(kind) == null);
+      await waits.taking;
+      for (const kind of free) holders.set(kind, me);
+    },
+    give: async (_, kind) => void holders.set(kind, null),
+    note: async () => assert.fail('there are no notes'),
+    remove: async () => assert.fail('nothing is removed'),
   };
   const shares = createLeaseShares({
     leases,
-    query,
-    async commit(changes) {
-      for (const { name } of changes) {
-        if (name === 'giveLease') holders.set(given, null);
-        else {
-          assert.equal(name, 'takeLeases');
-          const free = added.filter((kind) => holders.get(kind) == null);
-          await waits.taking;
-          for (const kind of free) holders.set(kind, me);
-        }
-      }
-    },
     me: () => me,
     news: { addLeases: () => undefined, send: () => undefined },
     lookAgain: () => undefined,

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Member } from '../../src/core/ports/shared-database.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { createMembers } from '../../src/storage/postgres/postgres-members.js';
+import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
 import { BoundChange } from '../../src/storage/sql/bound-change.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
@@ -19,23 +21,26 @@ const looks = 30_000;
 const maxBytesPerLook = 20;
 
 it('an instance that looks at the others for days keeps nothing of each look', async () => {
-  const member = { number: 2, host: 'h', pid: 1, since_ms: 0, version: null, config_hashes: null, backend_pid: 1, backend_started: 's' };
-  const row = { ...member, state: 'sharing', isConnected: true, beat: null, seenAt: null, isBusy: false } as const;
+  const shown = { id: '2', version: '', host: 'h', pid: 1, state: 'sharing', sinceMs: 0, seenAtMs: null } as const;
+  const backend = { pid: 1, started: 's' };
+  const member: Member = { number: 2, shown, configHashes: new Map(), backend, isConnected: true, beat: null, isBusy: false };
   let looked = 0;
   let paused = deferred();
   let goOn = deferred();
   const members = createMembers({
-    openObserver: async () => ({
-      look: async () => [row],
-      end: async () => undefined,
-      tell: async () => undefined,
-      close: async () => undefined,
+    shared: createSharedDatabase({
+      openObserver: async () => ({
+        look: async () => [member],
+        end: async () => undefined,
+        tell: async () => undefined,
+        close: async () => undefined,
+      }),
+      statements: compileStatements(postgres),
+      database: { own: async () => ({ number: 2, token: 't' }), isRemoved: () => false, query: async () => [], onReturn: () => undefined },
+      record: () => ({ own: { number: 2, token: 't' }, change: new BoundChange('record', []) }),
+      commit: async () => undefined,
     }),
-    statements: compileStatements(postgres),
-    database: { own: async () => ({ number: 2, token: 't' }), isRemoved: () => false, query: async () => [], onReturn: () => undefined },
-    join: () => ({ own: { number: 2, token: 't' }, change: new BoundChange('join', []) }),
     configHashes: new Map(),
-    commit: async () => undefined,
     clock: systemClock,
     timers: {
       after(_, task) {

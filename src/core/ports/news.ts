@@ -10,3 +10,12 @@ export interface News {
 
 /** All news, after notifications were missed. */
 export const allNews: News = { relayers: 'all', hasEvents: true, hasDefinitions: true };
+
+/** What an instance tells the others. */
+export interface Message {
+  /** The number of the instance that sent it. */
+  readonly from: number;
+  readonly news: News;
+  /** Instances or leases have changed. */
+  readonly hasLeases: boolean;
+}

@@ -1,3 +1,5 @@
+import type { SeenConnection } from '../../core/ports/shared-database.js';
+
 /*
  * The limits are numbers of looks, not times: an instance that was paused itself, with the others or alone, has seen nothing meanwhile.
  */
@@ -6,14 +8,6 @@
 export const looksUntilGone = 5;
 /** Looks in a row at an instance that sent nothing, although it sends something every second. */
 export const looksUntilSilent = 20;
-
-/** The connection of an instance, as the server sees it. */
-export interface SeenConnection {
-  /** Changes each time that the connection sends something; null: the user may not see it. */
-  readonly beat: string | null;
-  /** The server works for it, so it has to wait. */
-  readonly isBusy: boolean;
-}
 
 /** Decides from many looks whether another instance still works. */
 export interface InstanceWatch {

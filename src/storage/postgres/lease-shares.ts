@@ -1,10 +1,7 @@
 import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
-import type { Change } from '../../core/ports/store/change.js';
+import type { StoredLeases } from '../../core/ports/shared-database.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import type { Database } from '../database/database.js';
-import { BoundChange, type Step, step } from '../sql/bound-change.js';
-import type { Statements } from '../statements/all-statements.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';
 
@@ -27,8 +24,8 @@ export interface LeaseShares {
   note(kind: LeaseKind, key: string, note: string | null): void;
   /** See `Leases.remove`. Must not run during a round. */
   remove(kind: LeaseKind, key: string): Promise<void>;
-  /** Returns the steps that delete the free leases of all other units. */
-  dropOthers(): readonly Step[];
+  /** The keys of the units. */
+  units(): ReadonlyMap<LeaseKind, readonly string[]>;
   /** Makes the next round read the leases. */
   outdate(): void;
   /** Leases that no instance took are shared again: the instances have changed. */
@@ -47,9 +44,7 @@ export interface LeaseShares {
 
 /** The parts that make the shares. */
 export interface LeaseSharesDeps {
-  readonly leases: Statements['leases'];
-  readonly query: Database['query'];
-  commit(changes: readonly Change[]): Promise<void>;
+  readonly leases: StoredLeases;
   /** The number of this instance. */
   me(): number;
   readonly news: Pick<NewsSender, 'addLeases' | 'send'>;
@@ -78,7 +73,7 @@ interface Unit {
 
 /** Creates the shares of an instance, which has no units yet. An instance that gives up a lease ends the work first. */
 export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
-  const { leases, query, commit, me, news, lookAgain, clock, log } = deps;
+  const { leases, me, news, lookAgain, clock, log } = deps;
   const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
   let held: ReadonlyMap<LeaseKind, Map<string, number | null>> = new Map();
   /** The notes of the leases, by kind and key. */
@@ -97,7 +92,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     if (!isOutdated && clock.elapsedMs() - lookedAtMs < lookAtLeasesEveryMs) return;
     const before = digest;
     // Is read first, so that the next look finds what changes meanwhile.
-    digest = await readDigest();
+    digest = await leases.digest();
     lookedAtMs = clock.elapsedMs();
     if (!isOutdated && !hasFree && digest === before) return;
     isOutdated = false;
@@ -107,14 +102,9 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     news.send();
   }
 
-  async function readDigest(): Promise<string> {
-    const [row] = await query(leases.digest, {});
-    return `${row?.count} ${row?.mix}`;
-  }
-
   async function readLeases(): Promise<void> {
     const before = givenUp;
-    const rows = await query(leases.all, {});
+    const rows = await leases.all();
     // The read may show a lease as held here that this instance released meanwhile. Its work would run here and at the next holder.
     if (before !== givenUp) return readLeases();
     const all = new Map<LeaseKind, Map<string, number | null>>([...units.keys()].map((kind) => [kind, new Map()]));
@@ -167,7 +157,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       for (const [, unit] of ofNobody) unit.isLeftOver = true;
       const free = [...ofShare, ...ofNobody].map(([key]) => key);
       if (missing.length > 0 || free.length > 0) {
-        await take(kind, missing, free);
+        await leases.take(me(), kind, { missing, free });
         hasTaken = true;
       }
     }
@@ -177,15 +167,6 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     await beginHeld();
     // Another instance may have been faster.
     isOutdated = true;
-  }
-
-  async function take(kind: LeaseKind, missing: readonly string[], free: readonly string[]): Promise<void> {
-    await commit([
-      new BoundChange('takeLeases', [
-        ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: JSON.stringify(missing) })]),
-        step(leases.take, { kind, keys: JSON.stringify(free), holder: me() }),
-      ]),
-    ]);
   }
 
   async function beginHeld(): Promise<void> {
@@ -222,7 +203,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     let isReleased = false;
     try {
       await endWork(unit);
-      await commit([new BoundChange('giveLease', [step(leases.give, { kind, keys: JSON.stringify([key]), holder })])]);
+      await leases.give(holder, kind, [key]);
       isReleased = true;
     } catch (error) {
       // The next look begins the work again, or gives the lease up.
@@ -241,10 +222,11 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   /** Ends the work on all units of a kind, then gives up their leases. */
   async function giveKind(kind: LeaseKind, own: ReadonlyMap<string, Unit>): Promise<void> {
     await Promise.all([...own.values()].map((unit) => endWork(unit)));
-    const given = { kind, keys: JSON.stringify([...own.keys()]), holder: me() };
-    await commit([new BoundChange('giveLeases', [step(leases.give, given)])]).catch((error: unknown) =>
-      log.warn({ kind, err: error }, 'cannot release the leases; the other instances take them after this one is gone'),
-    );
+    await leases
+      .give(me(), kind, [...own.keys()])
+      .catch((error: unknown) =>
+        log.warn({ kind, err: error }, 'cannot release the leases; the other instances take them after this one is gone'),
+      );
     news.addLeases();
     news.send();
   }
@@ -260,7 +242,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   }
 
   async function storeNote(kind: LeaseKind, key: string, note: string | null): Promise<void> {
-    await commit([new BoundChange('noteLease', [step(leases.setNote, { kind, key, holder: me(), note })])]);
+    await leases.note(me(), kind, key, note);
     news.addLeases();
     isOutdated = true;
   }
@@ -287,11 +269,11 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       const unit = units.get(kind)?.get(key);
       units.get(kind)?.delete(key);
       if (unit !== undefined) await endWork(unit);
-      await commit([new BoundChange('removeLease', [step(leases.remove, { kind, key, holder: me() })])]);
+      await leases.remove(me(), kind, key);
       news.addLeases();
       news.send();
     },
-    dropOthers: () => [...units].map(([kind, own]) => step(leases.dropOthers, { kind, keys: JSON.stringify([...own.keys()]) })),
+    units: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()]])),
     outdate() {
       isOutdated = true;
     },

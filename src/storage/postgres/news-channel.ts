@@ -1,19 +1,9 @@
-import type { News } from '../../core/ports/news.js';
-import { allNews } from '../../core/ports/news.js';
+import { allNews, type Message, type News } from '../../core/ports/news.js';
 import type { Change } from '../../core/ports/store/change.js';
 import { BoundChange } from '../sql/bound-change.js';
 
 /** The server refuses longer payloads from 8,000 bytes on. */
 const maxPayloadBytes = 7_500;
-
-/** What an instance tells the others. */
-export interface Message {
-  /** The number of the instance that sent it. */
-  readonly from: number;
-  readonly news: News;
-  /** Instances or leases have changed. */
-  readonly hasLeases: boolean;
-}
 
 /** The JSON of a message. */
 interface Payload {
@@ -31,57 +21,26 @@ function isPayload(json: unknown): json is Payload {
   return typeof from === 'number' && isConcerned && [events, definitions, leases].every((flag) => typeof flag === 'boolean');
 }
 
-/** Gathers the content of the next message. */
-export interface NewsBag {
-  /** Adds what a commit has changed. */
-  addChanges(changes: readonly Change[]): void;
-  addLeases(): void;
-  addAll(): void;
-  /** Takes the payload of what was added; null: nothing was. */
-  take(from: number): string | null;
-}
-
 const eventChanges: ReadonlySet<string> = new Set(['insertEvent', 'redeliverEvent']);
 const definitionChanges: ReadonlySet<string> = new Set(['moveDefinitions', 'insertApiKey', 'deleteApiKey']);
 
-/** Creates an empty bag. */
-export function createNewsBag(): NewsBag {
-  let relayers: Set<string> | 'all' = new Set();
-  let hasEvents = false;
-  let hasDefinitions = false;
-  let hasLeases = false;
-
-  function addAll(): void {
-    relayers = 'all';
-    hasEvents = true;
-    hasDefinitions = true;
-  }
-
+/** See `SharedDatabase.newsOf`. */
+export function newsOf(changes: readonly Change[]): News {
+  const relayers = new Set<string>();
+  for (const change of changes) if (change instanceof BoundChange && change.countedFor !== null) relayers.add(change.countedFor);
   return {
-    addChanges(changes) {
-      for (const change of changes) {
-        const { name } = change;
-        const countedFor = change instanceof BoundChange ? change.countedFor : null;
-        if (countedFor !== null && relayers !== 'all') relayers.add(countedFor);
-        if (eventChanges.has(name)) hasEvents = true;
-        if (definitionChanges.has(name)) hasDefinitions = true;
-      }
-    },
-    addLeases() {
-      hasLeases = true;
-    },
-    addAll,
-    take(from) {
-      if (!hasEvents && !hasDefinitions && !hasLeases && relayers !== 'all' && relayers.size === 0) return null;
-      const message = (concerned: Payload['relayers']) =>
-        JSON.stringify({ from, relayers: concerned, events: hasEvents, definitions: hasDefinitions, leases: hasLeases } satisfies Payload);
-      const text = message(relayers === 'all' ? 'all' : [...relayers]);
-      const taken = Buffer.byteLength(text) > maxPayloadBytes ? message('all') : text;
-      relayers = new Set();
-      hasEvents = hasDefinitions = hasLeases = false;
-      return taken;
-    },
+    relayers,
+    hasEvents: changes.some(({ name }) => eventChanges.has(name)),
+    hasDefinitions: changes.some(({ name }) => definitionChanges.has(name)),
   };
+}
+
+/** Returns the payload of a message, which names no relayers if there are too many. */
+export function payloadOf({ from, news: { relayers, hasEvents, hasDefinitions }, hasLeases }: Message): string {
+  const payload = (concerned: Payload['relayers']) =>
+    JSON.stringify({ from, relayers: concerned, events: hasEvents, definitions: hasDefinitions, leases: hasLeases } satisfies Payload);
+  const text = payload(relayers === 'all' ? relayers : [...relayers]);
+  return Buffer.byteLength(text) > maxPayloadBytes ? payload('all') : text;
 }
 
 /** Reads a payload. What cannot be read comes from another version, which may have changed anything. */

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
+import type { Member } from '../../core/ports/shared-database.js';
 import type { InstanceTable } from '../sql/schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
@@ -17,18 +18,11 @@ export function connectionNameOf(version: string): string {
 export type MemberRow = Pick<
   InstanceTable,
   'number' | 'host' | 'pid' | 'since_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'
-> & {
-  /** The connection with which it commits holds the instance lock. */
-  readonly isConnected: boolean;
-  /** Changes each time that the connection sends something; null: the user may not see it. */
-  readonly beat: string | null;
-  readonly seenAt: Date | null;
-  /** The server works for it, so it has to wait. */
-  readonly isBusy: boolean;
-};
+> &
+  Pick<Member, 'isConnected' | 'beat' | 'isBusy'> & { readonly seenAt: Date | null };
 
 /** Reads the instances of a schema, in the order of their numbers. The server removes the lock with the connection. */
-export async function readMembers(client: pg.Client, schema: string): Promise<readonly MemberRow[]> {
+export async function readMembers(client: pg.Client, schema: string): Promise<readonly Member[]> {
   const { rows } = await client.query<MemberRow>(
     `with held as (select pid from pg_locks where ${isInstanceLock}),
      connections as (
@@ -41,7 +35,7 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
      where number > 1 order by number`,
     [instanceLock, schema],
   );
-  return rows;
+  return rows.map(memberFromRow);
 }
 
 /** Lists the instances that share a database, in the order in which they joined. Changes nothing. */
@@ -60,22 +54,30 @@ export async function listPostgresInstances(connectionString: string): Promise<r
       `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
     );
     const lanes = new Map(rows.map((row) => [row.holder, row.lanes]));
-    return members.map((member) => runningFrom(member, lanes.get(member.number) ?? 0)).sort((a, b) => a.sinceMs - b.sinceMs);
+    return members.map(({ number, shown }) => ({ ...shown, lanes: lanes.get(number) ?? 0 })).sort((a, b) => a.sinceMs - b.sinceMs);
   } finally {
     await endConnection(client);
   }
 }
 
-/** Describes an instance. */
-export function runningFrom({ number, version, host, pid, since_ms, state, seenAt }: MemberRow, lanes: number): RunningInstance {
+/** Reads an instance. */
+export function memberFromRow(row: MemberRow): Member {
+  const { number, host, pid, backend_pid, backend_started, isConnected, beat, isBusy } = row;
   return {
-    id: String(number),
-    version: version ?? '',
-    host,
-    pid,
-    state: state ?? 'starting',
-    sinceMs: since_ms,
-    seenAtMs: seenAt?.getTime() ?? null,
-    lanes,
+    number,
+    shown: {
+      id: String(number),
+      version: row.version ?? '',
+      host,
+      pid,
+      state: row.state ?? 'starting',
+      sinceMs: row.since_ms,
+      seenAtMs: row.seenAt?.getTime() ?? null,
+    },
+    configHashes: new Map(Object.entries<string>(JSON.parse(row.config_hashes ?? '{}'))),
+    backend: backend_pid === null || backend_started === null ? null : { pid: backend_pid, started: backend_started },
+    isConnected,
+    beat,
+    isBusy,
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import type { Backend } from '../../core/ports/shared-database.js';
 import { StoreAwayError } from '../../core/ports/store/change.js';
 import { inTime, pause } from '../../core/work/abort.js';
 import { type Clock, monotonicMs } from '../../core/work/clock.js';
@@ -13,7 +14,7 @@ import { postgres } from '../sql/dialect.js';
 import { instanceStatements, type OwnConnection, type OwnRow } from '../statements/instances.js';
 import { leaseStatements } from '../statements/leases.js';
 import { createPostgresBatch, LostConnectionError, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
-import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lock.js';
+import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { endConnection } from './postgres-writer.js';
 
 /** How long a batch waits for a connection, counted from its loss. After that, writes fail at once until it is back. */

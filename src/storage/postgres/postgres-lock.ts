@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Backend } from '../../core/ports/shared-database.js';
 import { repeat } from '../../core/work/repeat.js';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
 import { postgres } from '../sql/dialect.js';
@@ -40,13 +41,6 @@ export async function schemaOf(client: pg.Client): Promise<string> {
       `the search_path of the PostgreSQL user (${path}) names no schema that exists; create the schema, or set another search_path`,
     );
   return schema;
-}
-
-/** The server's process for one connection. */
-export interface Backend {
-  readonly pid: number;
-  /** Seconds since the epoch, as exact text: a pid alone may belong to another process by now. */
-  readonly started: string;
 }
 
 /** A connection that writes and holds the instance lock. */

@@ -1,6 +1,7 @@
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
+import type { Member, Observer, SharedDatabase } from '../../core/ports/shared-database.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { Store } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -8,17 +9,10 @@ import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Timers } from '../../core/work/timers.js';
-import type { Database, OwnRecord } from '../database/database.js';
 import { asStoreAway } from '../database/store-away.js';
-import { BoundChange, guarded, step } from '../sql/bound-change.js';
-import type { Statements } from '../statements/all-statements.js';
-import type { OwnConnection } from '../statements/instances.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createLeaseShares } from './lease-shares.js';
-import { readMessage } from './news-channel.js';
 import { createNewsSender } from './news-sender.js';
-import { type MemberRow, runningFrom } from './postgres-instances.js';
-import type { Observer, OpenObserver } from './postgres-observer.js';
 
 /** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
 const lookEveryMs = { alone: 1_000, withOthers: 250 };
@@ -43,14 +37,9 @@ export interface Members extends Leases, Instances {
 
 /** The parts that make the members. */
 export interface MembersDeps {
-  readonly openObserver: OpenObserver;
-  readonly statements: Pick<Statements, 'instances' | 'leases'>;
-  readonly database: Pick<Database, 'own' | 'isRemoved' | 'query' | 'onReturn'>;
-  /** Makes the record with which this instance joins in a state: a new one each time. */
-  readonly join: (state: InstanceState, connection: OwnConnection | null) => OwnRecord;
+  readonly shared: SharedDatabase;
   /** See `InstanceFacts`. */
   readonly configHashes: ReadonlyMap<string, string>;
-  commit(changes: readonly Change[]): Promise<void>;
   readonly clock: Pick<DurationClock, 'elapsedMs'>;
   readonly timers: Timers;
   readonly log: Log;
@@ -63,8 +52,7 @@ export interface MembersDeps {
  * takes over its work by deleting the row and freeing the leases, in one commit. No clock decides anything.
  */
 export function createMembers(deps: MembersDeps): Members {
-  const { database, commit, clock, timers, log } = deps;
-  const { instances, leases } = deps.statements;
+  const { shared, clock, timers, log } = deps;
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
   const watches = new Map<number, InstanceWatch>();
@@ -73,7 +61,7 @@ export function createMembers(deps: MembersDeps): Members {
   let me = 0;
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
-  let seen: readonly MemberRow[] = [];
+  let seen: readonly Member[] = [];
   /** What the last round failed with; null: it did not fail. */
   let failure: string | null = null;
   let isEnding = false;
@@ -82,11 +70,11 @@ export function createMembers(deps: MembersDeps): Members {
   let waiters: { readonly resolve: () => void; readonly needsSuccess: boolean }[] = [];
 
   const news = createNewsSender({ me: () => me, observer: () => observer, timers, closing: closing.signal });
-  const shares = createLeaseShares({ leases, query: database.query, commit, me: () => me, news, lookAgain, clock, log });
+  const shares = createLeaseShares({ leases: shared.leases, me: () => me, news, lookAgain, clock, log });
 
-  database.onReturn(() => {
+  shared.onReturn(() => {
     // What this instance could not tell, because it did not know whether its last commits were written.
-    news.addAll();
+    news.add(allNews);
     news.send();
   });
 
@@ -101,14 +89,13 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function connectObserver(): Promise<Observer> {
-    const opened = await deps.openObserver((payload) => {
-      const { from, news: heard, hasLeases } = readMessage(payload);
+    const opened = await shared.openObserver(({ from, news: heard, hasLeases }) => {
       if (from === me) return;
       if (hasLeases) lookAgain();
       callListeners(heard);
     });
     // This instance may have missed notifications, and failed to send its own to the others.
-    news.addAll();
+    news.add(allNews);
     news.addLeases();
     shares.outdate();
     callListeners(allNews);
@@ -116,7 +103,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function join(): Promise<void> {
-    me = (await database.own((connection) => deps.join(myState, connection))).number;
+    me = await shared.join(myState);
   }
 
   /** Of two instances that begin at the same time, at least the later one sees the other. */
@@ -133,7 +120,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function setState(number: number, state: InstanceState): Promise<void> {
-    await commit([new BoundChange('setInstanceState', [guarded(instances.setState, { number, state })])]);
+    await shared.setState(number, state);
     news.addLeases();
     news.send();
   }
@@ -143,13 +130,13 @@ export function createMembers(deps: MembersDeps): Members {
    * removed while no instance ran, or by one that ended at once; an instance that knows such a unit adds its lease again.
    */
   async function startSharing(): Promise<void> {
-    await commit([new BoundChange('startSharing', [...shares.dropOthers(), step(instances.startSharing, { number: me })])]);
+    await shared.startSharing(me, shares.units());
     news.addLeases();
     news.send();
   }
 
   async function round(): Promise<void> {
-    if (database.isRemoved()) {
+    if (shared.isRemoved()) {
       await shares.endTakenOver();
       await join();
       watches.clear();
@@ -159,7 +146,7 @@ export function createMembers(deps: MembersDeps): Members {
     observer ??= await connectObserver();
     await look(observer);
     news.send();
-    await shares.round(seen.filter(({ state }) => state === 'sharing').map(({ number }) => number));
+    await shares.round(seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number));
   }
 
   let watchedAtMs = Number.NEGATIVE_INFINITY;
@@ -171,11 +158,11 @@ export function createMembers(deps: MembersDeps): Members {
       shares.forgetLeftOver();
     }
     // New instances have received nothing from this instance yet.
-    if (without(members, seen).length > 0) news.addAll();
+    if (without(members, seen).length > 0) news.add(allNews);
     // One that is gone may not have sent its last notifications.
     if (without(seen, members).length > 0) callListeners(allNews);
     seen = members;
-    myState = members.find(({ number }) => number === me)?.state ?? myState;
+    myState = members.find(({ number }) => number === me)?.shown.state ?? myState;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
     // The watches count looks: one that was woken early says nothing more than the look before it.
     if (clock.elapsedMs() - watchedAtMs < leastBetweenWatchesMs) return;
@@ -190,27 +177,22 @@ export function createMembers(deps: MembersDeps): Members {
     }
   }
 
-  async function endSilent(by: Observer, { host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
-    if (backend_pid === null || backend_started === null) return;
-    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance stopped responding; terminating its database connection');
-    await by.end({ pid: backend_pid, started: backend_started });
+  async function endSilent(by: Observer, { shown, backend }: Member): Promise<void> {
+    if (backend === null) return;
+    log.warn({ usedByPid: shown.pid, usedByHost: shown.host }, 'another instance stopped responding; terminating its database connection');
+    await by.end(backend);
   }
 
-  async function removeGone({ number, host, pid, backend_pid, backend_started }: MemberRow): Promise<void> {
-    if (backend_pid === null || backend_started === null) return;
+  async function removeGone({ number, shown, backend }: Member): Promise<void> {
+    if (backend === null) return;
     try {
-      await commit([
-        new BoundChange('removeInstance', [
-          guarded(instances.removeGone, { number, backend_pid, backend_started }),
-          step(leases.giveAll, { holder: number }),
-        ]),
-      ]);
+      await shared.remove(number, backend);
     } catch (error) {
       // Another instance was faster, or it is back.
       if (error instanceof ConflictError) return;
       throw error;
     }
-    log.warn({ usedByPid: pid, usedByHost: host }, 'another instance is gone; taking over its work');
+    log.warn({ usedByPid: shown.pid, usedByHost: shown.host }, 'another instance is gone; taking over its work');
     shares.outdate();
     news.addLeases();
   }
@@ -276,7 +258,7 @@ export function createMembers(deps: MembersDeps): Members {
       await shares.giveAll();
     },
     ownId: () => String(me),
-    instances: () => seen.map((member) => runningFrom(member, shares.heldBy(member.number).get('lane') ?? 0)),
+    instances: () => seen.map(({ number, shown }) => ({ ...shown, lanes: shares.heldBy(number).get('lane') ?? 0 })),
     count: () => seen.length,
     held: () => shares.heldBy(me),
     unheld: shares.unheld,
@@ -296,7 +278,7 @@ export function createMembers(deps: MembersDeps): Members {
     noteCommitted(changes) {
       // There is no other instance.
       if (seen.length < 2) return;
-      news.addChanges(changes);
+      news.add(shared.newsOf(changes));
       news.send();
     },
     onNews: (listener) => void listeners.push(listener),
@@ -308,22 +290,21 @@ export function createMembers(deps: MembersDeps): Members {
 }
 
 /** Throws if an instance has other configuration files: callers would get other answers from it, and its lanes other policies. */
-function requireSameFiles(own: ReadonlyMap<string, string>, { config_hashes, number, pid, host }: MemberRow): void {
-  const others = new Map(Object.entries<string>(JSON.parse(config_hashes ?? '{}')));
+function requireSameFiles(own: ReadonlyMap<string, string>, { number, shown, configHashes: others }: Member): void {
   const differing = [...new Set([...own.keys(), ...others.keys()])].filter((name) => own.get(name) !== others.get(name));
   if (differing.length === 0) return;
   throw new Error(
-    `instance ${number} (process ${pid} on host ${host}) uses the same database with other configuration files; these differ: ${differing.join(', ')}; give all instances the same files and the same STORAGE_ENCRYPTION_KEY, or stop all of them before you change the configuration`,
+    `instance ${number} (process ${shown.pid} on host ${shown.host}) uses the same database with other configuration files; these differ: ${differing.join(', ')}; give all instances the same files and the same STORAGE_ENCRYPTION_KEY, or stop all of them before you change the configuration`,
   );
 }
 
 /** The first members that are not among the second. */
-function without(members: readonly MemberRow[], others: readonly MemberRow[]): readonly MemberRow[] {
+function without(members: readonly Member[], others: readonly Member[]): readonly Member[] {
   return members.filter(({ number }) => !others.some((other) => other.number === number));
 }
 
-function statesOf(members: readonly MemberRow[]): string {
-  return members.map(({ number, state }) => `${number} ${state}`).join();
+function statesOf(members: readonly Member[]): string {
+  return members.map(({ number, shown }) => `${number} ${shown.state}`).join();
 }
 
 /** Returns the same store, which tells the other instances of each commit. */

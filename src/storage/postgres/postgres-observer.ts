@@ -1,27 +1,15 @@
 import pg from 'pg';
-import { type MemberRow, readMembers } from './postgres-instances.js';
-import { type Backend, endHolder, nameConnection } from './postgres-lock.js';
+import type { SharedDatabase } from '../../core/ports/shared-database.js';
+import { payloadOf, readMessage } from './news-channel.js';
+import { readMembers } from './postgres-instances.js';
+import { endHolder, nameConnection } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
 /** A look, or a notification, that is not answered for this long was lost with its connection. */
 const answerTimeoutMs = 3_000;
 
-/** The connection with which an instance sees the others and reports to them what it has changed. */
-export interface Observer {
-  /** The instances now. Throws if the connection is lost, and with it what the others have sent since. */
-  look(): Promise<readonly MemberRow[]>;
-  /** Ends the connection of another instance. */
-  end(backend: Backend): Promise<void>;
-  /** Sends something to all instances. */
-  tell(payload: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Opens an observer, which calls `onMessage` with what any instance sends. */
-export type OpenObserver = (onMessage: (payload: string) => void) => Promise<Observer>;
-
 /** Creates a function that opens the observers of an instance. `name`: the name of their connections. */
-export function postgresObserver(connectionString: string, schema: string, name: string | undefined): OpenObserver {
+export function postgresObserver(connectionString: string, schema: string, name: string | undefined): SharedDatabase['openObserver'] {
   const channel = `relayer_${schema}`;
   return async (onMessage) => {
     const client = new pg.Client({
@@ -32,7 +20,7 @@ export function postgresObserver(connectionString: string, schema: string, name:
     const close = () => endConnection(client).catch(() => undefined);
     // The next look reports a broken connection. Without a listener, its error would end the process.
     client.on('error', () => undefined);
-    client.on('notification', ({ payload = '' }) => onMessage(payload));
+    client.on('notification', ({ payload = '' }) => onMessage(readMessage(payload)));
     try {
       await connect(client);
       if (name !== undefined) await nameConnection(client, name);
@@ -46,8 +34,8 @@ export function postgresObserver(connectionString: string, schema: string, name:
     return {
       look: () => readMembers(client, schema),
       end: (backend) => endHolder(client, schema, backend),
-      async tell(payload) {
-        await client.query('select pg_notify($1, $2)', [channel, payload]);
+      async tell(message) {
+        await client.query('select pg_notify($1, $2)', [channel, payloadOf(message)]);
       },
       close,
     };

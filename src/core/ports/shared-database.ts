@@ -1,0 +1,89 @@
+import type { InstanceState, RunningInstance } from './instances.js';
+import type { LeaseKind } from './leases.js';
+import type { Message, News } from './news.js';
+import type { Change } from './store/change.js';
+
+/** The server's process for the connection with which an instance commits. */
+export interface Backend {
+  readonly pid: number;
+  /** Seconds since the epoch, as exact text: a pid alone may belong to another process by now. */
+  readonly started: string;
+}
+
+/** The connection of an instance, as the server sees it. */
+export interface SeenConnection {
+  /** Changes each time that the connection sends something; null: the user may not see it. */
+  readonly beat: string | null;
+  /** The server works for it, so it has to wait. */
+  readonly isBusy: boolean;
+}
+
+/** An instance that shares the database. */
+export interface Member extends SeenConnection {
+  readonly number: number;
+  readonly shown: Omit<RunningInstance, 'lanes'>;
+  /** A keyed hash of each of its configuration files, by the file's name. */
+  readonly configHashes: ReadonlyMap<string, string>;
+  /** The connection with which it joined, or returned last. */
+  readonly backend: Backend | null;
+  /** That connection holds the instance lock. The server releases the lock with the connection. */
+  readonly isConnected: boolean;
+}
+
+/** The connection with which an instance sees the others and reports to them what it has changed. */
+export interface Observer {
+  /** The instances now, in the order of their numbers. Throws if the connection is lost, and with it what the others have sent since. */
+  look(): Promise<readonly Member[]>;
+  /** Ends the connection of another instance. */
+  end(backend: Backend): Promise<void>;
+  /** Sends something to all instances. */
+  tell(message: Message): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A lease as it is stored. */
+export interface Lease {
+  readonly kind: LeaseKind;
+  readonly key: string;
+  /** The number of the instance that does the work; null: none does. */
+  readonly holder: number | null;
+  /** What the holder has to say to the other instances; null: nothing. It ends when the lease is given up. */
+  readonly note: string | null;
+}
+
+/** The stored leases. Each change is a commit. */
+export interface StoredLeases {
+  all(): Promise<readonly Lease[]>;
+  /** A text that differs if any lease does, which costs less than reading all of them. */
+  digest(): Promise<string>;
+  /** Adds leases for the units that are `missing`, then takes those of the units in `free` that no instance holds when they are taken. */
+  take(holder: number, kind: LeaseKind, units: { readonly missing: readonly string[]; readonly free: readonly string[] }): Promise<void>;
+  give(holder: number, kind: LeaseKind, keys: readonly string[]): Promise<void>;
+  note(holder: number, kind: LeaseKind, key: string, note: string | null): Promise<void>;
+  /** Deletes a lease, unless another instance than `holder` has it. */
+  remove(holder: number, kind: LeaseKind, key: string): Promise<void>;
+}
+
+/** A database that several instances share: their rows, the leases, and the messages that they send to each other. */
+export interface SharedDatabase {
+  /** Opens an observer, which calls `onMessage` with what any instance sends, this one too. */
+  openObserver(onMessage: (message: Message) => void): Promise<Observer>;
+  /**
+   * Records this instance under a number that no other one ever has, and returns it. Frees the leases whose holders are gone. Every commit
+   * of this instance begins with its row, so it can commit nothing more once another one has removed the row.
+   */
+  join(state: InstanceState): Promise<number>;
+  /** True if another instance has removed the row of this one: writes fail until it has joined again. */
+  isRemoved(): boolean;
+  /** Calls `listener` each time that the database is back after its connection was lost. */
+  onReturn(listener: () => void): void;
+  /** Fails with `ConflictError` if there is no such instance. */
+  setState(number: number, state: InstanceState): Promise<void>;
+  /** Lets an instance take its share, unless it was drained while it started. Deletes the free leases of all units but these. */
+  startSharing(number: number, units: ReadonlyMap<LeaseKind, readonly string[]>): Promise<void>;
+  /** Removes an instance and frees its leases. Fails with `ConflictError` if it is gone, or has another connection by now. */
+  remove(number: number, backend: Backend): Promise<void>;
+  readonly leases: StoredLeases;
+  /** What other instances have to look at after a commit of these changes. */
+  newsOf(changes: readonly Change[]): News;
+}
