@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { hostname } from 'node:os';
 import { createReadiness } from '../api/contract/readiness.js';
 import { createRateLimit } from '../api/guards/rate-limit.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from '../api/http/certificate-files.js';
@@ -22,7 +21,6 @@ import { createDefinitionWriter, readDefinitions, startFollowing } from '../core
 import { eventFor, relayerEventFor } from '../core/notification/events.js';
 import { withSealedUrls } from '../core/notification/sealed-urls.js';
 import { createTestLimit } from '../core/notification/test-limit.js';
-import { createSoleInstance } from '../core/overview/instances.js';
 import { createOverview } from '../core/overview/overview.js';
 import { blockTimeMsOf } from '../core/ports/chain.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
@@ -49,7 +47,7 @@ import { createMetrics } from '../observability/metrics/metrics.js';
 import { createSystemState } from '../observability/system-state.js';
 import { openTracer } from '../observability/traces/tracer.js';
 import { localKeys } from '../signers/local/local-keys.js';
-import { openStore, wakeOnEvents } from '../storage/open-store.js';
+import { wakeOnEvents } from '../storage/open-store.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
 import { startRetention } from '../webhooks/retention.js';
@@ -58,6 +56,7 @@ import { accountOf, closeSigners } from './open-accounts.js';
 import { compileApi, openApi, publishedServices } from './open-api.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
+import { openInstance } from './open-instance.js';
 import { createReconciler } from './reconcile.js';
 import { requireUnmovedAccounts } from './require-unmoved-accounts.js';
 import { engineFigures, instanceFigures, measureReadiness } from './shown-state.js';
@@ -75,7 +74,7 @@ const anotherKey =
 
 /** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
-  readonly openStore: typeof openStore;
+  readonly openInstance: typeof openInstance;
   readonly createAuthenticate: typeof createAuthenticate;
   readonly compileApi: typeof compileApi;
   readonly clock: Clock;
@@ -83,7 +82,7 @@ export interface AppParts {
   readonly watchHeartbeatMs: number;
 }
 
-const realParts: AppParts = { openStore, createAuthenticate, compileApi, clock: systemClock, watchHeartbeatMs: 20_000 };
+const realParts: AppParts = { openInstance, createAuthenticate, compileApi, clock: systemClock, watchHeartbeatMs: 20_000 };
 
 /** The whole service. */
 export interface App {
@@ -129,13 +128,13 @@ export async function startApp(
     const secretBox = createSecretBox(settings.storageEncryptionKey);
 
     // The store and its outbox.
-    const opened = await parts.openStore(settings.databaseUrl, {
+    const opened = await parts.openInstance(settings.databaseUrl, {
       log,
       meter: metrics.meter,
+      clock,
       instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
     });
-    const { leases } = opened;
-    const sharing = opened.sharing ?? createSoleInstance({ version: packageVersion(), host: hostname(), pid: process.pid, leases, clock });
+    const { leases, sharing } = opened;
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(
       wakeOnEvents(opened.store, () => delivery.wake()),
@@ -201,7 +200,7 @@ export async function startApp(
     onStop('work', () => engine.stop());
     metrics.show({
       ...engineFigures(engine, directory),
-      instances: instanceFigures(sharing, opened),
+      instances: instanceFigures(opened),
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });
@@ -302,11 +301,7 @@ export async function startApp(
       health,
       pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
-      rateLimit: createRateLimit(
-        { perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst },
-        clock,
-        () => opened.sharing?.count() ?? 1,
-      ),
+      rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock, sharing.count),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       shutdownSignal,
       log,
@@ -334,7 +329,7 @@ export async function startApp(
     // From here on this instance does its share of the work, and follows what others change.
     const following = startFollowing(writer, log);
     onStop('work', () => following.stop());
-    opened.sharing?.onNews(({ relayers, hasEvents, hasDefinitions }) => {
+    sharing.onNews(({ relayers, hasEvents, hasDefinitions }) => {
       engine.changedElsewhere(relayers);
       feed.changedElsewhere(relayers);
       if (hasEvents) delivery.wake();
@@ -342,7 +337,7 @@ export async function startApp(
       keys.readAgain();
       following.look();
     });
-    if (opened.sharing !== null) {
+    if (opened.shared !== null) {
       // A notification is lost with the instance or the connection that sends it, or if its content could not be read. Watches and keys
       // look again by themselves.
       const lookElsewhere = async () => {

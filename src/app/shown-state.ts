@@ -1,12 +1,10 @@
 import type { Readiness } from '../api/contract/readiness.js';
 import type { Directory } from '../core/ports/directory.js';
-import type { Instances } from '../core/ports/instances.js';
-import type { Leases } from '../core/ports/leases.js';
 import type { Store } from '../core/ports/store/store.js';
 import { isActive } from '../core/records/relayer.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';
-import type { OpenedStore } from '../storage/open-store.js';
+import type { OpenedInstance } from './open-instance.js';
 
 /* The state of the running service as operators see it. */
 
@@ -32,14 +30,11 @@ export function engineFigures(engine: Engine, directory: Pick<Directory, 'relaye
 }
 
 /** Returns the source of the gauges of instances and leases. */
-export function instanceFigures(
-  instances: Pick<Instances, 'instances'>,
-  { leases, sharing }: Pick<OpenedStore, 'sharing'> & { readonly leases: Pick<Leases, 'held'> },
-): FigureSources['instances'] {
+export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'leases' | 'sharing'>): FigureSources['instances'] {
   return () => ({
-    states: instances.instances().map(({ state }) => state),
+    states: sharing.instances().map(({ state }) => state),
     heldLeases: leases.held(),
-    unheldLeases: sharing?.unheld() ?? new Map(),
+    unheldLeases: sharing.unheld(),
   });
 }
 

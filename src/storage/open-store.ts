@@ -1,13 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { InstanceState, Instances } from '../core/ports/instances.js';
-import { createSoleLeases, type LeaseKind, type Leases } from '../core/ports/leases.js';
-import type { News } from '../core/ports/news.js';
+import type { InstanceState } from '../core/ports/instances.js';
+import type { SharedDatabase } from '../core/ports/shared-database.js';
 import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
-import { backgroundTimers } from '../core/work/timers.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase, OwnRecord } from './database/database.js';
 import { addressFromUrl } from './database-url.js';
@@ -17,25 +15,13 @@ import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 import type { Member, OwnConnection, OwnRow } from './statements/instances.js';
 
-/** The instances that share the database of this one. */
-export interface Sharing extends Instances {
-  /** The number of instances, at once. */
-  count(): number;
-  /** The number of leases that no instance holds, by kind. */
-  unheld(): ReadonlyMap<LeaseKind, number>;
-  /** Calls `listener` when another instance may have changed something. */
-  onNews(listener: (news: News) => void): void;
-}
-
 /** A store that is ready. */
 export interface OpenedStore {
   readonly store: Store;
   /** The names of the migrations that ran. */
   readonly migrations: readonly string[];
-  /** Which work this process does. */
-  readonly leases: Leases;
-  /** Null: the process uses the database alone. */
-  readonly sharing: Sharing | null;
+  /** Null: the process uses the database alone. Otherwise it can commit nothing before it has joined. */
+  readonly shared: SharedDatabase | null;
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
   /**
@@ -58,7 +44,7 @@ export interface InstanceFacts {
 }
 
 /** How to open a database. */
-interface OpenOptions {
+export interface OpenOptions {
   readonly log: Log;
   readonly meter?: Meter;
   /** An instance, which shares a PostgreSQL database with others. Absent: a command, which needs the database alone. */
@@ -127,8 +113,8 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
 
 /**
  * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and
- * records this process. Throws `DatabaseLockedError` if another process works on the database, unless both are instances on PostgreSQL, and
- * an error whose message is for the operator if the URL is invalid or the instances have another configuration.
+ * records this process, unless it shares the database and has to join. Throws `DatabaseLockedError` if another process works on the
+ * database, unless both are instances on PostgreSQL, and an error whose message is for the operator if the URL is invalid.
  */
 export async function openStore(databaseUrl: string, options: OpenOptions): Promise<OpenedStore> {
   const address = addressFromUrl(databaseUrl);
@@ -143,16 +129,20 @@ async function openAlone(
   statements: Statements,
   { meter }: OpenOptions,
 ): Promise<OpenedStore> {
-  await closingOnFailure(database, () => recordAlone(database, statements));
+  try {
+    await recordAlone(database, statements);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
   const store = createStore(database, statements, systemClock, meter);
-  return { store, leases: createSoleLeases(), sharing: null, ...restOf(database, migrations) };
+  return { store, shared: null, ...restOf(database, migrations) };
 }
 
 async function openPostgresStore(connectionString: string, options: OpenOptions): Promise<OpenedStore> {
   const { log, meter, instance } = options;
   const { lockPostgres } = await import('./postgres/open-postgres.js');
   const { connectionNameOf } = await import('./postgres/postgres-instances.js');
-  const { createMembers, telling } = await import('./postgres/postgres-members.js');
   const { postgresObserver } = await import('./postgres/postgres-observer.js');
   const { createSharedDatabase } = await import('./postgres/shared-database.js');
   const statements = compileStatements(postgres);
@@ -164,17 +154,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const openObserver = postgresObserver(connectionString, locked.schema, name);
   const record = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
   const shared = createSharedDatabase({ openObserver, statements, database, record, commit: store.commit });
-  const members = createMembers({ shared, configHashes: instance.configHashes, clock: systemClock, timers: backgroundTimers, log });
-  await closingOnFailure(database, () => members.join());
-  const { close } = members;
-  const told: Store = {
-    ...telling(store, members),
-    async close() {
-      await close();
-      await store.close();
-    },
-  };
-  return { store: told, leases: members, sharing: members, ...restOf(database, migrations) };
+  return { store, shared, ...restOf(database, migrations) };
 }
 
 function restOf(
@@ -182,15 +162,6 @@ function restOf(
   migrations: readonly string[],
 ): Pick<OpenedStore, 'migrations' | 'lost' | 'isAway' | 'onReturn' | 'logBytes'> {
   return { migrations, lost, isAway, onReturn, logBytes };
-}
-
-async function closingOnFailure(database: Database, task: () => Promise<void>): Promise<void> {
-  try {
-    await task();
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
 }
 
 /** Runs the migrations and returns their names. Fails as `openStore` does, but lets instances go on that share the database. */

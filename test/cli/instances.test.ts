@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { it } from 'node:test';
-import { openStore } from '../../src/storage/open-store.js';
+import { openInstance } from '../../src/app/open-instance.js';
 import { startPostgres } from '../support/postgres.js';
 import { runCli } from '../support/run-cli.js';
 import { silentLog } from '../support/stored-samples.js';
@@ -23,10 +23,9 @@ it('relayer instances: lists every instance on a line, oldest first, and lists n
   test.after(() => postgres.stop());
   const DATABASE_URL = await postgres.newDatabase();
   const open = async (version: string) => {
-    const { sharing, ...opened } = await openStore(DATABASE_URL, { log: silentLog, instance: { version, configHashes: new Map() } });
-    assert.ok(sharing);
+    const opened = await openInstance(DATABASE_URL, { log: silentLog, instance: { version, configHashes: new Map() } });
     await opened.leases.add('lane', new Map([['evm:1/0x1', { begin: async () => undefined, end: async () => undefined }]]));
-    return { ...opened, sharing };
+    return opened;
   };
   const [first, second] = [await open('1.0.0'), await open('1.1.0')];
   const beginMs = Date.now();

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { parseEther } from 'ethers';
 import { type App, startApp } from '../../src/app/app.js';
+import { openInstance } from '../../src/app/open-instance.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
-import { createSoleLeases } from '../../src/core/ports/leases.js';
 import { type Change, ConflictError } from '../../src/core/ports/store/change.js';
-import { openStore } from '../../src/storage/open-store.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { audit } from '../faults/audit.js';
 import { otherReceiver, paymentOf } from '../faults/payment.js';
 import { untilEverythingIsFinal } from '../faults/until.js';
@@ -42,8 +42,8 @@ async function startOwner(test: TestContext, home: ServiceHome, hearsNews: boole
   let signed = 0;
   let refused = 0;
   const app = await startApp(settings, config, silentLog, {
-    async openStore(url, options) {
-      const opened = await openStore(url, options);
+    async openInstance(url, options) {
+      const opened = await openInstance(url, options);
       const alone = createSoleLeases();
       const commit = async (changes: readonly Change[]) => {
         const attempts = changes.filter(({ name }) => name === 'insertAttempt').length;

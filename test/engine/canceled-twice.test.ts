@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createSoleLeases } from '../../src/core/ports/leases.js';
 import type { Reads } from '../../src/core/ports/store/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { startAnvil } from '../support/anvil.js';
 import { startEvmRig } from '../support/engine-rig.js';
 import { silentLog } from '../support/stored-samples.js';

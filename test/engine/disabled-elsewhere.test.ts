@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
+import type { Work } from '../../src/core/ports/leases.js';
 import { systemIds } from '../../src/core/records/ids.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
@@ -10,6 +10,7 @@ import { monotonicMs, systemClock } from '../../src/core/work/clock.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { createModelChain } from '../support/model-chain.js';
 import { modelRelayer } from '../support/model-lane.js';
 import { createRandom } from '../support/seeded-random.js';

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { createSoleLeases, type Work } from '../../src/core/ports/leases.js';
+import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, startEvmRig } from '../support/engine-rig.js';
 import { wanted } from '../support/evm.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app/app.js';
+import { openInstance } from '../../src/app/open-instance.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import type { AuditLog, Log } from '../../src/core/work/log.js';
-import { openStore } from '../../src/storage/open-store.js';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { apiKey, createServiceHome, type ServiceHome } from '../support/service.js';
@@ -22,9 +22,9 @@ after(() => server.stop());
 async function startDeaf(test: TestContext, { env }: ServiceHome): Promise<App> {
   const { settings, config } = await loadConfiguration(env);
   const app = await startApp(settings, config, log, {
-    async openStore(url, options) {
-      const opened = await openStore(url, options);
-      return { ...opened, sharing: opened.sharing && { ...opened.sharing, onNews: () => undefined } };
+    async openInstance(url, options) {
+      const opened = await openInstance(url, options);
+      return { ...opened, sharing: { ...opened.sharing, onNews: () => undefined } };
     },
   });
   test.after(() => app.stop());

@@ -1,7 +1,7 @@
 import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain.js';
-import { createSoleLeases, type Leases, type Work } from '../../src/core/ports/leases.js';
+import type { Leases, Work } from '../../src/core/ports/leases.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { Ids } from '../../src/core/records/ids.js';
@@ -18,6 +18,7 @@ import { createStore } from '../../src/storage/create-store.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { createMembers, type Members, telling } from '../../src/storage/postgres/postgres-members.js';
 import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
 import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import { type OpenedInstance, openInstance } from '../../src/app/open-instance.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
-import { type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
@@ -14,19 +14,16 @@ before(async () => {
 });
 after(() => server.stop());
 
-type Member = OpenedStore & { readonly sharing: Sharing };
-
-async function join(test: TestContext, databaseUrl: string): Promise<Member> {
-  const { sharing, ...opened } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHashes: new Map() } });
-  assert.ok(sharing);
+async function join(test: TestContext, databaseUrl: string): Promise<OpenedInstance> {
+  const opened = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHashes: new Map() } });
   test.after(async () => {
     await opened.leases.stop();
     await opened.store.close();
   });
-  return { ...opened, sharing };
+  return opened;
 }
 
-function stateOf(seenBy: Member, { sharing }: Member): string | undefined {
+function stateOf(seenBy: OpenedInstance, { sharing }: OpenedInstance): string | undefined {
   return seenBy.sharing.instances().find(({ id }) => id === sharing.ownId())?.state;
 }
 
@@ -42,7 +39,7 @@ async function asAdmin(databaseUrl: string, sql: string, values: readonly unknow
 }
 
 /** Removes an instance as another one does, but without ending its connection. */
-function remove(databaseUrl: string, { sharing }: Member): Promise<void> {
+function remove(databaseUrl: string, { sharing }: OpenedInstance): Promise<void> {
   return asAdmin(databaseUrl, 'delete from instances where number = $1', [Number(sharing.ownId())]);
 }
 

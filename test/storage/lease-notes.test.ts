@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { openInstance } from '../../src/app/open-instance.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
@@ -15,7 +15,7 @@ describe('notes of leases', () => {
   /** An instance with one lane, and the notes that it was called with. */
   async function startInstance(databaseUrl: string) {
     const instance = { version: '1.0.0', configHashes: new Map<string, string>() };
-    const opened: OpenedStore = await openStore(databaseUrl, { log: silentLog, instance });
+    const opened = await openInstance(databaseUrl, { log: silentLog, instance });
     const notes: (string | null)[] = [];
     const runs = { now: false };
     const work = {

@@ -16,7 +16,7 @@ let client: pg.Client;
 before(async () => {
   server = await startPostgres();
   const databaseUrl = await server.newDatabase();
-  const { store } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1', configHashes: new Map() } });
+  const { store } = await openStore(databaseUrl, { log: silentLog });
   await store.close();
   client = new pg.Client(databaseUrl);
   await client.connect();

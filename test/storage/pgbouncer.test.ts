@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { openInstance } from '../../src/app/open-instance.js';
 import type { News } from '../../src/core/ports/news.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { skipWithoutPgbouncer, startPgbouncer } from '../support/pgbouncer.js';
@@ -19,16 +20,16 @@ describe('PostgreSQL behind PgBouncer', { skip: skipWithoutPgbouncer }, () => {
     const { url, stop } = await startPgbouncer(databaseUrl, { pool_mode: 'session' });
     test.after(stop);
     const instance = { version: '1.0.0', configHashes: new Map() };
-    const [a, b] = [await openStore(url, { log: silentLog, instance }), await openStore(url, { log: silentLog, instance })];
+    const [a, b] = [await openInstance(url, { log: silentLog, instance }), await openInstance(url, { log: silentLog, instance })];
     for (const { store, leases } of [a, b])
       test.after(async () => {
         await leases.stop();
         await store.close();
       });
     const heard: News[] = [];
-    b.sharing?.onNews((news) => heard.push(news));
+    b.sharing.onNews((news) => heard.push(news));
     for (const { leases } of [a, b]) await leases.start();
-    await waitFor('both to be seen', () => (a.sharing?.instances().length === 2 ? true : undefined));
+    await waitFor('both to be seen', () => (a.sharing.instances().length === 2 ? true : undefined));
     await a.store.commit([a.store.change.insertTransaction(aTransaction({ id: '1' }))]);
     await waitFor('the news', () => (heard.some(({ relayers }) => relayers !== 'all' && relayers.has('relayer-1')) ? true : undefined));
     await assert.rejects(openStore(url, { log: silentLog }), /in use by process/);

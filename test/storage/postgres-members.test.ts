@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import { type OpenedInstance, openInstance } from '../../src/app/open-instance.js';
 import type { RunningInstance } from '../../src/core/ports/instances.js';
 import type { LeaseKind, Work } from '../../src/core/ports/leases.js';
 import { allNews, type News } from '../../src/core/ports/news.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Log } from '../../src/core/work/log.js';
 import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
-import { migrateDatabase, type OpenedStore, openStore, type Sharing } from '../../src/storage/open-store.js';
+import { migrateDatabase, openStore } from '../../src/storage/open-store.js';
 import { listPostgresInstances } from '../../src/storage/postgres/postgres-instances.js';
 import { endHolder, takePostgresLock } from '../../src/storage/postgres/postgres-lock.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
@@ -77,9 +78,8 @@ function createFloor(): Floor {
   };
 }
 
-interface Member extends Omit<OpenedStore, 'sharing'> {
+interface Member extends OpenedInstance {
   readonly name: string;
-  readonly sharing: Sharing;
   readonly logged: readonly (readonly [unknown, string | undefined])[];
   readonly news: readonly News[];
   insert(id: string): Promise<void>;
@@ -94,9 +94,8 @@ async function open(test: TestContext, databaseUrl: string, name: string, url = 
   const logged: [unknown, string | undefined][] = [];
   const keep: Log['warn'] = (fields, message) => void logged.push([fields, message]);
   const log: Log = { ...silentLog, warn: keep, error: keep };
-  const { sharing, ...opened } = await openStore(url, { log, instance: { version: name, configHashes: new Map() } });
-  const { store, leases } = opened;
-  assert.ok(sharing !== null);
+  const opened = await openInstance(url, { log, instance: { version: name, configHashes: new Map() } });
+  const { store, leases, sharing } = opened;
   const news: News[] = [];
   sharing.onNews((one) => news.push(one));
   let isLeft = false;
@@ -109,7 +108,6 @@ async function open(test: TestContext, databaseUrl: string, name: string, url = 
   test.after(leave);
   return {
     ...opened,
-    sharing,
     name,
     logged,
     news,

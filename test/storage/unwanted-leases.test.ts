@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import { openInstance } from '../../src/app/open-instance.js';
 import type { Work } from '../../src/core/ports/leases.js';
-import { openStore } from '../../src/storage/open-store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
@@ -20,7 +20,7 @@ interface Member {
 }
 
 async function startMember(test: TestContext, databaseUrl: string, keys: readonly string[]): Promise<Member> {
-  const { store, leases } = await openStore(databaseUrl, { log: silentLog, instance: { version: '1', configHashes: new Map() } });
+  const { store, leases } = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1', configHashes: new Map() } });
   test.after(async () => {
     await leases.stop();
     await store.close();

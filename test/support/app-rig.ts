@@ -3,6 +3,7 @@ import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { encryptKeystoreJsonSync, Wallet } from 'ethers';
 import { startApp } from '../../src/app/app.js';
+import { openInstance } from '../../src/app/open-instance.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Change } from '../../src/core/ports/store/change.js';
@@ -10,7 +11,6 @@ import type { Store } from '../../src/core/ports/store/store.js';
 import { everyScope, type Principal, type Scope } from '../../src/core/records/principal.js';
 import { type Clock, systemClock } from '../../src/core/work/clock.js';
 import type { AuditLog, Log } from '../../src/core/work/log.js';
-import { openStore } from '../../src/storage/open-store.js';
 import { apiKey, createEd25519Home, createServiceHome, type Ed25519HomeOptions, type ServiceHome } from './service.js';
 import { startServiceHere } from './service-here.js';
 
@@ -107,8 +107,8 @@ export async function startAppRig({
   const app = await startApp(settings, config, log, {
     clock,
     watchHeartbeatMs,
-    async openStore(url, options) {
-      const opened = await openStore(url, options);
+    async openInstance(url, options) {
+      const opened = await openInstance(url, options);
       stored = opened.store;
       const { commit } = opened.store;
       const waiting = async (changes: readonly Change[]) => {

@@ -1,4 +1,5 @@
-import { createSoleLeases, type Leases, type Work } from '../../src/core/ports/leases.js';
+import type { Leases, Work } from '../../src/core/ports/leases.js';
+import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 
 /** The leases of the only instance, which begins each work at once. */
 export async function soleLeases(): Promise<Leases> {

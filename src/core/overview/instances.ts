@@ -1,8 +1,6 @@
 import { DomainError } from '../errors/errors.js';
 import type { Instances, RunningInstance } from '../ports/instances.js';
-import type { Leases } from '../ports/leases.js';
 import { shownName } from '../text/safe-text.js';
-import type { Clock } from '../work/clock.js';
 
 /** Lists the instances, newest first. */
 export function listInstances(sharing: Pick<Instances, 'instances'>): readonly RunningInstance[] {
@@ -20,31 +18,4 @@ export async function drainInstance(sharing: Pick<Instances, 'instances' | 'drai
   throw new DomainError('not_found', 'INSTANCE_NOT_FOUND', `Instance with ID ${shownName(id)} not found`, {
     metadata: { instance_id: shownName(id) },
   });
-}
-
-/** What makes the only instance on a database. */
-export interface SoleInstanceDeps extends Pick<RunningInstance, 'version' | 'host' | 'pid'> {
-  readonly leases: Pick<Leases, 'held'>;
-  readonly clock: Clock;
-}
-
-/** Creates the instances of a database that one process uses alone. */
-export function createSoleInstance({ version, host, pid, leases, clock }: SoleInstanceDeps): Instances {
-  const id = '1';
-  const sinceMs = clock.nowMs();
-  return {
-    ownId: () => id,
-    instances: () => [
-      { id, version, host, pid, state: 'sharing', sinceMs, seenAtMs: clock.nowMs(), lanes: leases.held().get('lane') ?? 0 },
-    ],
-    async drain(drained) {
-      if (drained !== id) return false;
-      throw new DomainError(
-        'precondition',
-        'INSTANCE_ALONE',
-        `instance ${id} uses its SQLite database alone, so no other instance can take over its lanes; only instances on PostgreSQL can be drained`,
-        { metadata: { instance_id: id } },
-      );
-    },
-  };
 }

@@ -38,32 +38,3 @@ export interface Leases {
   /** Ends all work and gives up its leases. */
   stop(): Promise<void>;
 }
-
-/** Creates the leases of a process that shares its database with no other: it does all work. */
-export function createSoleLeases(): Leases {
-  const units = new Map<LeaseKind, Map<string, Work>>(leaseKinds.map((kind) => [kind, new Map()]));
-  const works = () => [...units.values()].flatMap((own) => [...own.values()]);
-  let isStarted = false;
-  return {
-    async start() {
-      isStarted = true;
-      await Promise.all(works().map((work) => work.begin()));
-    },
-    async add(kind, added) {
-      for (const [key, work] of added) units.get(kind)?.set(key, work);
-      if (isStarted) await Promise.all([...added.values()].map((work) => work.begin()));
-    },
-    note: () => undefined,
-    async remove(kind, key) {
-      const work = units.get(kind)?.get(key);
-      units.get(kind)?.delete(key);
-      await work?.end();
-    },
-    held: () => new Map([...units].map(([kind, own]) => [kind, isStarted ? own.size : 0])),
-    async stop() {
-      const ended = isStarted ? works().map((work) => work.end()) : [];
-      for (const own of units.values()) own.clear();
-      await Promise.all(ended);
-    },
-  };
-}

@@ -9,7 +9,6 @@ import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Timers } from '../../core/work/timers.js';
-import { asStoreAway } from '../database/store-away.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createLeaseShares } from './lease-shares.js';
 import { createNewsSender } from './news-sender.js';
@@ -19,18 +18,22 @@ const lookEveryMs = { alone: 1_000, withOthers: 250 };
 /** Timers may fire a little early. */
 const leastBetweenWatchesMs = 200;
 
-/** The instances that share a database, and the work that this one does. */
-export interface Members extends Leases, Instances {
-  /** Records this instance. Throws an error for the operator if another one has other configuration files. */
-  join(): Promise<void>;
+/** The instances that share the database of this one. */
+export interface Sharing extends Instances {
   /** The number of instances. Costs nothing, unlike the list. */
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
-  /** Takes note of a commit of this instance, of which the others hear. Returns at once. */
-  noteCommitted(changes: readonly Change[]): void;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
+}
+
+/** The instances that share a database, and the work that this one does. */
+export interface Members extends Leases, Sharing {
+  /** Records this instance. Throws an error for the operator if another one has other configuration files. */
+  join(): Promise<void>;
+  /** Takes note of a commit of this instance, of which the others hear. Returns at once. */
+  noteCommitted(changes: readonly Change[]): void;
   /** Ends the connection, after `stop`. */
   close(): Promise<void>;
 }
@@ -115,7 +118,7 @@ export function createMembers(deps: MembersDeps): Members {
       for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
     } catch (error) {
       await observer?.close();
-      throw asStoreAway(error);
+      throw error;
     }
   }
 

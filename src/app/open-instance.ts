@@ -1,0 +1,48 @@
+import { hostname } from 'node:os';
+import type { Leases } from '../core/ports/leases.js';
+import { type Clock, systemClock } from '../core/work/clock.js';
+import { backgroundTimers } from '../core/work/timers.js';
+import { asStoreAway } from '../storage/database/store-away.js';
+import { type InstanceFacts, type OpenedStore, type OpenOptions, openStore } from '../storage/open-store.js';
+import { createMembers, type Sharing, telling } from '../storage/postgres/postgres-members.js';
+import { createSoleInstance, createSoleLeases } from '../storage/postgres/sole.js';
+
+/** The store of an instance of the service, and its part of the work. */
+export interface OpenedInstance extends OpenedStore {
+  readonly leases: Leases;
+  readonly sharing: Sharing;
+}
+
+/** How to open it. */
+export interface InstanceOptions extends OpenOptions {
+  readonly instance: InstanceFacts;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens the store as `openStore` does, and joins the other instances on it. Throws an error for the operator if another one has other
+ * configuration files.
+ */
+export async function openInstance(databaseUrl: string, options: InstanceOptions): Promise<OpenedInstance> {
+  const opened = await openStore(databaseUrl, options);
+  const { store, shared } = opened;
+  const { version, configHashes } = options.instance;
+  if (shared === null) {
+    const leases = createSoleLeases();
+    const facts = { version, host: hostname(), pid: process.pid };
+    return { ...opened, leases, sharing: createSoleInstance({ ...facts, leases, clock: options.clock ?? systemClock }) };
+  }
+  const members = createMembers({ shared, configHashes, clock: systemClock, timers: backgroundTimers, log: options.log });
+  try {
+    await members.join();
+  } catch (error) {
+    await store.close();
+    throw asStoreAway(error);
+  }
+  const close = async () => {
+    await members.close();
+    await store.close();
+  };
+  return { ...opened, store: { ...telling(store, members), close }, leases: members, sharing: members };
+}
