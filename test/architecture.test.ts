@@ -107,7 +107,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     'services',
     '.',
   ],
-  engine: ['lane', 'leases', '.'],
+  engine: ['leases', 'lane', '.'],
   console: ['text', 'model', 'service', 'parts', 'views', '.'],
 };
 

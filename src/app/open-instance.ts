@@ -2,10 +2,10 @@ import { hostname } from 'node:os';
 import type { Leases } from '../core/ports/leases.js';
 import { type Clock, systemClock } from '../core/work/clock.js';
 import { backgroundTimers } from '../core/work/timers.js';
+import { createMembers, type Sharing, telling } from '../engine/leases/members.js';
+import { createSoleInstance, createSoleLeases } from '../engine/leases/sole.js';
 import { asStoreAway } from '../storage/database/store-away.js';
 import { type InstanceFacts, type OpenedStore, type OpenOptions, openStore } from '../storage/open-store.js';
-import { createMembers, type Sharing, telling } from '../storage/postgres/postgres-members.js';
-import { createSoleInstance, createSoleLeases } from '../storage/postgres/sole.js';
 
 /** The store of an instance of the service, and its part of the work. */
 export interface OpenedInstance extends OpenedStore {

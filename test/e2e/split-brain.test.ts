@@ -5,7 +5,7 @@ import { type App, startApp } from '../../src/app/app.js';
 import { openInstance } from '../../src/app/open-instance.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { type Change, ConflictError } from '../../src/core/ports/store/change.js';
-import { createSoleLeases } from '../../src/storage/postgres/sole.js';
+import { createSoleLeases } from '../../src/engine/leases/sole.js';
 import { audit } from '../faults/audit.js';
 import { otherReceiver, paymentOf } from '../faults/payment.js';
 import { untilEverythingIsFinal } from '../faults/until.js';

@@ -6,8 +6,8 @@ import { cancelTransaction } from '../../src/core/transaction/cancel-transaction
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
+import { createSoleLeases } from '../../src/engine/leases/sole.js';
 import { openStore } from '../../src/storage/open-store.js';
-import { createSoleLeases } from '../../src/storage/postgres/sole.js';
 import { startAnvil } from '../support/anvil.js';
 import { startEvmRig } from '../support/engine-rig.js';
 import { silentLog } from '../support/stored-samples.js';

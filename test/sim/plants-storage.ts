@@ -129,7 +129,7 @@ export const instancePlants: readonly Plant[] = [
     name: 'instances: one that was removed keeps its lanes',
     instances: 3,
     seams: [
-      seam(() => import('../../src/storage/postgres/lease-shares.js'), {
+      seam(() => import('../../src/engine/leases/lease-shares.js'), {
         createLeaseShares: (original) => (deps) => ({ ...original(deps), endTakenOver: async () => undefined }),
       }),
     ],
@@ -153,7 +153,7 @@ export const instancePlants: readonly Plant[] = [
     name: 'instances: a lease is given up before its work has ended',
     instances: 3,
     seams: [
-      seam(() => import('../../src/storage/postgres/lease-shares.js'), {
+      seam(() => import('../../src/engine/leases/lease-shares.js'), {
         createLeaseShares: (original) => (deps) => {
           const shares = original(deps);
           return {
@@ -189,7 +189,7 @@ export const instancePlants: readonly Plant[] = [
     name: 'instances: others hear of a commit before it is written',
     instances: 3,
     seams: [
-      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
+      seam(() => import('../../src/engine/leases/members.js'), {
         telling:
           () =>
           (store, { noteCommitted }) => ({
@@ -207,7 +207,7 @@ export const instancePlants: readonly Plant[] = [
     name: 'instances: what a lost connection did not tell is not looked for',
     instances: 3,
     seams: [
-      seam(() => import('../../src/storage/postgres/postgres-members.js'), {
+      seam(() => import('../../src/engine/leases/members.js'), {
         createMembers: (original) => (deps) => {
           let hasJustOpened = false;
           const openObserver: typeof deps.shared.openObserver = async (onMessage) => {

@@ -1,5 +1,5 @@
 import type { Leases, Work } from '../../src/core/ports/leases.js';
-import { createSoleLeases } from '../../src/storage/postgres/sole.js';
+import { createSoleLeases } from '../../src/engine/leases/sole.js';
 
 /** The leases of the only instance, which begins each work at once. */
 export async function soleLeases(): Promise<Leases> {

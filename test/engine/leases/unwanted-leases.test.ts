@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
-import { openInstance } from '../../src/app/open-instance.js';
-import type { Work } from '../../src/core/ports/leases.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { silentLog } from '../support/stored-samples.js';
-import { waitFor } from '../support/wait-for.js';
+import { openInstance } from '../../../src/app/open-instance.js';
+import type { Work } from '../../../src/core/ports/leases.js';
+import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
 
 let server: TestPostgres;
 before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SeenConnection } from '../../src/core/ports/shared-database.js';
-import { createInstanceWatch, type InstanceWatch, looksUntilGone, looksUntilSilent } from '../../src/storage/postgres/instance-watch.js';
+import type { SeenConnection } from '../../../src/core/ports/shared-database.js';
+import { createInstanceWatch, type InstanceWatch, looksUntilGone, looksUntilSilent } from '../../../src/engine/leases/instance-watch.js';
 
 function connected(beat: string | null, isBusy = false): SeenConnection {
   return { beat, isBusy };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { LeaseKind } from '../../src/core/ports/leases.js';
-import { createLeaseShares, type LeaseSharesDeps } from '../../src/storage/postgres/lease-shares.js';
-import { deferred } from '../support/deferred.js';
-import { silentLog } from '../support/stored-samples.js';
+import type { LeaseKind } from '../../../src/core/ports/leases.js';
+import { createLeaseShares, type LeaseSharesDeps } from '../../../src/engine/leases/lease-shares.js';
+import { deferred } from '../../support/deferred.js';
+import { silentLog } from '../../support/stored-samples.js';
 
 const [me, other] = [1, 2];
 const given = 'notification';

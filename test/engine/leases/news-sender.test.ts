@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allNews, type Message, type News } from '../../src/core/ports/news.js';
-import { createNewsSender, type NewsSender } from '../../src/storage/postgres/news-sender.js';
+import { allNews, type Message, type News } from '../../../src/core/ports/news.js';
+import { createNewsSender, type NewsSender } from '../../../src/engine/leases/news-sender.js';
 
 const nothing: News = { relayers: new Set(), hasEvents: false, hasDefinitions: false };
 const newsOf = (...relayers: string[]): News => ({ ...nothing, relayers: new Set(relayers) });

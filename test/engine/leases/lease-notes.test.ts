@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openInstance } from '../../src/app/open-instance.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { silentLog } from '../support/stored-samples.js';
-import { waitFor } from '../support/wait-for.js';
+import { openInstance } from '../../../src/app/open-instance.js';
+import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
 
 describe('notes of leases', () => {
   let postgres: TestPostgres;

@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import type { RunningInstance } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import type { Clock } from '../../core/work/clock.js';
-import type { Sharing } from './postgres-members.js';
+import type { Sharing } from './members.js';
 
 /** Creates the leases of a process that shares its database with no other: it does all work. */
 export function createSoleLeases(): Leases {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Shares, shareOf } from '../../src/storage/postgres/share-out.js';
+import { type Shares, shareOf } from '../../../src/engine/leases/share-out.js';
 
 /** The instances that may hold units, and units that they, one that is gone, or no one holds. */
 const shares: fc.Arbitrary<Shares> = fc
