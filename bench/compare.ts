@@ -40,7 +40,7 @@ const unknown = names.filter((name) => !(rows as readonly string[]).includes(nam
 const onPostgres = options.postgres;
 if (options.against === undefined || unknown.length > 0 || ![undefined, 'both', 'own'].includes(onPostgres)) {
   process.stderr.write(
-    `usage: npm run bench -- compare --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own] [${rows.join(' ')}]\n`,
+    `--against <commit> is required, rows are among ${rows.join(', ')}, and --postgres is both or own; see npm run bench -- compare --help\n`,
   );
   process.exit(2);
 }

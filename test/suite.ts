@@ -4,50 +4,69 @@ import { runNamed } from './support/named-programs.js';
 
 await runNamed('suite', {
   faults: {
-    takes: 'over an hour; --short: minutes',
+    takes: 'over an hour; --short: 4 min',
     does: 'kills the service, takes blocks out of the chain, and breaks nodes, databases and disks under load',
+    options: '[names...] [--short] [--seed <integer>]',
     load: () => import('./faults/run.js'),
   },
   instances: {
     takes: '10 min; --short: 1 min',
     does: 'kills, hangs and cuts off three instances on one PostgreSQL under load',
+    options: '[--short] [--seed <integer>]',
     args: ['instances'],
     load: () => import('./faults/run.js'),
   },
   webhooks: { takes: 'minutes', does: 'tests failing webhook receivers', load: () => import('./faults/webhooks.faults.js') },
-  hostile: { takes: 'long; --short: minutes', does: 'sends hostile bytes on every protocol', load: () => import('./hostile/run.js') },
+  hostile: {
+    takes: 'long; --short: 2.5 min',
+    does: 'sends hostile bytes on every protocol',
+    options: '[names...] [--short] [--seed 1]',
+    load: () => import('./hostile/run.js'),
+  },
   sim: {
-    takes: 'by --seeds',
+    takes: '1 min for 200 seeds',
     does: 'simulates the engine in seeded worlds of failing nodes, disks and processes',
+    options:
+      '[--seeds 200] [--from 1] [--seed <seed>] [--tail 80] [--first] [--faults <names>] [--with <names>] [--network evm|solana|stellar] [--instances 1]',
     load: () => import('./sim/run.js'),
   },
   'sim-plants': {
     takes: 'by --seeds',
     does: 'puts faults into the built service and shows whether the simulation finds them',
+    options: "[--seeds 500] [--from 1] [--name <part of a plant's name>]",
     load: () => import('./sim/run-plants.js'),
   },
   conformance: {
     takes: '0.5 min',
     does: 'runs the conformance suite of the Connect project; needs Go',
+    options: '[options of the runner]',
     load: () => import('./conformance/run.js'),
   },
   clients: {
     takes: 'by toolchains',
     does: 'makes clients in five languages and with seven OpenAPI generators, and runs them against the service',
+    options: '[beginnings of names...]',
     load: () => import('./clients/run.js'),
   },
   schemathesis: {
     takes: 'by --max-examples',
     does: 'calls every REST operation with generated requests; needs Python',
+    options: '[--max-examples <number>]',
     load: () => import('./schemathesis/run.js'),
   },
   geth: { takes: '2 min', does: 'tests the engine on go-ethereum; skipped without geth', load: () => import('./nodes/geth/suite.js') },
   'solana-validator': {
     takes: '1 min; --long: 10 min',
     does: "tests the engine and the service on Agave's validator; skipped without solana-test-validator",
+    options: '[--long] [--record]',
     load: () => import('./nodes/solana-validator/suite.js'),
   },
-  runtimes: { takes: 'minutes', does: 'runs the service on each supported Node.js', load: () => import('./runtimes/run.js') },
+  runtimes: {
+    takes: '3 min; --all: 6 min more for each',
+    does: 'runs the service on each supported Node.js',
+    options: '[22] [24] [26] [--all]',
+    load: () => import('./runtimes/run.js'),
+  },
   package: {
     takes: '2 min',
     does: 'packs the package, installs it into an empty folder, and runs its commands and its client; needs a registry',
@@ -76,6 +95,7 @@ await runNamed('suite', {
   screenshots: {
     takes: 'minutes',
     does: 'takes screenshots of every view of the console; needs Chromium',
+    options: '[--out screenshots]',
     load: () => import('./console/screenshots.js'),
   },
 });

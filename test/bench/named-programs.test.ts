@@ -26,6 +26,18 @@ describe('suites and benchmarks by name', () => {
       }
     });
 
+    it(`npm run ${command}: prints the options of a name with --help, and names a wrong option, without a stack`, () => {
+      const name = command === 'bench' ? 'compare' : 'sim';
+      const help = run(file, name, '--help');
+      assert.deepEqual([help.status, help.stderr], [0, '']);
+      assert.match(help.stdout, new RegExp(`^usage: npm run ${command} -- ${name} .*\\n\\n\\S.*\\n$`));
+      const { status, stdout, stderr } = run(file, name, '--unknown');
+      assert.deepEqual([status, stdout], [2, '']);
+      assert.match(stderr, /^Unknown option '--unknown'/);
+      assert.doesNotMatch(stderr, /^ {4}at /m);
+      assert.ok(stderr.endsWith(`\n\n${help.stdout.split('\n')[0]}\n`), stderr);
+    });
+
     it(`npm run ${command}: every command in the pages and in .ci/run has a name of the list`, () => {
       const names = new Set([...run(file).stdout.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name));
       const pages = readdirSync('.').filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md');

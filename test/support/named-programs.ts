@@ -4,6 +4,8 @@ export interface NamedProgram {
   readonly does: string;
   /** How long it takes without options. */
   readonly takes: string;
+  /** Its names and options, as a usage line writes them. */
+  readonly options?: string;
   /** Arguments before those of the person. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -12,8 +14,8 @@ export interface NamedProgram {
 }
 
 /**
- * Runs the program that the first argument names, with the other arguments. Without a name, or with `--help`, prints all names; an unknown name ends with
- * exit code 2.
+ * Runs the program that the first argument names, with the other arguments. Without a name, or with `--help`, prints all names; a name with `--help` prints
+ * its options. An unknown name or option ends with exit code 2.
  * @param command the npm script, for the texts
  */
 export async function runNamed(command: string, programs: Readonly<Record<string, NamedProgram>>): Promise<void> {
@@ -28,9 +30,24 @@ export async function runNamed(command: string, programs: Readonly<Record<string
     process.exitCode = 2;
     return;
   }
+  if (args.includes('--help')) {
+    process.stdout.write(`${usageOf(command, name, program)}\n\n${program.does} (${program.takes})\n`);
+    return;
+  }
   Object.assign(process.env, program.env);
   process.argv.splice(2, Infinity, ...(program.args ?? []), ...args);
-  await program.load();
+  try {
+    await program.load();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_'))) throw error;
+    process.stderr.write(`${error.message}\n\n${usageOf(command, name, program)}\n`);
+    // What the program has loaded can replace an exit code that is only set.
+    process.exit(2);
+  }
+}
+
+function usageOf(command: string, name: string, { options = '' }: NamedProgram): string {
+  return `usage: npm run ${command} -- ${name} ${options}`.trimEnd();
 }
 
 function listOf(command: string, programs: Readonly<Record<string, NamedProgram>>): string {
