@@ -109,6 +109,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   ],
   engine: ['leases', 'lane', '.'],
   console: ['text', 'model', 'service', 'parts', 'views', '.'],
+  cli: ['terminal', 'openzeppelin', '.'],
 };
 
 interface Import {

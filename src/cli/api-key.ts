@@ -7,8 +7,8 @@ import { instantFromRfc3339 } from '../core/text/rfc3339.js';
 import { createLogger } from '../observability/logger.js';
 import type { ApiKeyStore } from '../storage/open-api-keys.js';
 import { checkDatabaseExists } from './check-database-exists.js';
-import { CliError } from './cli-error.js';
-import { deliverLine, writeLine, writeNote } from './output.js';
+import { CliError } from './terminal/cli-error.js';
+import { deliverLine, writeLine, writeNote } from './terminal/output.js';
 
 interface CreateOptions {
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
-import { writeLine } from './output.js';
+import { writeLine } from './terminal/output.js';
 
 /** `relayer backup`: copies a SQLite database while the service runs. */
 export function registerBackup(program: Command): void {

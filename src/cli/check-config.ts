@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { LoadedConfig } from '../config/config-file.js';
 import { processEnvironment } from '../config/environment.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
-import { writeLine, writeNote } from './output.js';
+import { writeLine, writeNote } from './terminal/output.js';
 
 /** `relayer check-config`: reports whether `serve` would accept the settings and the configuration file. */
 export function registerCheckConfig(program: Command): void {

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { fileProblem } from '../config/json-file.js';
-import { CliError } from './cli-error.js';
+import { CliError } from './terminal/cli-error.js';
 
 /** Fails if the SQLite file is missing: opening it would create an empty database instead of using an existing one. */
 export async function checkDatabaseExists(databaseUrl: string): Promise<void> {

@@ -4,12 +4,12 @@ import { base64Key } from '../config/setting-parsers.js';
 import { outsideText, shownName } from '../core/text/safe-text.js';
 import { createLogger } from '../observability/logger.js';
 import { checkDatabaseExists } from './check-database-exists.js';
-import { CliError } from './cli-error.js';
 import { loadConfiguration } from './load-configuration.js';
 import type { ImportPlan } from './openzeppelin/plan.js';
 import type { ForeignRecords, RecordKind } from './openzeppelin/records.js';
-import { writeLine, writeNote } from './output.js';
-import { secretFromEnvironment } from './read-secret.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine, writeNote } from './terminal/output.js';
+import { secretFromEnvironment } from './terminal/read-secret.js';
 
 interface ImportOptions {
   readonly redis?: string | true;

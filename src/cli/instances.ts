@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { RunningInstance } from '../core/ports/instances.js';
-import { CliError } from './cli-error.js';
-import { writeLine } from './output.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine } from './terminal/output.js';
 
 /** `relayer instances`: lists the instances on a PostgreSQL database. */
 export function registerInstances(program: Command): void {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { access, open, unlink } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import type { Curve } from '../core/records/network.js';
-import { CliError } from './cli-error.js';
-import { writeLine, writeNote } from './output.js';
-import { createSecretReader } from './read-secret.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine, writeNote } from './terminal/output.js';
+import { createSecretReader } from './terminal/read-secret.js';
 
 interface CreateOptions {
   readonly type: Curve;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';
-import { writeLine } from './output.js';
+import { writeLine } from './terminal/output.js';
 
 /** `relayer migrate`: migrates the database schema to this version. */
 export function registerMigrate(program: Command): void {

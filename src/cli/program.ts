@@ -6,17 +6,17 @@ import { SqliteDriverError } from '../storage/sqlite/driver.js';
 import { registerApiKey } from './api-key.js';
 import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
-import { CliError } from './cli-error.js';
 import { registerDev } from './dev.js';
 import { registerImportOpenzeppelin } from './import-openzeppelin.js';
 import { registerInstances } from './instances.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
-import { writeNote } from './output.js';
 import { registerRestore } from './restore.js';
 import { registerRotateEncryptionKey } from './rotate-encryption-key.js';
 import { registerServe } from './serve.js';
 import { registerSigner } from './signer.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeNote } from './terminal/output.js';
 
 /**
  * The commands in the order of the help. Each imports its large parts (the service, databases, keys) only when it runs, so that help and

@@ -5,8 +5,8 @@ import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { Transaction } from '../core/records/transaction.js';
 import { createLogger } from '../observability/logger.js';
-import { CliError } from './cli-error.js';
-import { writeLine } from './output.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine } from './terminal/output.js';
 
 /** `relayer restore`: puts a backup in place and fails the transactions that must not be sent again. */
 export function registerRestore(program: Command): void {

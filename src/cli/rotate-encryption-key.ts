@@ -4,9 +4,9 @@ import { base64Key } from '../config/setting-parsers.js';
 import { readSetting } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';
 import { checkDatabaseExists } from './check-database-exists.js';
-import { CliError } from './cli-error.js';
-import { writeLine } from './output.js';
-import { createSecretReader } from './read-secret.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine } from './terminal/output.js';
+import { createSecretReader } from './terminal/read-secret.js';
 
 interface RotateOptions {
   readonly newKeyEnv?: string;

@@ -15,7 +15,7 @@ import { startSolanaSandbox } from '../sandbox/solana-sandbox.js';
 import { startStellarSandbox } from '../sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.js';
 import { checkPortIsFree } from './check-port-is-free.js';
-import { writeLine } from './output.js';
+import { writeLine } from './terminal/output.js';
 import { untilSignalled } from './until-signalled.js';
 
 /**

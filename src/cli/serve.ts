@@ -5,8 +5,8 @@ import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
 import { checkPortIsFree } from './check-port-is-free.js';
-import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
+import { CliError } from './terminal/cli-error.js';
 import { untilSignalled } from './until-signalled.js';
 
 /** How long the process may linger after the service has stopped. */

@@ -6,9 +6,9 @@ import { DomainError } from '../core/errors/errors.js';
 import type { HostedKeys } from '../core/signer/signers.js';
 import { monotonicMs } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
-import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
-import { writeLine, writeNote } from './output.js';
+import { CliError } from './terminal/cli-error.js';
+import { writeLine, writeNote } from './terminal/output.js';
 
 /** `relayer signer test`: tries the signers of the configuration file. */
 export function registerSigner(program: Command): void {

@@ -15,7 +15,7 @@ import type { Definition } from '../../core/records/definition.js';
 import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
 import { createSigners, type HostedKeys } from '../../core/signer/signers.js';
 import type { Clock } from '../../core/work/clock.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal/cli-error.js';
 import { judgeApiKey, type NewKey } from './judge-api-key.js';
 import { type Judging, judgeNotification, judgeRelayer, judgeSigner } from './judge-entries.js';
 import type { ForeignRecord, ForeignRecords, RecordKind } from './records.js';

@@ -1,6 +1,6 @@
 import { JsonError, jsonFromText } from '../../json/json-reader.js';
 import type { JsonObject } from '../../json/json-value.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal/cli-error.js';
 import type { StoredText } from './source.js';
 
 /** The kinds of records that OpenZeppelin Relayer stores. */

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileProblem } from '../../config/json-file.js';
 import { outsideText, secretPartsOf } from '../../core/text/safe-text.js';
 import { withoutSecrets } from '../../core/text/without-secrets.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal/cli-error.js';
 
 /** A key of OpenZeppelin Relayer's Redis and the text under it. */
 export type StoredText = readonly [key: string, text: string];

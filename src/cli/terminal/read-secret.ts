@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { processEnvironment, shownVariable } from '../config/environment.js';
+import { processEnvironment, shownVariable } from '../../config/environment.js';
 import { CliError } from './cli-error.js';
 
 interface SecretRequest {

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { computed, signal } from '@preact/signals';
 import { failureOf, isKeyRejected } from '../model/failure.js';
 import { serviceTimeMs } from './clock.js';
@@ -60,15 +61,8 @@ export interface Followed<Message> {
   readonly onRefused?: (error: unknown) => void;
 }
 
-/** Reasons for which opening the stream again can help although the service gave them; every other reason is final. */
-const passing = new Set([
-  'SERVICE_UNAVAILABLE',
-  'RATE_LIMITED',
-  'TOO_MANY_STREAMS',
-  'RESUME_TOKEN_EXPIRED',
-  'INTERNAL',
-  'DEADLINE_EXCEEDED',
-]);
+/** Errors of the service after which opening the stream again can help; every other one is final. */
+const passing = new Set([Code.Unavailable, Code.ResourceExhausted, Code.Internal, Code.DeadlineExceeded]);
 
 /** Keeps a stream open, with growing delays between attempts, until the returned function is called or the session ends. */
 export function follow<Message>({ open, onMessage, onOpen, isDone, onExpired, onRefused }: Followed<Message>): () => void {
@@ -115,7 +109,7 @@ export function follow<Message>({ open, onMessage, onOpen, isDone, onExpired, on
           return;
         }
         if (reason === 'RESUME_TOKEN_EXPIRED') onExpired?.();
-        if (reason !== null && !passing.has(reason)) {
+        else if (reason !== null && !passing.has(ConnectError.from(error).code)) {
           setState(null);
           onRefused?.(error);
           return;
