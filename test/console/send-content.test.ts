@@ -22,8 +22,8 @@ const evm: EvmDraft = {
   gasLimit: '',
   pricing: 'speed',
   speed: Speed.FAST,
-  maxFee: { text: '', unit: gwei },
-  priorityFee: { text: '', unit: gwei },
+  maxFeePerGas: { text: '', unit: gwei },
+  maxPriorityFeePerGas: { text: '', unit: gwei },
   gasPrice: { text: '', unit: gwei },
   validUntil: '',
 };
@@ -64,7 +64,12 @@ describe('the forms that send', () => {
   });
 
   it('EVM: only the chosen kind of price is sent', () => {
-    const fees = { ...evm, pricing: 'fees' as const, maxFee: { text: '30', unit: gwei }, priorityFee: { text: '1.5', unit: gwei } };
+    const fees = {
+      ...evm,
+      pricing: 'fees' as const,
+      maxFeePerGas: { text: '30', unit: gwei },
+      maxPriorityFeePerGas: { text: '1.5', unit: gwei },
+    };
     const content = contentOf(buildEvm({ ...fees, gasPrice: { text: '7', unit: gwei }, gasLimit: '21 000' }), 'evm');
     assert.deepEqual([content.maxFeePerGas, content.maxPriorityFeePerGas], ['30000000000', '1500000000']);
     assert.deepEqual([content.speed, content.gasPrice, content.gasLimit], [Speed.UNSPECIFIED, undefined, 21_000n]);
@@ -73,7 +78,7 @@ describe('the forms that send', () => {
 
   it('EVM: names every field that the request cannot hold', () => {
     const built = buildEvm({ ...evm, value: { text: '1,5', unit: ether }, gasLimit: '1e6', validUntil: 'soon', pricing: 'fees' });
-    assert.deepEqual(Object.keys(problemsOf(built)).sort(), ['gasLimit', 'maxFee', 'priorityFee', 'validUntil', 'value']);
+    assert.deepEqual(Object.keys(problemsOf(built)).sort(), ['gasLimit', 'maxFeePerGas', 'maxPriorityFeePerGas', 'validUntil', 'value']);
   });
 
   it('Stellar: payments in native and issued assets', () => {

@@ -8,6 +8,7 @@ import { StellarPoliciesSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { formatUnits, parseUnits, type Unit } from '../text/amounts.js';
 import { helpOf } from '../text/help.js';
 import { wordsOf } from '../text/words.js';
+import { labelOf } from './form.js';
 
 /** The policies of a relayer, in the shape of its network. */
 export type Policies = Relayer['policies'];
@@ -29,27 +30,10 @@ export interface PolicyField {
   readonly numbers: ReadonlyMap<string, number>;
 }
 
-/** The words of names that a label writes otherwise. An amount's unit follows the label, so the name's own is left out. */
-const labelWords: Readonly<Record<string, string>> = {
-  min: 'minimum',
-  max: 'maximum',
-  tx: 'transaction',
-  eip1559: 'EIP-1559',
-  lamports: '',
-};
-
 function fieldOf(desc: DescField): PolicyField {
-  const words = desc.name.split('_').map((word) => labelWords[word] ?? word);
-  const label = words.filter((word) => word !== '').join(' ');
   const numbers = new Map(desc.enum?.values.slice(1).map((value) => [getOption(value, textOption), value.number]));
-  return {
-    kind: kindOf(desc),
-    path: desc.name,
-    name: desc.localName,
-    label: label.charAt(0).toUpperCase() + label.slice(1),
-    hint: numbers.size === 0 ? helpOf(desc) : `${helpOf(desc)} ${choiceOf(numbers)}`,
-    numbers,
-  };
+  const hint = numbers.size === 0 ? helpOf(desc) : `${helpOf(desc)} ${choiceOf(numbers)}`;
+  return { kind: kindOf(desc), path: desc.name, name: desc.localName, label: labelOf(desc), hint, numbers };
 }
 
 function choiceOf(numbers: PolicyField['numbers']): string {

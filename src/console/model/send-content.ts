@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { base64Decode } from '@bufbuild/protobuf/wire';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { EvmTransactionRequestSchema, type Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import { EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import { type SolanaInstruction, SolanaInstructionSchema, SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
 import {
   type MemoSpec,
@@ -12,16 +12,11 @@ import {
 } from '../../../gen/relayer/v1/stellar_pb.js';
 import type { SendTransactionRequest } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { parseUnits, type Unit } from '../text/amounts.js';
+import { pathsOf, type TypedAmount } from './form.js';
 import { timeFromLocal } from './local-time.js';
 
 /** The content of a transaction, in the shape of a network. */
 export type SendContent = SendTransactionRequest['transaction'];
-
-/** An amount as it was typed. */
-export interface TypedAmount {
-  readonly text: string;
-  readonly unit: Unit;
-}
 
 /** The form of an EVM transaction, as it was typed. */
 export interface EvmDraft {
@@ -31,8 +26,8 @@ export interface EvmDraft {
   readonly gasLimit: string;
   readonly pricing: 'speed' | 'fees' | 'legacy';
   readonly speed: Speed;
-  readonly maxFee: TypedAmount;
-  readonly priorityFee: TypedAmount;
+  readonly maxFeePerGas: TypedAmount;
+  readonly maxPriorityFeePerGas: TypedAmount;
   readonly gasPrice: TypedAmount;
   readonly validUntil: string;
 }
@@ -69,6 +64,34 @@ export interface SolanaDraft {
 /** What a form says, or what is wrong with it: a sentence for each field, by the name of the draft's property. */
 export type Built = { readonly content: SendContent } | { readonly problems: Readonly<Record<string, string>> };
 
+/** The unit in which prices per gas are shown. */
+export const gwei: Unit = { name: 'gwei', decimals: 9 };
+
+/** An empty form of an EVM transaction. `unit`: that of its value. */
+export function emptyEvm(unit: Unit): EvmDraft {
+  const price = { text: '', unit: gwei };
+  const prices = { speed: Speed.FAST, maxFeePerGas: price, maxPriorityFeePerGas: price, gasPrice: price };
+  return { to: '', value: { text: '0', unit }, data: '', gasLimit: '', pricing: 'speed', ...prices, validUntil: '' };
+}
+
+/** An empty form of a Stellar transaction. `unit`: that of its fee. */
+export function emptyStellar(unit: Unit): StellarDraft {
+  const maxFee = { text: '', unit };
+  return {
+    kind: 'payments',
+    payments: [emptyPayment],
+    memoKind: 'none',
+    memo: '',
+    transactionXdr: '',
+    feeBump: false,
+    maxFee,
+    validUntil: '',
+  };
+}
+
+/** An empty form of a Solana transaction. */
+export const emptySolana: SolanaDraft = { kind: 'transaction', transaction: '', instructions: '', validUntil: '' };
+
 /** An empty payment. */
 export const emptyPayment: PaymentDraft = { destination: '', amount: '', isNative: true, code: '', issuer: '' };
 
@@ -89,7 +112,10 @@ export function buildEvm(draft: EvmDraft): Built {
       ? { speed: draft.speed }
       : draft.pricing === 'legacy'
         ? { gasPrice: check.amount('gasPrice', draft.gasPrice) }
-        : { maxFeePerGas: check.amount('maxFee', draft.maxFee), maxPriorityFeePerGas: check.amount('priorityFee', draft.priorityFee) };
+        : {
+            maxFeePerGas: check.amount('maxFeePerGas', draft.maxFeePerGas),
+            maxPriorityFeePerGas: check.amount('maxPriorityFeePerGas', draft.maxPriorityFeePerGas),
+          };
   return check.result(() => ({
     case: 'evm',
     value: create(EvmTransactionRequestSchema, {
@@ -272,43 +298,21 @@ function bytesFrom(hex: string): Uint8Array<ArrayBuffer> | undefined {
   return digits === undefined ? undefined : Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-/** The paths of the service's field errors, by the names that the forms give to their fields. */
-export const evmPaths = {
-  to: 'evm.to',
-  value: 'evm.value',
-  data: 'evm.data',
-  gasLimit: 'evm.gas_limit',
-  speed: 'evm.speed',
-  maxFee: 'evm.max_fee_per_gas',
-  priorityFee: 'evm.max_priority_fee_per_gas',
-  gasPrice: 'evm.gas_price',
-  validUntil: 'evm.valid_until',
-} as const;
+/** The paths of the service's field errors, by the names of the form's fields. */
+export const evmPaths = pathsOf(EvmTransactionRequestSchema.fields, 'evm.');
 
 /** The same for Stellar, with the fields of each payment. */
-export function stellarPaths(draft: StellarDraft): Readonly<Record<string, string>> {
-  const paths: Record<string, string> = {
-    transactionXdr: 'stellar.transaction_xdr',
-    feeBump: 'stellar.fee_bump',
-    memo: 'stellar.memo',
-    maxFee: 'stellar.max_fee',
-    validUntil: 'stellar.valid_until',
-    operations: 'stellar.operations',
-  };
-  draft.payments.forEach(({ code }, index) => {
+export function stellarPaths({ payments }: StellarDraft): Readonly<Record<string, string>> {
+  const { transactionXdr, feeBump, memo, maxFee, validUntil, operations } = StellarTransactionRequestSchema.field;
+  const paths = { ...pathsOf([transactionXdr, feeBump, memo, maxFee, validUntil, operations], 'stellar.') };
+  payments.forEach(({ code }, index) => {
     const payment = `stellar.operations[${index}].payment`;
-    const credit = code.trim().length > 4 ? 'credit12' : 'credit4';
-    paths[`payments.${index}.destination`] = `${payment}.destination`;
-    paths[`payments.${index}.amount`] = `${payment}.amount`;
-    paths[`payments.${index}.code`] = `${payment}.asset.${credit}.code`;
-    paths[`payments.${index}.issuer`] = `${payment}.asset.${credit}.issuer`;
+    const credit = `${payment}.asset.${code.trim().length > 4 ? 'credit12' : 'credit4'}`;
+    const of = { destination: payment, amount: payment, code: credit, issuer: credit };
+    for (const [name, path] of Object.entries(of)) paths[`payments.${index}.${name}`] = `${path}.${name}`;
   });
   return paths;
 }
 
 /** The same for Solana. */
-export const solanaPaths = {
-  transaction: 'solana.transaction',
-  instructions: 'solana.instructions',
-  validUntil: 'solana.valid_until',
-} as const;
+export const solanaPaths = pathsOf(SolanaTransactionRequestSchema.fields, 'solana.');

@@ -1,15 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { TypedAmount } from '../model/form.js';
 import { formatUnits, groupDigits, parseUnits, type Unit } from '../text/amounts.js';
 import { Field } from './field.js';
 
-/** What the operator typed in an amount field. */
-export interface AmountInput {
-  readonly text: string;
-  readonly unit: Unit;
-}
-
 /** Returns the input that shows an amount of the smallest unit, exact. */
-export function amountInput(amount: bigint, unit: Unit): AmountInput {
+export function amountInput(amount: bigint, unit: Unit): TypedAmount {
   return { text: formatUnits(amount, unit.decimals), unit };
 }
 
@@ -18,7 +13,7 @@ export function AmountField({
   label,
   units,
   value,
-  onChange,
+  onValue,
   hint,
   problem,
   optional = false,
@@ -26,8 +21,8 @@ export function AmountField({
   readonly label: string;
   /** Smallest first. */
   readonly units: readonly Unit[];
-  readonly value: AmountInput;
-  readonly onChange: (value: AmountInput) => void;
+  readonly value: TypedAmount;
+  readonly onValue: (value: TypedAmount) => void;
   readonly hint?: string;
   /** A problem that the service named. */
   readonly problem?: string | undefined;
@@ -53,7 +48,7 @@ export function AmountField({
             inputMode="decimal"
             autoComplete="off"
             spellcheck={false}
-            onInput={(event) => onChange({ ...value, text: event.currentTarget.value })}
+            onInput={(event) => onValue({ ...value, text: event.currentTarget.value })}
             onBlur={() => setTouched(true)}
           />
           <select
@@ -62,7 +57,7 @@ export function AmountField({
             onChange={(event) => {
               const unit = units.find(({ name }) => name === event.currentTarget.value) ?? value.unit;
               // The amount stays the same; only the way to write it changes.
-              onChange('amount' in parsed ? amountInput(parsed.amount, unit) : { ...value, unit });
+              onValue('amount' in parsed ? amountInput(parsed.amount, unit) : { ...value, unit });
             }}
           >
             {units.map(({ name }) => (

@@ -30,7 +30,12 @@ function CopyAsDialog({ request, onClose }: { readonly request: SnippetRequest; 
     <Dialog title="Copy as" onClose={onClose} wide>
       <div class="dialog-body">
         <div class="page-head">
-          <Segments label="Language" choices={snippets.map((one) => [one.name, one.name] as const)} value={name} onValue={setName} />
+          <Segments
+            label="Language"
+            choices={Object.fromEntries(snippets.map((one) => [one.name, one.name]))}
+            value={name}
+            onValue={setName}
+          />
           {snippet !== undefined && <CopyButton text={snippet.text} what={`${name} call`} />}
         </div>
         <CodeBlock label={`${name} call`} text={snippet?.text ?? ''} />

@@ -4,6 +4,7 @@ import type { Failure } from '../model/failure.js';
 import { Dialog } from './dialog.js';
 import { FailureNote } from './failure-note.js';
 import { Form } from './form.js';
+import { useAction } from './use-call.js';
 
 /** A form in a dialog. Its button runs the action; the dialog stays open if that fails. */
 export function FormDialog({
@@ -57,16 +58,14 @@ export function FormDialog({
 }
 
 /**
- * Asks before something that cannot be undone. If `typed` is given, the operator must type it: the id of what the action ends.
- * `onConfirm` resolves to true if it is done; the dialog then closes.
+ * Asks before something that cannot be undone. If `typed` is given, the operator must type it: the id of what the action ends. The dialog
+ * closes when `onConfirm` has succeeded, and shows its failure.
  */
 export function ConfirmDialog({
   title,
   action,
   typed,
   destructive = true,
-  isRunning,
-  failure,
   onConfirm,
   onClose,
   children,
@@ -76,24 +75,23 @@ export function ConfirmDialog({
   readonly action: string;
   readonly typed?: string;
   readonly destructive?: boolean;
-  readonly isRunning: boolean;
-  readonly failure: Failure | undefined;
-  readonly onConfirm: () => Promise<boolean>;
+  readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
   const [text, setText] = useState('');
   const inputId = useId();
+  const confirm = useAction(onConfirm);
   return (
     <FormDialog
       title={title}
       action={action}
       destructive={destructive}
-      isRunning={isRunning}
+      isRunning={confirm.isRunning}
       isReady={typed === undefined || text.trim() === typed}
-      failure={failure}
+      failure={confirm.failure}
       onSubmit={async () => {
-        if (await onConfirm()) onClose();
+        if (await confirm.run()) onClose();
       }}
       onClose={onClose}
     >

@@ -136,14 +136,15 @@ export function Segments<Value extends string>({
 }: {
   /** What is chosen; only screen readers say it. */
   readonly label: string;
-  readonly choices: readonly (readonly [value: Value, text: string])[];
+  /** The texts of the choices, in their order. */
+  readonly choices: Readonly<Partial<Record<Value, string>>>;
   readonly value: Value;
   readonly onValue: (value: Value) => void;
 }) {
   return (
     <fieldset class="segments">
       <legend class="visually-hidden">{label}</legend>
-      {choices.map(([choice, text]) => (
+      {(Object.entries(choices) as [Value, string][]).map(([choice, text]) => (
         <button key={choice} type="button" aria-pressed={choice === value} onClick={() => onValue(choice)}>
           {text}
         </button>

@@ -1,8 +1,22 @@
-import { type DescEnum, type DescField, type DescMessage, type DescMethod, getOption, isFieldSet, type Message } from '@bufbuild/protobuf';
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescOneof,
+  getOption,
+  isFieldSet,
+  type Message,
+} from '@bufbuild/protobuf';
 import { base64Encode } from '@bufbuild/protobuf/wire';
 import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 import { http as httpOption } from '../../../gen/google/api/annotations_pb.js';
-import { field as fieldOption } from '../../../gen/relayer/rest/v1/options_pb.js';
+import {
+  field as fieldOption,
+  message as messageOption,
+  text as textOption,
+  union as unionOption,
+} from '../../../gen/relayer/rest/v1/options_pb.js';
 import {
   type SignDataRequest,
   SigningService,
@@ -16,7 +30,6 @@ import {
   type SendTransactionRequest,
   TransactionService,
 } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { hexOf, restJsonOf } from './rest-json.js';
 
 /** A call to copy. */
 export type SnippetRequest =
@@ -72,9 +85,9 @@ function curl(method: DescMethod, request: Message, origin: string): string {
   const { pattern } = getOption(method, httpOption) ?? {};
   const [verb, template] = pattern?.case === undefined || pattern.case === 'custom' ? ['get', ''] : [pattern.case, pattern.value];
   const properties = request as unknown as Readonly<Record<string, unknown>>;
-  const body = restJsonOf(method.input, request);
+  const inPath = new Set<string>();
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    delete body[name];
+    inPath.add(name);
     const field = method.input.fields.find((one) => one.name === name);
     return encodeURIComponent(String(properties[field?.localName ?? ''] ?? ''));
   });
@@ -83,8 +96,10 @@ function curl(method: DescMethod, request: Message, origin: string): string {
     '-H "Authorization: Bearer $API_KEY"',
   ];
   for (const { header, value } of headersOf(method.input, request)) lines.push(`-H ${shellQuoted(`${header}: ${value}`)}`);
-  if (verb === 'post' || verb === 'put')
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body, null, 2))}`);
+  if (verb === 'post' || verb === 'put') {
+    const entries = entriesOf(treeOf(method.input, request, restValues)).filter(([name]) => !inPath.has(name));
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(printed({ entries }, 0, jsonLayout))}`);
+  }
   return lines.join(' \\\n  ');
 }
 
@@ -168,34 +183,37 @@ print(response)
 }
 
 /** The literal of a message in a language, before it is laid out. */
-type Tree = string | { readonly entries: readonly (readonly [string, Tree])[] } | { readonly items: readonly Tree[] };
+type Tree = string | { readonly entries: Entries } | { readonly items: readonly Tree[] };
+type Entries = readonly (readonly [string, Tree])[];
+
+function entriesOf(tree: Tree): Entries {
+  return typeof tree === 'object' && 'entries' in tree ? tree.entries : [];
+}
 
 /** How a language writes values. */
 interface Values {
-  /** The name of a field in a message. */
-  readonly name: (field: DescField) => string;
+  /** The name of a field in a message. Null: the language does not write the field. */
+  readonly name: (field: DescField) => string | null;
   /** A union that holds `field`. */
-  readonly union: (name: string, field: DescField, value: Tree) => readonly [string, Tree];
+  readonly union: (oneof: DescOneof, field: DescField, value: Tree) => Entries;
   readonly enumValue: (desc: DescEnum, number: number) => Tree;
-  readonly bytes: (value: Uint8Array) => Tree;
+  readonly bytes: (value: Uint8Array, field: DescField) => Tree;
   readonly long: (value: bigint) => Tree;
   readonly bool: (value: boolean) => Tree;
-  /** A time; null: write its fields. */
-  readonly time: (value: Timestamp) => Tree | null;
+  /** A message with a text of its own, such as a time. Null: write its fields. */
+  readonly message: (desc: DescMessage, value: Message) => Tree | null;
 }
 
 function typescriptValues(use: (module: string, name: string) => string): Values {
   return {
     name: ({ localName }) => localName,
-    union: (name, field, value) => [
-      name,
-      {
-        entries: [
-          ['case', codeQuoted(field.localName)],
-          ['value', value],
-        ],
-      },
-    ],
+    union: ({ localName }, field, value) => {
+      const entries: Entries = [
+        ['case', codeQuoted(field.localName)],
+        ['value', value],
+      ];
+      return [[localName, { entries }]];
+    },
     enumValue: (desc, number) => {
       const value = desc.value[number];
       return value === undefined ? String(number) : `${use(moduleOf(desc.file.name), desc.name)}.${value.localName}`;
@@ -203,24 +221,73 @@ function typescriptValues(use: (module: string, name: string) => string): Values
     bytes: (value) => `Buffer.from(${codeQuoted(base64Encode(value))}, "base64")`,
     long: (value) => `${value}n`,
     bool: String,
-    time: (value) => `${use('@bufbuild/protobuf/wkt', 'timestampFromDate')}(new Date(${codeQuoted(timestampDate(value).toISOString())}))`,
+    message: (desc, value) => {
+      const time = timeText(desc, value);
+      return time && `${use('@bufbuild/protobuf/wkt', 'timestampFromDate')}(new Date(${time}))`;
+    },
   };
 }
 
 /** The JSON form of Protobuf, which reflection clients read. */
 const jsonValues: Values = {
   name: ({ jsonName }) => jsonName,
-  union: (_, field, value) => [field.jsonName, value],
+  union: (_, field, value) => [[field.jsonName, value]],
   enumValue: (desc, number) => codeQuoted(desc.value[number]?.name ?? String(number)),
   bytes: (value) => codeQuoted(base64Encode(value)),
   long: (value) => codeQuoted(String(value)),
   bool: String,
-  time: (value) => codeQuoted(timestampDate(value).toISOString()),
+  message: timeText,
 };
+
+/** Returns the text of a time, quoted. Null: the message is another one. */
+function timeText(desc: DescMessage, value: Message): string | null {
+  return desc.typeName === TimestampSchema.typeName ? codeQuoted(timestampDate(value as Timestamp).toISOString()) : null;
+}
+
+/**
+ * The JSON that REST reads, by the options of the definitions, without fields that only RPC has. It knows the options of the requests
+ * that are shown; those of policies and of JSON text are not among them.
+ */
+const restValues: Values = {
+  ...jsonValues,
+  name: (field) => (getOption(field, fieldOption).rpcOnly ? null : restNameOf(field)),
+  union(oneof, field, value) {
+    const { selector, content } = getOption(oneof, unionOption);
+    if (selector.case === undefined) return [[restNameOf(field), value]];
+    const tag: Entries = selector.case === 'tag' ? [[selector.value, codeQuoted(getOption(field, fieldOption).tags[0] ?? field.name)]] : [];
+    if (content === '') return [...tag, ...entriesOf(value)];
+    // An empty message has nothing to write (`{"type":"none"}`).
+    return field.message?.fields.length === 0 ? tag : [...tag, [content, value]];
+  },
+  enumValue: (desc, number) => {
+    const value = desc.value[number];
+    if (value === undefined) return String(number);
+    const words = value.name.slice(desc.sharedPrefix?.length ?? 0).toLowerCase();
+    return codeQuoted(getOption(value, textOption) || words.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()));
+  },
+  bytes: (value, field) => (getOption(field, fieldOption).hex ? codeQuoted(hexOf(value)) : jsonValues.bytes(value, field)),
+  // REST reads a 64-bit integer from digits in a string too, and JavaScript's numbers cannot hold all of them.
+  long: (value) => (value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= 0n ? String(value) : codeQuoted(String(value))),
+  message(desc, value) {
+    const [held] = Object.values(value).map((one) => (one as { readonly case?: string } | null)?.case);
+    const field = desc.fields.find(({ localName }) => localName === held);
+    const isBare = field !== undefined && getOption(desc, messageOption).bareCases.includes(restNameOf(field));
+    return isBare ? codeQuoted(restNameOf(field)) : timeText(desc, value);
+  },
+};
+
+function restNameOf(field: DescField): string {
+  return getOption(field, fieldOption).name || field.name;
+}
+
+/** Writes bytes as lower-case hex. */
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
 const pythonValues: Values = {
   name: ({ name }) => name,
-  union: (_, field, value) => [field.name, value],
+  union: (_, field, value) => [[field.name, value]],
   enumValue: (desc, number) => {
     const value = desc.value[number];
     return value === undefined ? String(number) : codeQuoted(value.name);
@@ -228,7 +295,7 @@ const pythonValues: Values = {
   bytes: (value) => `bytes.fromhex("${hexOf(value)}")`,
   long: String,
   bool: (value) => (value ? 'True' : 'False'),
-  time: () => null,
+  message: () => null,
 };
 
 function moduleOf(file: string): string {
@@ -240,12 +307,13 @@ function treeOf(desc: DescMessage, message: Message, values: Values): Tree {
   const entries: (readonly [string, Tree])[] = [];
   for (const member of desc.members) {
     if (member.kind === 'field') {
-      if (isFieldSet(message, member)) entries.push([values.name(member), fieldTree(member, properties[member.localName], values)]);
+      const name = values.name(member);
+      if (name !== null && isFieldSet(message, member)) entries.push([name, fieldTree(member, properties[member.localName], values)]);
       continue;
     }
     const held = properties[member.localName] as { readonly case?: string; readonly value?: unknown };
     const chosen = member.fields.find(({ localName }) => localName === held.case);
-    if (chosen !== undefined) entries.push(values.union(member.localName, chosen, valueTree(chosen, held.value, values)));
+    if (chosen !== undefined) entries.push(...values.union(member, chosen, valueTree(chosen, held.value, values)));
   }
   return { entries };
 }
@@ -257,12 +325,10 @@ function fieldTree(field: DescField, value: unknown, values: Values): Tree {
 }
 
 function valueTree(field: DescField, value: unknown, values: Values): Tree {
-  if (field.message !== undefined) {
-    const time = field.message.typeName === TimestampSchema.typeName ? values.time(value as Timestamp) : null;
-    return time ?? treeOf(field.message, value as Message, values);
-  }
+  if (field.message !== undefined)
+    return values.message(field.message, value as Message) ?? treeOf(field.message, value as Message, values);
   if (field.enum !== undefined) return values.enumValue(field.enum, value as number);
-  if (value instanceof Uint8Array) return values.bytes(value);
+  if (value instanceof Uint8Array) return values.bytes(value, field);
   if (typeof value === 'string') return codeQuoted(value);
   if (typeof value === 'boolean') return values.bool(value);
   return typeof value === 'bigint' ? values.long(value) : String(value);

@@ -8,7 +8,6 @@ import { PageTitle } from '../parts/page-title.js';
 import type { Column } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
-import { useAction } from '../parts/use-call.js';
 import { usePages } from '../parts/use-pages.js';
 import { instances, once } from '../service/clients.js';
 import { overview } from '../service/overview.js';
@@ -25,11 +24,11 @@ export function InstancesView() {
   useEffect(() => {
     if (changed.length > 0) pages.change(() => changed);
   }, [changed]);
-  const drain = useAction(async (instanceId: string) => {
+  const drain = async (instanceId: string) => {
     const { instance } = await instances.drainInstance({ instanceId }, once);
     if (instance !== undefined) pages.change((rows) => rows.map((row) => (row.id === instance.id ? instance : row)));
     toast('The instance gives up its lanes.');
-  });
+  };
   return (
     <>
       <PageTitle>Instances</PageTitle>
@@ -39,13 +38,8 @@ export function InstancesView() {
           title="Drain the instance"
           action="Drain"
           typed={drained.id}
-          isRunning={drain.isRunning}
-          failure={drain.failure}
-          onConfirm={() => drain.run(drained.id)}
-          onClose={() => {
-            drain.clear();
-            setDrained(null);
-          }}
+          onConfirm={() => drain(drained.id)}
+          onClose={() => setDrained(null)}
         >
           <p>
             The instance on <span class="strong">{drained.host}</span> gives its lanes and its other work to the other instances, and takes

@@ -1,21 +1,22 @@
 import { getOption } from '@bufbuild/protobuf';
-import { type ComponentChildren, Fragment } from 'preact';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { text as textOption } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { type ApiKey, ApiKeyScope, ApiKeyScopeSchema, CreateApiKeyRequestSchema } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf, pathsOf } from '../model/form.js';
 import { timeFromLocal } from '../model/local-time.js';
 import { Badge } from '../parts/badge.js';
 import { Note } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { Check, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
-import { ListPanel } from '../parts/list-panel.js';
-import { PageTitle } from '../parts/page-title.js';
+import { ListPage } from '../parts/list-panel.js';
 import { SecretOnce } from '../parts/secret-once.js';
 import type { Column } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
 import { useAction } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { usePages } from '../parts/use-pages.js';
 import { apiKeys, newIdempotencyKey, once } from '../service/clients.js';
 import { caller } from '../service/session.js';
@@ -29,47 +30,35 @@ const scopeTexts = ApiKeyScopeSchema.values
 
 /** The API keys. */
 export function KeysView() {
-  const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey | null>(null);
   const pages = usePages<ApiKey>(async (pageToken, signal) => {
     const page = await apiKeys.listApiKeys({ pageSize: 50, pageToken }, { ...once, signal });
     return { rows: page.apiKeys, nextPageToken: page.nextPageToken };
   }, []);
-  const revoke = useAction(async (key: ApiKey) => {
+  const revoke = async (key: ApiKey) => {
     await apiKeys.deleteApiKey({ apiKeyId: key.id }, once);
     toast(`Revoked: ${key.name}`);
     pages.reload();
-  });
+  };
   return (
     <>
-      <div class="page-head">
-        <PageTitle>API keys</PageTitle>
-        <div class="actions">
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            New API key
-          </button>
-        </div>
-      </div>
-      <ListPanel
+      <ListPage
+        title="API keys"
+        create="New API key"
+        dialog={CreateDialog}
         what="API keys"
         pages={pages}
         empty="There are no API keys besides the bootstrap key."
         columns={columnsOf(setRevoked)}
         keyOf={({ id }) => id}
       />
-      {isCreating && <CreateDialog onCreated={pages.reload} onClose={() => setCreating(false)} />}
       {revoked !== null && (
         <ConfirmDialog
           title="Revoke the API key"
           action="Revoke"
           typed={revoked.id}
-          isRunning={revoke.isRunning}
-          failure={revoke.failure}
-          onConfirm={() => revoke.run(revoked)}
-          onClose={() => {
-            revoke.clear();
-            setRevoked(null);
-          }}
+          onConfirm={() => revoke(revoked)}
+          onClose={() => setRevoked(null)}
         >
           <p>
             Calls with the key <span class="strong">{revoked.name}</span> fail from now on. This cannot be undone.
@@ -135,23 +124,21 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
 }
 
 function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
-  const [name, setName] = useState('');
+  const [draft, onDraft] = useDraft({ name: '', relayerIds: '', expiresAt: '' });
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([ApiKeyScope.TRANSACTIONS_READ]);
-  const [relayerIds, setRelayerIds] = useState('');
-  const [expiresAt, setExpiresAt] = useState('');
   const [idempotencyKey] = useState(newIdempotencyKey);
   const [secret, setSecret] = useState<string | null>(null);
   const [own, setOwn] = useState<string | undefined>(undefined);
   const create = useAction(async () => {
-    const expiry = timeFromLocal(expiresAt);
-    const isIncomplete = expiresAt !== '' && expiry === undefined;
+    const expiry = timeFromLocal(draft.expiresAt);
+    const isIncomplete = draft.expiresAt !== '' && expiry === undefined;
     setOwn(isIncomplete ? 'enter a date and a time' : undefined);
     if (isIncomplete) return;
     const { key } = await apiKeys.createApiKey(
       {
-        name: name.trim(),
+        name: draft.name.trim(),
         scopes: [...scopes],
-        relayerIds: wordsOf(relayerIds),
+        relayerIds: wordsOf(draft.relayerIds),
         ...(expiry === undefined ? {} : { expiresAt: expiry }),
         idempotencyKey,
       },
@@ -160,12 +147,9 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
     setSecret(key);
     onCreated();
   });
-  const { at, rest } = fieldProblems(create.failure, {
-    name: 'name',
-    scopes: 'scopes',
-    relayerIds: 'relayer_ids',
-    expiresAt: 'expires_at',
-  });
+  const fields = CreateApiKeyRequestSchema.field;
+  const { at, rest } = fieldProblems(create.failure, pathsOf([fields.name, fields.scopes, fields.relayerIds, fields.expiresAt]));
+  const form = { draft, onDraft, problems: own === undefined ? at : { ...at, expiresAt: own } };
   if (secret !== null) {
     return (
       <ResultDialog title="API key created" onClose={onClose}>
@@ -184,8 +168,9 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
       onSubmit={() => void create.run()}
       onClose={onClose}
     >
-      <TextInput label="Name" hint={helpOf(CreateApiKeyRequestSchema.field.name)} value={name} problem={at.name} onValue={setName} />
-      <Group title="Scopes" problem={at.scopes}>
+      <TextInput {...inputOf(form, fields.name)} />
+      <fieldset class="group">
+        <legend>Scopes</legend>
         {scopeTexts.map(([scope, text, meaning]) => (
           <Check
             key={scope}
@@ -198,41 +183,10 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
             onChecked={(checked) => setScopes(checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))}
           />
         ))}
-      </Group>
-      <TextArea
-        label="Relayers"
-        rows={2}
-        hint={helpOf(CreateApiKeyRequestSchema.field.relayerIds)}
-        value={relayerIds}
-        problem={at.relayerIds}
-        onValue={setRelayerIds}
-      />
-      <TimeInput
-        label="Expires"
-        hint={helpOf(CreateApiKeyRequestSchema.field.expiresAt)}
-        value={expiresAt}
-        problem={own ?? at.expiresAt}
-        onValue={setExpiresAt}
-      />
+        {at.scopes !== undefined && <p class="problem">{at.scopes}</p>}
+      </fieldset>
+      <TextArea {...inputOf(form, fields.relayerIds, 'Relayers')} rows={2} />
+      <TimeInput {...inputOf(form, fields.expiresAt, 'Expires')} />
     </FormDialog>
-  );
-}
-
-/** Inputs with a common title. */
-function Group({
-  title,
-  problem,
-  children,
-}: {
-  readonly title: string;
-  readonly problem: string | undefined;
-  readonly children: ComponentChildren;
-}) {
-  return (
-    <fieldset class="group">
-      <legend>{title}</legend>
-      {children}
-      {problem !== undefined && <p class="problem">{problem}</p>}
-    </fieldset>
   );
 }

@@ -180,16 +180,16 @@ function FindTransaction({ relayerId, what }: { readonly relayerId: string; read
 function RelayerActions({ relayerId, isPaused }: { readonly relayerId: string; readonly isPaused: boolean | undefined }) {
   const [asked, setAsked] = useState<'pause' | 'resume' | 'cancel' | null>(null);
   const close = () => setAsked(null);
-  const pause = useAction(async (paused: boolean) => {
+  const pause = async (paused: boolean) => {
     await relayers.updateRelayer({ relayerId, paused, updateMask: { paths: ['paused'] } }, once);
     toast(paused ? `Paused: ${relayerId}` : `Resumed: ${relayerId}`);
-  });
-  const cancel = useAction(async () => {
+  };
+  const cancel = async () => {
     const { result } = await transactions.cancelPendingTransactions({ relayerId }, once);
     const canceled = result?.queuedForCancellationTransactionIds.length ?? 0;
     const failed = result?.failedToQueueTransactionIds.length ?? 0;
     toast(`Canceled or being canceled: ${canceled}${failed === 0 ? '' : `. Could not be canceled: ${failed}`}`);
-  });
+  };
   return (
     <div class="actions">
       {may(scopes.admin) && isPaused !== undefined && (
@@ -207,9 +207,7 @@ function RelayerActions({ relayerId, isPaused }: { readonly relayerId: string; r
           title={asked === 'pause' ? 'Pause the relayer' : 'Resume the relayer'}
           action={asked === 'pause' ? 'Pause' : 'Resume'}
           destructive={asked === 'pause'}
-          isRunning={pause.isRunning}
-          failure={pause.failure}
-          onConfirm={() => pause.run(asked === 'pause')}
+          onConfirm={() => pause(asked === 'pause')}
           onClose={close}
         >
           <p>
@@ -220,15 +218,7 @@ function RelayerActions({ relayerId, isPaused }: { readonly relayerId: string; r
         </ConfirmDialog>
       )}
       {asked === 'cancel' && (
-        <ConfirmDialog
-          title="Cancel all open transactions"
-          action="Cancel all"
-          typed={relayerId}
-          isRunning={cancel.isRunning}
-          failure={cancel.failure}
-          onConfirm={() => cancel.run()}
-          onClose={close}
-        >
+        <ConfirmDialog title="Cancel all open transactions" action="Cancel all" typed={relayerId} onConfirm={cancel} onClose={close}>
           <p>
             The service cancels every transaction of this relayer that is not mined yet. It withdraws those that are not signed, and
             replaces the others by self-transfers, which cost a fee each. A transaction can still be mined before its cancellation.

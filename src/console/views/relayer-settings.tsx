@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
@@ -8,6 +9,7 @@ import { ConfirmDialog } from '../parts/form-dialog.js';
 import { TextInput } from '../parts/inputs.js';
 import { toast } from '../parts/toast.js';
 import { useAction, useCall } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { once, relayers } from '../service/clients.js';
 import { goTo } from '../service/location.js';
 import { PolicyInputs } from './policy-inputs.js';
@@ -48,8 +50,9 @@ function draftOfRelayer({ policies, networkType, network }: Relayer) {
 }
 
 function GeneralForm({ relayer, onSaved }: FormProperties) {
-  const [name, setName] = useState(relayer.name);
-  const [notificationId, setNotificationId] = useState(relayer.notificationId ?? '');
+  const before = { name: relayer.name, notificationId: relayer.notificationId ?? '' };
+  const [draft, onDraft] = useDraft(before);
+  const { name, notificationId } = draft;
   const save = useAction(async () => {
     await relayers.updateRelayer(
       {
@@ -63,17 +66,19 @@ function GeneralForm({ relayer, onSaved }: FormProperties) {
     toast('Saved.');
     onSaved();
   });
-  const { at, rest } = fieldProblems(save.failure, { name: 'name', notificationId: 'notification_id' });
+  const fields = CreateRelayerRequestSchema.field;
+  const { at, rest } = fieldProblems(save.failure, pathsOf([fields.name, fields.notificationId]));
+  const form = { draft, problems: at, onDraft };
   return (
     <Form class="card form narrow" onSubmit={() => save.run()}>
       <h2>General</h2>
       <p class="quiet">Signer: {relayer.signerId}</p>
       <div class="form-row">
-        <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
-        <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />
+        <TextInput {...inputOf(form, fields.name)} />
+        <NotificationInput {...inputOf(form, fields.notificationId, 'Notification')} />
       </div>
       <FailureNote failure={rest} />
-      <SaveButton isRunning={save.isRunning} isChanged={name !== relayer.name || notificationId !== (relayer.notificationId ?? '')} />
+      <SaveButton isRunning={save.isRunning} isChanged={name !== before.name || notificationId !== before.notificationId} />
     </Form>
   );
 }
@@ -139,11 +144,11 @@ function SaveButton({ isRunning, isChanged }: { readonly isRunning: boolean; rea
 
 function DeletePanel({ relayer }: { readonly relayer: Relayer }) {
   const [isAsking, setAsking] = useState(false);
-  const remove = useAction(async () => {
+  const remove = async () => {
     await relayers.deleteRelayer({ relayerId: relayer.id }, once);
     toast(`Deleted: ${relayer.name}`);
     goTo('#/relayers');
-  });
+  };
   return (
     <section class="card form narrow" aria-label="Delete">
       <h2>Delete</h2>
@@ -154,18 +159,7 @@ function DeletePanel({ relayer }: { readonly relayer: Relayer }) {
         </button>
       </div>
       {isAsking && (
-        <ConfirmDialog
-          title="Delete the relayer"
-          action="Delete"
-          typed={relayer.id}
-          isRunning={remove.isRunning}
-          failure={remove.failure}
-          onConfirm={() => remove.run()}
-          onClose={() => {
-            remove.clear();
-            setAsking(false);
-          }}
-        >
+        <ConfirmDialog title="Delete the relayer" action="Delete" typed={relayer.id} onConfirm={remove} onClose={() => setAsking(false)}>
           <p>
             The relayer <span class="strong">{relayer.name}</span> accepts no more transactions. Its records can no longer be read over the
             API.

@@ -3,6 +3,7 @@ import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
 import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, type PolicyDraft, policyPaths } from '../model/policies.js';
 import { locationTo } from '../model/route.js';
 import { Badge } from '../parts/badge.js';
@@ -10,18 +11,17 @@ import { Hash } from '../parts/copy.js';
 import { Loading } from '../parts/failure-note.js';
 import { FormDialog } from '../parts/form-dialog.js';
 import { Check, Select, TextInput } from '../parts/inputs.js';
-import { ListPanel } from '../parts/list-panel.js';
-import { PageTitle } from '../parts/page-title.js';
+import { ListPage } from '../parts/list-panel.js';
 import type { Column } from '../parts/table.js';
 import { toast } from '../parts/toast.js';
 import { useAction, useCall } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { usePages } from '../parts/use-pages.js';
 import { networks, newIdempotencyKey, notifications, once, relayers, signers } from '../service/clients.js';
 import { goTo } from '../service/location.js';
 import { coinOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import type { Unit } from '../text/amounts.js';
-import { helpOf } from '../text/help.js';
 import { byUse, networkTypeTexts } from './networks.js';
 import { PolicyInputs } from './policy-inputs.js';
 
@@ -30,33 +30,22 @@ const maxChoices = 100;
 
 /** The relayers as they are set up. The overview shows how they are. */
 export function RelayersView() {
-  const [isCreating, setCreating] = useState(false);
   const pages = usePages<Relayer>(async (pageToken, signal) => {
     const page = await relayers.listRelayers({ pageSize: 50, pageToken }, { ...once, signal });
     return { rows: page.relayers, nextPageToken: page.nextPageToken };
   }, []);
   return (
-    <>
-      <div class="page-head">
-        <PageTitle>Relayers</PageTitle>
-        {may(scopes.admin) && (
-          <div class="actions">
-            <button type="button" class="primary" onClick={() => setCreating(true)}>
-              New relayer
-            </button>
-          </div>
-        )}
-      </div>
-      <ListPanel
-        what="Relayers"
-        pages={pages}
-        empty="There are no relayers yet."
-        emptyHint="A relayer is an account on a network that sends transactions."
-        columns={columns}
-        keyOf={({ id }) => id}
-      />
-      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
-    </>
+    <ListPage
+      title="Relayers"
+      create={may(scopes.admin) ? 'New relayer' : null}
+      dialog={CreateDialog}
+      what="Relayers"
+      pages={pages}
+      empty="There are no relayers yet."
+      emptyHint="A relayer is an account on a network that sends transactions."
+      columns={columns}
+      keyOf={({ id }) => id}
+    />
   );
 }
 
@@ -114,37 +103,11 @@ function useNotificationChoices(): readonly (readonly [string, string])[] | null
 }
 
 /** Chooses the notification of a relayer, by its id if the API key may not list them. */
-export function NotificationInput({
-  value,
-  problem,
-  onValue,
-}: {
-  readonly value: string;
-  readonly problem: string | undefined;
-  readonly onValue: (value: string) => void;
-}) {
+export function NotificationInput(input: ReturnType<typeof inputOf<string>>) {
   const choices = useNotificationChoices();
-  if (choices === null)
-    return (
-      <TextInput
-        label="Notification"
-        hint={helpOf(CreateRelayerRequestSchema.field.notificationId)}
-        value={value}
-        problem={problem}
-        onValue={onValue}
-      />
-    );
-  const isListed = choices.some(([id]) => id === value);
-  return (
-    <Select
-      label="Notification"
-      hint={helpOf(CreateRelayerRequestSchema.field.notificationId)}
-      choices={isListed ? choices : [...choices, [value, value]]}
-      value={value}
-      problem={problem}
-      onValue={onValue}
-    />
-  );
+  if (choices === null) return <TextInput {...input} />;
+  const isListed = choices.some(([id]) => id === input.value);
+  return <Select {...input} choices={isListed ? choices : [...choices, [input.value, input.value]]} />;
 }
 
 function CreateDialog({ onClose }: { readonly onClose: () => void }) {
@@ -183,13 +146,10 @@ function CreateForm({
   readonly signerIds: readonly string[];
   readonly onClose: () => void;
 }) {
-  const [id, setId] = useState('');
-  const [name, setName] = useState('');
-  const [networkId, setNetworkId] = useState(known[0]?.id ?? '');
-  const [signerId, setSignerId] = useState(signerIds[0] ?? '');
-  const [notificationId, setNotificationId] = useState('');
-  const [isPaused, setPaused] = useState(false);
+  const empty = { id: '', name: '', networkId: known[0]?.id ?? '', signerId: signerIds[0] ?? '', notificationId: '', paused: false };
+  const [draft, onDraft] = useDraft(empty);
   const [policies, setPolicies] = useState<PolicyDraft>({});
+  const { id, name, networkId, signerId, notificationId, paused } = draft;
   const [own, setOwn] = useState<Readonly<Record<string, string>>>({});
   const [idempotencyKey] = useState(newIdempotencyKey);
   const network = known.find((one) => one.id === networkId);
@@ -205,7 +165,7 @@ function CreateForm({
         name: name.trim(),
         network: network?.name ?? '',
         networkType,
-        paused: isPaused,
+        paused,
         ...(Object.values(policies).some((text) => text.trim() !== '') ? { policies: built.policies } : {}),
         signerId,
         ...(notificationId === '' ? {} : { notificationId }),
@@ -216,14 +176,10 @@ function CreateForm({
     toast(`Created: ${relayer?.name}`);
     if (relayer !== undefined) goTo(locationTo(['relayers', relayer.id, 'lane']));
   });
-  const { at, rest } = fieldProblems(create.failure, {
-    id: 'id',
-    name: 'name',
-    network: 'network',
-    signerId: 'signer_id',
-    notificationId: 'notification_id',
-    ...policyPaths(networkType),
-  });
+  const fields = CreateRelayerRequestSchema.field;
+  const paths = pathsOf([fields.id, fields.name, fields.network, fields.signerId, fields.notificationId]);
+  const { at, rest } = fieldProblems(create.failure, { ...paths, ...policyPaths(networkType) });
+  const form = { draft, problems: at, onDraft };
   return (
     <FormDialog
       title="New relayer"
@@ -235,8 +191,8 @@ function CreateForm({
       onClose={onClose}
     >
       <div class="form-row">
-        <TextInput label="Name" value={name} problem={at.name} onValue={setName} />
-        <TextInput label="Id" hint={helpOf(CreateRelayerRequestSchema.field.id)} value={id} problem={at.id} onValue={setId} />
+        <TextInput {...inputOf(form, fields.name)} />
+        <TextInput {...inputOf(form, fields.id)} />
       </div>
       <div class="form-row">
         <Select
@@ -245,20 +201,14 @@ function CreateForm({
           value={networkId}
           problem={at.network}
           onValue={(value) => {
-            setNetworkId(value);
+            onDraft({ networkId: value });
             setPolicies({});
           }}
         />
-        <Select
-          label="Signer"
-          choices={signerIds.map((one) => [one, one] as const)}
-          value={signerId}
-          problem={at.signerId}
-          onValue={setSignerId}
-        />
-        <NotificationInput value={notificationId} problem={at.notificationId} onValue={setNotificationId} />
+        <Select {...inputOf(form, fields.signerId, 'Signer')} choices={signerIds.map((one) => [one, one] as const)} />
+        <NotificationInput {...inputOf(form, fields.notificationId, 'Notification')} />
       </div>
-      <Check label="Start paused" checked={isPaused} onChecked={setPaused} />
+      <Check label="Start paused" checked={paused} onChecked={(checked) => onDraft({ paused: checked })} />
       <details>
         <summary>Policies</summary>
         <PolicyInputs networkType={networkType} coin={coin} draft={policies} onDraft={setPolicies} problems={{ ...at, ...own }} />

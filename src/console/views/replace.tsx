@@ -1,33 +1,38 @@
 import { create } from '@bufbuild/protobuf';
+import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { type EvmTransaction, EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
-import { SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
-import { StellarTransactionRequestSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { type ReplaceTransactionRequest, ReplaceTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { type Bid, statedMinimum } from '../model/replacement.js';
-import { AmountField, type AmountInput, amountInput } from '../parts/amount-field.js';
+import {
+  type Built,
+  buildEvm,
+  buildSolana,
+  buildStellar,
+  type EvmDraft,
+  emptyEvm,
+  emptySolana,
+  emptyStellar,
+  evmPaths,
+  gwei,
+  type StellarDraft,
+  solanaPaths,
+  stellarPaths,
+} from '../model/send-content.js';
+import { amountInput } from '../parts/amount-field.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Dialog } from '../parts/dialog.js';
 import { FailureNote, Loading, Note } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
-import { Segments, Select, TextArea, TextInput } from '../parts/inputs.js';
 import { type Action, useAction, useCall } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { newIdempotencyKey, once, relayers, transactions } from '../service/clients.js';
 import { coinOf, relayerOf } from '../service/overview.js';
-import { parseUnits, type Unit, unitsOf } from '../text/amounts.js';
-import { decodeCall } from '../text/decode.js';
-import { helpOf } from '../text/help.js';
+import { type Unit, unitsOf } from '../text/amounts.js';
 import { bidText, roughBidText } from '../text/prices.js';
-import { Call, speedTexts } from './content.js';
-
-/** The units of a price per gas. */
-const gasUnits: readonly Unit[] = [
-  { name: 'wei', decimals: 0 },
-  { name: 'gwei', decimals: 9 },
-];
-const gwei: Unit = { name: 'gwei', decimals: 9 };
+import { EnvelopeInput, EvmFields, MaxFeeInput, WireInput } from './send-fields.js';
 
 interface ReplaceProperties {
   readonly relayerId: string;
@@ -168,16 +173,7 @@ export function SpeedUpDialog({ relayerId, transaction, minimum: known, onDone, 
             </p>
           )}
         </div>
-        <footer class="dialog-foot">
-          <CopyAsButton request={() => request} />
-          <span class="grow" />
-          <button type="button" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" class="primary" disabled={replace.isRunning}>
-            {replace.isRunning ? 'Working…' : 'Speed up'}
-          </button>
-        </footer>
+        <Foot action="Speed up" isRunning={replace.isRunning} request={() => request} onClose={onClose} />
       </Form>
     </Dialog>
   );
@@ -185,173 +181,130 @@ export function SpeedUpDialog({ relayerId, transaction, minimum: known, onDone, 
 
 /** Replaces the content of a transaction, with a form for its network. */
 export function ReplaceDialog(properties: ReplaceProperties) {
+  const { network } = properties.transaction;
   return (
     <Dialog title="Replace the transaction" wide onClose={properties.onClose}>
-      {properties.transaction.network.case === 'evm' ? (
-        <EvmReplaceForm {...properties} content={properties.transaction.network.value} />
-      ) : (
-        <WireReplaceForm {...properties} />
-      )}
+      {network.case === 'evm' && <EvmReplaceForm {...properties} content={network.value} />}
+      {network.case === 'stellar' && <StellarReplaceForm {...properties} />}
+      {network.case === 'solana' && <SolanaReplaceForm {...properties} present={network.value.transaction ?? ''} />}
     </Dialog>
   );
 }
 
-function EvmReplaceForm({
-  relayerId,
-  transaction,
-  minimum,
-  content,
-  onDone,
-  onClose,
-}: ReplaceProperties & { readonly content: EvmTransaction }) {
+/** The content of a record in the form, with the minimum as its price. */
+function evmDraftOf(content: EvmTransaction, minimum: Bid | null, unit: Unit): EvmDraft {
+  return {
+    ...emptyEvm(unit),
+    to: content.to ?? '',
+    value: amountInput(BigInt(content.value), unit),
+    data: content.data ?? '',
+    gasLimit: content.gasLimit?.toString() ?? '',
+    speed: content.speed ?? Speed.FAST,
+    ...pricesOf(minimum ?? { maxFee: 0n, priorityFee: 0n }),
+    pricing: minimum === null ? 'speed' : kindOfPrice(content),
+  };
+}
+
+function kindOfPrice({ gasPrice }: EvmTransaction) {
+  return gasPrice === undefined ? 'fees' : 'legacy';
+}
+
+function pricesOf({ maxFee, priorityFee }: Bid) {
+  const maxFeePerGas = amountInput(maxFee, gwei);
+  return { maxFeePerGas, maxPriorityFeePerGas: amountInput(priorityFee, gwei), gasPrice: maxFeePerGas };
+}
+
+function EvmReplaceForm({ content, ...properties }: ReplaceProperties & { readonly content: EvmTransaction }) {
+  const { relayerId, transaction, minimum } = properties;
   const coin = coinOf(relayerOf(relayerId));
-  const coinUnits = unitsOf(coin.symbol, coin.decimals);
-  const coinUnit = coinUnits.at(-1) ?? gwei;
-  const isLegacy = content.gasPrice !== undefined;
-  const [to, setTo] = useState(content.to ?? '');
-  const [value, setValue] = useState<AmountInput>(amountInput(BigInt(content.value), coinUnit));
-  const [data, setData] = useState(content.data ?? '');
-  const [gasLimit, setGasLimit] = useState(content.gasLimit?.toString() ?? '');
-  const [pricing, setPricing] = useState<'fees' | 'speed'>(minimum === null ? 'speed' : 'fees');
-  const [speed, setSpeed] = useState(String(content.speed ?? Speed.FAST));
-  const [maxFee, setMaxFee] = useState<AmountInput>(amountInput(minimum?.maxFee ?? 0n, gwei));
-  const [priorityFee, setPriorityFee] = useState<AmountInput>(amountInput(minimum?.priorityFee ?? 0n, gwei));
-  const [problem, setProblem] = useState<string | null>(null);
-  const replace = useReplace(onDone);
-  const call = decodeCall(data);
+  const [draft, onDraft] = useDraft(() => evmDraftOf(content, minimum, unitsOf(coin.symbol, coin.decimals).at(-1) ?? gwei));
   // The service changes the record too, such as by a fee bump; only another content makes these fields outdated.
   const opened = useRef({ revision: transaction.revision, content: contentKey(content) });
   const isOutdated = contentKey(content) !== opened.current.content;
-  const problems = fieldProblems(replace.failure, {
-    to: 'evm.to',
-    value: 'evm.value',
-    data: 'evm.data',
-    gasLimit: 'evm.gas_limit',
-    maxFee: isLegacy ? 'evm.gas_price' : 'evm.max_fee_per_gas',
-    priorityFee: 'evm.max_priority_fee_per_gas',
-  });
-  const underpriced = replace.failure?.reason === 'REPLACEMENT_UNDERPRICED' ? replace.failure : undefined;
+  const least = (price: bigint) => `minimum ${bidText(price, true)}`;
+  const hints = minimum && {
+    maxFeePerGas: least(minimum.maxFee),
+    gasPrice: least(minimum.maxFee),
+    maxPriorityFeePerGas: least(minimum.priorityFee),
+  };
+  return (
+    <ReplaceForm
+      {...properties}
+      revision={isOutdated ? opened.current.revision : transaction.revision}
+      build={() => buildEvm(draft)}
+      paths={evmPaths}
+      onUnderpriced={(bid) => onDraft({ ...pricesOf(bid), pricing: kindOfPrice(content) })}
+    >
+      {(problems) => (
+        <>
+          <p class="quiet">The fields hold the present content. What you change replaces it; the transaction keeps its id and its nonce.</p>
+          {isOutdated && <Note tone="warn">The content has changed since this form was opened. Close it, and open it again.</Note>}
+          <EvmFields
+            coin={coin}
+            draft={draft}
+            problems={problems}
+            onDraft={onDraft}
+            replacement={{
+              prices: { ...(content.gasPrice === undefined ? { fees: 'Fees' } : { legacy: 'Gas price' }), speed: 'Market price by speed' },
+              hints: { ...hints, speed: 'The service bids the market price, and at least the minimum.' },
+            }}
+          />
+        </>
+      )}
+    </ReplaceForm>
+  );
+}
 
-  /** Returns the request that the fields say, or what is wrong with them. */
-  const read = (): ReplaceTransactionRequest | string => {
-    const amount = parseUnits(value.text, value.unit);
-    if ('problem' in amount) return `value: ${amount.problem}`;
-    if (gasLimit.trim() !== '' && !/^\d{1,19}$/.test(gasLimit.trim())) return 'gas limit: write digits only';
-    let price: Price = { speed: Number(speed) };
-    if (pricing === 'fees') {
-      const fee = parseUnits(maxFee.text, maxFee.unit);
-      if ('problem' in fee) return `${isLegacy ? 'gas price' : 'max fee'}: ${fee.problem}`;
-      const priority = parseUnits(priorityFee.text, priorityFee.unit);
-      if (!isLegacy && 'problem' in priority) return `priority fee: ${priority.problem}`;
-      price = isLegacy || 'problem' in priority ? { gasPrice: fee.amount } : { bid: { maxFee: fee.amount, priorityFee: priority.amount } };
-    }
-    return create(ReplaceTransactionRequestSchema, {
-      relayerId,
-      transactionId: transaction.id,
-      expectedRevision: isOutdated ? opened.current.revision : transaction.revision,
-      transaction: {
-        case: 'evm',
-        value: create(EvmTransactionRequestSchema, {
-          ...(to.trim() === '' ? {} : { to: to.trim() }),
-          value: amount.amount.toString(),
-          ...(data.trim() === '' ? {} : { data: data.trim() }),
-          ...(gasLimit.trim() === '' ? {} : { gasLimit: BigInt(gasLimit.trim()) }),
-          ...priceFields(price),
-        }),
-      },
-    });
+function contentKey({ to, value, data }: EvmTransaction): string {
+  return `${to} ${value} ${data}`;
+}
+
+/** The form of a replacement: its fields, and what reads them. */
+function ReplaceForm({
+  relayerId,
+  transaction: { id },
+  minimum,
+  revision,
+  build,
+  paths,
+  onUnderpriced,
+  onDone,
+  onClose,
+  children,
+}: ReplaceProperties & {
+  readonly revision: bigint;
+  readonly build: () => Built;
+  readonly paths: Readonly<Record<string, string>>;
+  /** Puts the minimum that the service states into the form. */
+  readonly onUnderpriced?: (minimum: Bid) => void;
+  readonly children: (problems: Readonly<Record<string, string>>) => ComponentChildren;
+}) {
+  const [own, setOwn] = useState<Readonly<Record<string, string>>>({});
+  const replace = useReplace(onDone);
+  const { at, rest } = fieldProblems(replace.failure, paths);
+  const underpriced = replace.failure?.reason === 'REPLACEMENT_UNDERPRICED' ? replace.failure : undefined;
+  const read = (): ReplaceTransactionRequest | null => {
+    const built = build();
+    setOwn('problems' in built ? built.problems : {});
+    if ('problems' in built) return null;
+    const values = { relayerId, transactionId: id, expectedRevision: revision, transaction: built.content };
+    return create(ReplaceTransactionRequestSchema, values);
   };
   const submit = async () => {
     const request = read();
-    setProblem(typeof request === 'string' ? request : null);
-    if (typeof request !== 'string' && (await replace.run(request))) onClose();
+    if (request !== null && (await replace.run(request))) onClose();
   };
   return (
     <Form class="dialog-form" onSubmit={submit}>
       <div class="dialog-body">
-        <p class="quiet">The fields hold the present content. What you change replaces it; the transaction keeps its id and its nonce.</p>
-        {isOutdated && <Note tone="warn">The content has changed since this form was opened. Close it, and open it again.</Note>}
-        <TextInput
-          label="To"
-          value={to}
-          onValue={setTo}
-          mono
-          problem={problems.at.to}
-          hint={helpOf(EvmTransactionRequestSchema.field.to)}
-        />
-        <div class="form-row">
-          <AmountField label="Value" units={coinUnits} value={value} onChange={setValue} problem={problems.at.value} />
-          <TextInput
-            label="Gas limit"
-            value={gasLimit}
-            onValue={setGasLimit}
-            inputMode="numeric"
-            problem={problems.at.gasLimit}
-            hint={helpOf(EvmTransactionRequestSchema.field.gasLimit)}
-          />
-        </div>
-        <TextArea
-          label="Data"
-          value={data}
-          onValue={setData}
-          problem={problems.at.data}
-          hint={helpOf(EvmTransactionRequestSchema.field.data)}
-        />
-        {call !== null && <Call call={call} />}
-        <Segments
-          label="Price"
-          choices={[
-            ['fees', isLegacy ? 'Gas price' : 'Fees'],
-            ['speed', 'Market price by speed'],
-          ]}
-          value={pricing}
-          onValue={setPricing}
-        />
-        {pricing === 'speed' ? (
-          <Select
-            label="Speed"
-            value={speed}
-            onValue={setSpeed}
-            choices={[Speed.FASTEST, Speed.FAST, Speed.AVERAGE, Speed.SAFE_LOW].map((one) => [String(one), speedTexts[one]] as const)}
-            hint="The service bids the market price, and at least the minimum."
-          />
-        ) : (
-          <div class="form-row">
-            <AmountField
-              label={isLegacy ? 'Gas price' : 'Max fee per gas'}
-              units={gasUnits}
-              value={maxFee}
-              onChange={setMaxFee}
-              problem={problems.at.maxFee}
-              {...(minimum === null ? {} : { hint: `minimum ${bidText(minimum.maxFee, true)}` })}
-            />
-            {!isLegacy && (
-              <AmountField
-                label="Priority fee per gas"
-                units={gasUnits}
-                value={priorityFee}
-                onChange={setPriorityFee}
-                problem={problems.at.priorityFee}
-                {...(minimum === null ? {} : { hint: `minimum ${bidText(minimum.priorityFee, true)}` })}
-              />
-            )}
-          </div>
-        )}
-        {problem !== null && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <FailureNote failure={problems.rest} />
-        {underpriced !== undefined && (
+        {children({ ...at, ...own })}
+        <FailureNote failure={rest} />
+        {underpriced !== undefined && onUnderpriced !== undefined && (
           <p>
             <button
               type="button"
               onClick={() => {
-                const bid = statedMinimum(underpriced.metadata, minimum ?? { maxFee: 0n, priorityFee: 0n });
-                setPricing('fees');
-                setMaxFee(amountInput(bid.maxFee, gwei));
-                setPriorityFee(amountInput(bid.priorityFee, gwei));
+                onUnderpriced(statedMinimum(underpriced.metadata, minimum ?? { maxFee: 0n, priorityFee: 0n }));
                 replace.clear();
               }}
             >
@@ -360,113 +313,64 @@ function EvmReplaceForm({
           </p>
         )}
       </div>
-      <Foot replace={replace} read={read} onProblem={setProblem} onClose={onClose} />
+      <Foot action="Replace" isRunning={replace.isRunning} request={read} onClose={onClose} />
     </Form>
   );
 }
 
-function contentKey({ to, value, data }: EvmTransaction): string {
-  return `${to} ${value} ${data}`;
-}
-
+/** The buttons of a dialog that replaces. */
 function Foot({
-  replace,
-  read,
-  onProblem,
+  action,
+  isRunning,
+  request,
   onClose,
 }: {
-  readonly replace: Action<[ReplaceTransactionRequest]>;
-  readonly read: () => ReplaceTransactionRequest | string;
-  readonly onProblem: (problem: string) => void;
+  readonly action: string;
+  readonly isRunning: boolean;
+  readonly request: () => ReplaceTransactionRequest | null;
   readonly onClose: () => void;
 }) {
   return (
     <footer class="dialog-foot">
-      <CopyAsButton
-        request={() => {
-          const request = read();
-          if (typeof request !== 'string') return request;
-          onProblem(request);
-          return null;
-        }}
-      />
+      <CopyAsButton request={request} />
       <span class="grow" />
       <button type="button" onClick={onClose}>
         Close
       </button>
-      <button type="submit" class="primary" disabled={replace.isRunning}>
-        {replace.isRunning ? 'Working…' : 'Replace'}
+      <button type="submit" class="primary" disabled={isRunning}>
+        {isRunning ? 'Working…' : action}
       </button>
     </footer>
   );
 }
 
-/**
- * On Stellar and Solana: the new content as an envelope or a transaction in wire form. The record of Stellar does not contain the content.
- */
-function WireReplaceForm({ relayerId, transaction, onDone, onClose }: ReplaceProperties) {
-  const { network } = transaction;
-  const isStellar = network.case === 'stellar';
-  const relayer = relayerOf(relayerId);
-  const [text, setText] = useState(network.case === 'solana' ? (network.value.transaction ?? '') : '');
-  const [maxFee, setMaxFee] = useState('');
-  const [problem, setProblem] = useState<string | null>(null);
-  const replace = useReplace(onDone);
-  const read = (): ReplaceTransactionRequest | string => {
-    const wire = text.trim();
-    if (wire === '') return isStellar ? 'enter the envelope' : 'enter the transaction';
-    if (maxFee.trim() !== '' && !/^\d{1,18}$/.test(maxFee.trim())) return 'maximum fee: write digits only';
-    return create(ReplaceTransactionRequestSchema, {
-      relayerId,
-      transactionId: transaction.id,
-      expectedRevision: transaction.revision,
-      transaction: isStellar
-        ? {
-            case: 'stellar',
-            value: {
-              network: relayer?.network ?? '',
-              transactionXdr: wire,
-              ...(maxFee.trim() === '' ? {} : { maxFee: BigInt(maxFee.trim()) }),
-            },
-          }
-        : { case: 'solana', value: { transaction: wire } },
-    });
-  };
+const stroops: Unit = { name: 'stroops', decimals: 0 };
+
+/** The new content as an envelope. The record of Stellar does not contain the content. */
+function StellarReplaceForm(properties: ReplaceProperties) {
+  const [draft, onDraft] = useDraft<StellarDraft>({ ...emptyStellar(stroops), kind: 'xdr' });
+  const relayer = relayerOf(properties.relayerId);
   if (relayer === undefined) return <Loading what="the relayer" />;
+  const { revision } = properties.transaction;
   return (
-    <Form
-      class="dialog-form"
-      onSubmit={async () => {
-        const request = read();
-        setProblem(typeof request === 'string' ? request : null);
-        if (typeof request !== 'string' && (await replace.run(request))) onClose();
-      }}
-    >
-      <div class="dialog-body">
-        <TextArea
-          label={isStellar ? 'Transaction envelope' : 'Transaction'}
-          rows={6}
-          value={text}
-          onValue={setText}
-          hint={helpOf(isStellar ? StellarTransactionRequestSchema.field.transactionXdr : SolanaTransactionRequestSchema.field.transaction)}
-        />
-        {isStellar && (
-          <TextInput
-            label="Maximum fee in stroops"
-            value={maxFee}
-            onValue={setMaxFee}
-            inputMode="numeric"
-            hint={helpOf(StellarTransactionRequestSchema.field.maxFee)}
-          />
-        )}
-        {problem !== null && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <FailureNote failure={replace.failure} />
-      </div>
-      <Foot replace={replace} read={read} onProblem={setProblem} onClose={onClose} />
-    </Form>
+    <ReplaceForm {...properties} revision={revision} build={() => buildStellar(draft, relayer.network)} paths={stellarPaths(draft)}>
+      {(problems) => (
+        <>
+          <EnvelopeInput draft={draft} problems={problems} onDraft={onDraft} />
+          <MaxFeeInput draft={draft} problems={problems} onDraft={onDraft} coin={coinOf(relayer)} />
+        </>
+      )}
+    </ReplaceForm>
+  );
+}
+
+/** The new content as a transaction in wire form. */
+function SolanaReplaceForm({ present, ...properties }: ReplaceProperties & { readonly present: string }) {
+  const [draft, onDraft] = useDraft({ ...emptySolana, transaction: present });
+  const { revision } = properties.transaction;
+  return (
+    <ReplaceForm {...properties} revision={revision} build={() => buildSolana(draft)} paths={solanaPaths}>
+      {(problems) => <WireInput draft={draft} problems={problems} onDraft={onDraft} />}
+    </ReplaceForm>
   );
 }

@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, FunctionComponent } from 'preact';
 import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
-import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { SendTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import type { FormState } from '../model/form.js';
 import { locationTo } from '../model/route.js';
 import {
   type Built,
@@ -13,7 +13,9 @@ import {
   buildSolana,
   buildStellar,
   type EvmDraft,
-  emptyPayment,
+  emptyEvm,
+  emptySolana,
+  emptyStellar,
   evmPaths,
   type SendContent,
   type SolanaDraft,
@@ -29,14 +31,15 @@ import { Form } from '../parts/form.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
 import { Select, TextInput } from '../parts/inputs.js';
 import { useAction } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { newIdempotencyKey, once, transactions } from '../service/clients.js';
 import { type Coin, coinOf, overview, relayerOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
-import { exactAmount, unitsOf } from '../text/amounts.js';
+import { exactAmount, type Unit, unitsOf } from '../text/amounts.js';
 import { decodeCall } from '../text/decode.js';
 import { Call, speedTexts } from './content.js';
 import { RelayerFrame } from './relayer-frame.js';
-import { EvmFields, gasUnits, SolanaFields, StellarFields } from './send-fields.js';
+import { EvmFields, SolanaFields, StellarFields } from './send-fields.js';
 
 /** Sends a transaction by a relayer. */
 export function SendView({ relayerId }: { readonly relayerId: string }) {
@@ -98,7 +101,10 @@ interface Sent {
 }
 
 function SendForm({ relayerId, networkType, network, coin }: Target & { readonly relayerId: string }) {
-  const form = useDraft(networkType, network, coin);
+  const { empty, Fields, build, paths } = formOf(networkType);
+  const [draft, onDraft] = useDraft(() =>
+    empty(unitsOf(coin.symbol, coin.decimals).at(-1) ?? { name: coin.symbol, decimals: coin.decimals }),
+  );
   // The key stays until a call has succeeded: a call whose response was lost may have been accepted, and must not be sent twice.
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const [asked, setAsked] = useState<SendContent | null>(null);
@@ -113,16 +119,16 @@ function SendForm({ relayerId, networkType, network, coin }: Target & { readonly
     if (transaction !== undefined) setSent({ transaction, warnings: metadata?.logs.map(({ message }) => message) ?? [], isReplayed });
     setIdempotencyKey(newIdempotencyKey());
   });
-  const { at, rest } = fieldProblems(send.failure, { ...form.paths, idempotencyKey: 'idempotency_key' });
+  const { at, rest } = fieldProblems(send.failure, { ...paths(draft), idempotencyKey: 'idempotency_key' });
   const read = (): SendContent | null => {
     send.clear();
-    const built = form.build();
+    const built = build(draft, network);
     setOwn('problems' in built ? built.problems : {});
     return 'problems' in built ? null : built.content;
   };
   return (
     <Form class="card form narrow" onSubmit={() => setAsked(read())}>
-      {form.fields({ ...at, ...own })}
+      <Fields draft={draft} onDraft={onDraft} problems={{ ...at, ...own }} coin={coin} />
       <details>
         <summary>Idempotency key</summary>
         <TextInput
@@ -152,13 +158,10 @@ function SendForm({ relayerId, networkType, network, coin }: Target & { readonly
           title="Send this transaction?"
           action="Send"
           destructive={false}
-          isRunning={send.isRunning}
-          failure={undefined}
           // The form shows what is wrong, at its fields.
           onConfirm={async () => {
             setSent(null);
             void send.run(asked);
-            return true;
           }}
           onClose={() => setAsked(null)}
         >
@@ -281,74 +284,25 @@ function assetText(asset: { readonly case: string | undefined; readonly value?: 
   return asset?.case === 'credit4' || asset?.case === 'credit12' ? (asset.value as { readonly code: string }).code : 'XLM';
 }
 
-/** The fields of a network, and what reads them. */
-interface DraftForm {
-  readonly fields: (problems: Readonly<Record<string, string>>) => ComponentChildren;
-  readonly build: () => Built;
-  readonly paths: Readonly<Record<string, string>>;
+/** The form of a network: empty, its fields, and what reads it. */
+interface NetworkForm<Draft extends object> {
+  readonly empty: (unit: Unit) => Draft;
+  readonly Fields: FunctionComponent<FormState<Draft> & { readonly coin: Coin }>;
+  readonly build: (draft: Draft, network: string) => Built;
+  readonly paths: (draft: Draft) => Readonly<Record<string, string>>;
 }
 
-/** Holds what was typed for a network. */
-function useDraft(networkType: NetworkType, network: string, coin: Coin): DraftForm {
-  const units = unitsOf(coin.symbol, coin.decimals);
-  const unit = units.at(-1) ?? { name: coin.symbol, decimals: coin.decimals };
-  const gwei = gasUnits[1] ?? unit;
-  const [evm, setEvm] = useState<EvmDraft>({
-    to: '',
-    value: { text: '0', unit },
-    data: '',
-    gasLimit: '',
-    pricing: 'speed',
-    speed: Speed.FAST,
-    maxFee: { text: '', unit: gwei },
-    priorityFee: { text: '', unit: gwei },
-    gasPrice: { text: '', unit: gwei },
-    validUntil: '',
-  });
-  const [stellar, setStellar] = useState<StellarDraft>({
-    kind: 'payments',
-    payments: [emptyPayment],
-    memoKind: 'none',
-    memo: '',
-    transactionXdr: '',
-    feeBump: false,
-    maxFee: { text: '', unit },
-    validUntil: '',
-  });
-  const [solana, setSolana] = useState<SolanaDraft>({ kind: 'transaction', transaction: '', instructions: '', validUntil: '' });
-  if (networkType === NetworkType.STELLAR) {
-    return {
-      fields: (problems) => (
-        <StellarFields
-          draft={stellar}
-          onDraft={(change) => setStellar((before) => ({ ...before, ...change }))}
-          problems={problems}
-          coin={coin}
-        />
-      ),
-      build: () => buildStellar(stellar, network),
-      paths: stellarPaths(stellar),
-    };
-  }
-  if (networkType === NetworkType.SOLANA) {
-    return {
-      fields: (problems) => (
-        <SolanaFields
-          draft={solana}
-          onDraft={(change) => setSolana((before) => ({ ...before, ...change }))}
-          problems={problems}
-          coin={coin}
-        />
-      ),
-      build: () => buildSolana(solana),
-      paths: solanaPaths,
-    };
-  }
-  return {
-    fields: (problems) => (
-      <EvmFields draft={evm} onDraft={(change) => setEvm((before) => ({ ...before, ...change }))} problems={problems} coin={coin} />
-    ),
-    build: () => buildEvm(evm),
-    paths: evmPaths,
-  };
+const evmForm: NetworkForm<EvmDraft> = { empty: emptyEvm, Fields: EvmFields, build: buildEvm, paths: () => evmPaths };
+const stellarForm: NetworkForm<StellarDraft> = { empty: emptyStellar, Fields: StellarFields, build: buildStellar, paths: stellarPaths };
+const solanaForm: NetworkForm<SolanaDraft> = {
+  empty: () => emptySolana,
+  Fields: SolanaFields,
+  build: buildSolana,
+  paths: () => solanaPaths,
+};
+
+/** Returns the form of a network. Its draft is only for its own functions. */
+function formOf(networkType: NetworkType) {
+  const own = networkType === NetworkType.STELLAR ? stellarForm : networkType === NetworkType.SOLANA ? solanaForm : evmForm;
+  return own as unknown as NetworkForm<object>;
 }

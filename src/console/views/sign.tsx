@@ -1,5 +1,4 @@
-import { create } from '@bufbuild/protobuf';
-import type { ComponentChildren } from 'preact';
+import { create, type DescField } from '@bufbuild/protobuf';
 import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import {
@@ -13,29 +12,30 @@ import {
   StellarSignRequestSchema,
 } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf, pathsOf } from '../model/form.js';
 import { CopyButton } from '../parts/copy.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
 import { Segments, TextArea, TextInput } from '../parts/inputs.js';
 import { useAction } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { once, signing } from '../service/clients.js';
-import { helpOf } from '../text/help.js';
 import { RelayerFrame } from './relayer-frame.js';
 import { ByNetwork } from './send.js';
 
 /** Signs with the key of a relayer, without sending anything. */
 export function SignView({ relayerId }: { readonly relayerId: string }) {
+  const typed = useDraft<Typed>({});
   return (
     <RelayerFrame relayerId={relayerId} tab="sign" title="Sign">
       <ByNetwork relayerId={relayerId}>
-        {({ networkType }) =>
-          networkType === NetworkType.EVM ? (
-            <EvmSign relayerId={relayerId} />
-          ) : (
-            <TransactionSign key={networkType} relayerId={relayerId} network={networkType === NetworkType.STELLAR ? 'stellar' : 'solana'} />
-          )
-        }
+        {({ networkType }) => {
+          if (networkType === NetworkType.EVM) return <EvmSign relayerId={relayerId} typed={typed} />;
+          return (
+            <SignForm key={networkType} relayerId={relayerId} typed={typed} way={networkType === NetworkType.STELLAR ? envelope : wire} />
+          );
+        }}
       </ByNetwork>
     </RelayerFrame>
   );
@@ -44,33 +44,123 @@ export function SignView({ relayerId }: { readonly relayerId: string }) {
 /** A part of a signature, with its name. */
 type Parts = readonly (readonly [name: string, value: string])[];
 
+/** What was typed, by the names of the fields of all ways, and what changes it. */
+type Typed = Readonly<Record<string, string>>;
+interface SignProperties {
+  readonly relayerId: string;
+  readonly typed: readonly [Typed, (change: Typed) => void];
+}
+
+type Request = SignDataRequest | SignTypedDataRequest | SignTransactionRequest;
+
+/** One thing to sign: its fields, with a label if it is not their name and their number of lines, and what they are for. */
+interface Way {
+  readonly fields: readonly (readonly [desc: DescField, label?: string])[];
+  readonly rows?: number;
+  /** Before the paths of the service's field errors. */
+  readonly prefix?: string;
+  /** Returns the request of what was typed, by the fields' names, and the call that signs it. */
+  readonly request: (relayerId: string, typed: Typed) => { readonly request: Request; sign(): Promise<Parts> };
+}
+
+const message: Way = {
+  fields: [[SignDataRequestSchema.field.message]],
+  rows: 4,
+  request: (relayerId, typed) => {
+    const request = create(SignDataRequestSchema, { relayerId, ...typed });
+    return { request, sign: async () => signatureParts((await signing.signData(request, once)).signature) };
+  },
+};
+
+const typedData: Way = {
+  fields: [[SignTypedDataRequestSchema.field.domainSeparator], [SignTypedDataRequestSchema.field.hashStructMessage, 'Struct hash']],
+  request: (relayerId, typed) => {
+    const request = create(SignTypedDataRequestSchema, { relayerId, ...trimmed(typed) });
+    return { request, sign: async () => signatureParts((await signing.signTypedData(request, once)).signature) };
+  },
+};
+
+const envelope: Way = {
+  fields: [[StellarSignRequestSchema.field.unsignedXdr, 'Transaction envelope']],
+  rows: 6,
+  prefix: 'stellar.',
+  request: (relayerId, typed) => transactionToSign(relayerId, { case: 'stellar', value: create(StellarSignRequestSchema, trimmed(typed)) }),
+};
+
+const wire: Way = {
+  fields: [[SolanaSignRequestSchema.field.transaction]],
+  rows: 6,
+  prefix: 'solana.',
+  request: (relayerId, typed) => transactionToSign(relayerId, { case: 'solana', value: create(SolanaSignRequestSchema, trimmed(typed)) }),
+};
+
+function trimmed(typed: Typed): Typed {
+  return Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text.trim()]));
+}
+
+function transactionToSign(relayerId: string, transaction: SignTransactionRequest['transaction']) {
+  const request = create(SignTransactionRequestSchema, { relayerId, transaction });
+  const sign = async (): Promise<Parts> => {
+    const signed = (await signing.signTransaction(request, once)).result?.network;
+    if (signed?.case === undefined) return [];
+    const [name, text] =
+      signed.case === 'stellar' ? ['signed envelope', signed.value.signedXdr] : ['signed transaction', signed.value.transaction];
+    return [
+      [name, text],
+      ['signature', signed.value.signature],
+    ];
+  };
+  return { request, sign };
+}
+
+function signatureParts(
+  signature: { readonly sig: string; readonly r: string; readonly s: string; readonly v: number } | undefined,
+): Parts {
+  if (signature === undefined) return [];
+  const { sig, r, s, v } = signature;
+  return [
+    ['signature', `0x${sig}`],
+    ['r', `0x${r}`],
+    ['s', `0x${s}`],
+    ['v', String(v)],
+  ];
+}
+
+function EvmSign(properties: SignProperties) {
+  const [kind, setKind] = useState<'message' | 'typed'>('message');
+  return (
+    <>
+      <div>
+        <Segments label="What to sign" choices={{ message: 'Message', typed: 'Typed data' }} value={kind} onValue={setKind} />
+      </div>
+      <SignForm key={kind} {...properties} way={kind === 'message' ? message : typedData} />
+    </>
+  );
+}
+
 /** A form that signs. */
-function SignForm<Request extends SignDataRequest | SignTypedDataRequest | SignTransactionRequest>({
-  paths,
-  request,
-  sign,
-  children,
-}: {
-  readonly paths: Readonly<Record<string, string>>;
-  readonly request: () => Request;
-  readonly sign: (request: Request) => Promise<Parts>;
-  readonly children: (problems: Readonly<Record<string, string>>) => ComponentChildren;
-}) {
+function SignForm({ relayerId, typed: [typed, onDraft], way }: SignProperties & { readonly way: Way }) {
+  const descs = way.fields.map(([desc]) => desc);
+  const draft = Object.fromEntries(descs.map(({ localName }) => [localName, typed[localName] ?? '']));
   const [parts, setParts] = useState<Parts | null>(null);
   const action = useAction(async () => {
     setParts(null);
-    setParts(await sign(request()));
+    setParts(await way.request(relayerId, draft).sign());
   });
-  const { at, rest } = fieldProblems(action.failure, paths);
+  const { at, rest } = fieldProblems(action.failure, pathsOf(descs, way.prefix));
   return (
     <Form class="card form narrow" onSubmit={() => action.run()}>
-      {children(at)}
+      {way.fields.map(([desc, label]) => {
+        const input = inputOf({ draft, problems: at, onDraft }, desc, label);
+        if (way.rows !== undefined) return <TextArea key={desc.name} {...input} rows={way.rows} />;
+        return <TextInput key={desc.name} {...input} mono placeholder="0x" />;
+      })}
       <FailureNote failure={rest} />
       <div class="actions">
         <button type="submit" class="primary" disabled={action.isRunning}>
           {action.isRunning ? 'Signing…' : 'Sign'}
         </button>
-        <CopyAsButton request={request} />
+        <CopyAsButton request={() => way.request(relayerId, draft).request} />
       </div>
       {parts !== null && (
         <div role="status">
@@ -88,140 +178,5 @@ function SignForm<Request extends SignDataRequest | SignTypedDataRequest | SignT
         </div>
       )}
     </Form>
-  );
-}
-
-function EvmSign({ relayerId }: { readonly relayerId: string }) {
-  const [kind, setKind] = useState<'message' | 'typed'>('message');
-  const [message, setMessage] = useState('');
-  const [domainSeparator, setDomainSeparator] = useState('');
-  const [hashStructMessage, setHashStructMessage] = useState('');
-  return (
-    <>
-      <div>
-        <Segments
-          label="What to sign"
-          choices={[
-            ['message', 'Message'],
-            ['typed', 'Typed data'],
-          ]}
-          value={kind}
-          onValue={setKind}
-        />
-      </div>
-      {kind === 'message' ? (
-        <SignForm
-          key={kind}
-          paths={{ message: 'message' }}
-          request={() => create(SignDataRequestSchema, { relayerId, message })}
-          sign={async (request) => signatureParts((await signing.signData(request, once)).signature)}
-        >
-          {(problems) => (
-            <TextArea
-              label="Message"
-              hint={helpOf(SignDataRequestSchema.field.message)}
-              value={message}
-              problem={problems.message}
-              onValue={setMessage}
-            />
-          )}
-        </SignForm>
-      ) : (
-        <SignForm
-          key={kind}
-          paths={{ domainSeparator: 'domain_separator', hashStructMessage: 'hash_struct_message' }}
-          request={() =>
-            create(SignTypedDataRequestSchema, {
-              relayerId,
-              domainSeparator: domainSeparator.trim(),
-              hashStructMessage: hashStructMessage.trim(),
-            })
-          }
-          sign={async (request) => signatureParts((await signing.signTypedData(request, once)).signature)}
-        >
-          {(problems) => (
-            <>
-              <TextInput
-                label="Domain separator"
-                mono
-                placeholder="0x"
-                hint={helpOf(SignTypedDataRequestSchema.field.domainSeparator)}
-                value={domainSeparator}
-                problem={problems.domainSeparator}
-                onValue={setDomainSeparator}
-              />
-              <TextInput
-                label="Struct hash"
-                mono
-                placeholder="0x"
-                hint={helpOf(SignTypedDataRequestSchema.field.hashStructMessage)}
-                value={hashStructMessage}
-                problem={problems.hashStructMessage}
-                onValue={setHashStructMessage}
-              />
-            </>
-          )}
-        </SignForm>
-      )}
-    </>
-  );
-}
-
-function signatureParts(
-  signature: { readonly sig: string; readonly r: string; readonly s: string; readonly v: number } | undefined,
-): Parts {
-  if (signature === undefined) return [];
-  const { sig, r, s, v } = signature;
-  return [
-    ['signature', `0x${sig}`],
-    ['r', `0x${r}`],
-    ['s', `0x${s}`],
-    ['v', String(v)],
-  ];
-}
-
-function TransactionSign({ relayerId, network }: { readonly relayerId: string; readonly network: 'stellar' | 'solana' }) {
-  const [text, setText] = useState('');
-  const request = () =>
-    create(SignTransactionRequestSchema, {
-      relayerId,
-      transaction:
-        network === 'stellar'
-          ? { case: 'stellar', value: { unsignedXdr: text.trim() } }
-          : { case: 'solana', value: { transaction: text.trim() } },
-    });
-  return (
-    <SignForm
-      paths={{ text: network === 'stellar' ? 'stellar.unsigned_xdr' : 'solana.transaction' }}
-      request={request}
-      sign={async (signRequest) => {
-        const { result } = await signing.signTransaction(signRequest, once);
-        const signed = result?.network;
-        if (signed?.case === 'stellar') {
-          return [
-            ['signed envelope', signed.value.signedXdr],
-            ['signature', signed.value.signature],
-          ];
-        }
-        if (signed?.case === 'solana') {
-          return [
-            ['signed transaction', signed.value.transaction],
-            ['signature', signed.value.signature],
-          ];
-        }
-        return [];
-      }}
-    >
-      {(problems) => (
-        <TextArea
-          label={network === 'stellar' ? 'Transaction envelope' : 'Transaction'}
-          rows={6}
-          hint={helpOf(network === 'stellar' ? StellarSignRequestSchema.field.unsignedXdr : SolanaSignRequestSchema.field.transaction)}
-          value={text}
-          problem={problems.text}
-          onValue={setText}
-        />
-      )}
-    </SignForm>
   );
 }

@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks';
 import { CreateSignerRequestSchema, type Signer } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf } from '../model/form.js';
 import { Hash } from '../parts/copy.js';
 import { FailureNote } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { TextInput } from '../parts/inputs.js';
-import { ListPanel } from '../parts/list-panel.js';
-import { PageTitle } from '../parts/page-title.js';
+import { ListPage } from '../parts/list-panel.js';
 import { SecretOnce } from '../parts/secret-once.js';
 import type { Column } from '../parts/table.js';
 import { toast } from '../parts/toast.js';
 import { useAction } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { usePages } from '../parts/use-pages.js';
 import { newIdempotencyKey, once, signers } from '../service/clients.js';
 import { newPrivateKey } from '../service/random-keys.js';
-import { helpOf } from '../text/help.js';
-import { hexOf } from '../text/rest-json.js';
+import { hexOf } from '../text/snippets.js';
 import { durationText } from '../text/times.js';
 
 /** The names of the places where keys are, by the cases of a signer. */
@@ -33,33 +33,27 @@ const placeTexts: Readonly<Record<string, string>> = {
 
 /** The signers: the keys that relayers sign with. */
 export function SignersView() {
-  const [isCreating, setCreating] = useState(false);
   const [deleted, setDeleted] = useState<string | null>(null);
   const pages = usePages<Signer>(async (pageToken, signal) => {
     const page = await signers.listSigners({ pageSize: 50, pageToken }, { ...once, signal });
     return { rows: page.signers, nextPageToken: page.nextPageToken };
   }, []);
-  const remove = useAction(async (signerId: string) => {
+  const remove = async (signerId: string) => {
     await signers.deleteSigner({ signerId }, once);
     toast(`Deleted: ${signerId}`);
     pages.reload();
-  });
+  };
   const test = useAction(async (signerId: string) => {
     const { result } = await signers.testSigner({ signerId }, once);
     toast(`${signerId} signed, in ${durationText(result?.milliseconds ?? 0)}.`);
   });
   return (
     <>
-      <div class="page-head">
-        <PageTitle>Signers</PageTitle>
-        <div class="actions">
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            New local signer
-          </button>
-        </div>
-      </div>
-      <FailureNote failure={test.failure} />
-      <ListPanel
+      <ListPage
+        title="Signers"
+        create="New local signer"
+        dialog={CreateDialog}
+        notice={<FailureNote failure={test.failure} />}
         what="Signers"
         pages={pages}
         empty="There are no signers yet."
@@ -67,19 +61,13 @@ export function SignersView() {
         columns={columnsOf(test.isRunning, (id) => void test.run(id), setDeleted)}
         keyOf={({ id }) => id}
       />
-      {isCreating && <CreateDialog onCreated={pages.reload} onClose={() => setCreating(false)} />}
       {deleted !== null && (
         <ConfirmDialog
           title="Delete the signer"
           action="Delete"
           typed={deleted}
-          isRunning={remove.isRunning}
-          failure={remove.failure}
-          onConfirm={() => remove.run(deleted)}
-          onClose={() => {
-            remove.clear();
-            setDeleted(null);
-          }}
+          onConfirm={() => remove(deleted)}
+          onClose={() => setDeleted(null)}
         >
           <p>
             The service deletes the signer, and the key too if the service stores it. Without a copy of the key, what its accounts own is
@@ -122,14 +110,14 @@ function PublicKey({ config: { value } }: { readonly config: Signer['config'] })
 }
 
 function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
-  const [id, setId] = useState('');
+  const [draft, onDraft] = useDraft({ id: '' });
   const [key] = useState(newPrivateKey);
   const [idempotencyKey] = useState(newIdempotencyKey);
   const [created, setCreated] = useState<Signer | null>(null);
   const create = useAction(async () => {
     const { signer } = await signers.createSigner(
       {
-        ...(id.trim() === '' ? {} : { id: id.trim() }),
+        ...(draft.id.trim() === '' ? {} : { id: draft.id.trim() }),
         config: { case: 'local', value: { secret: { case: 'key', value: key } } },
         idempotencyKey,
       },
@@ -172,7 +160,7 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
         Your browser makes a private key at random and sends it to the service, which stores it encrypted. It works on EVM networks, Stellar
         and Solana.
       </p>
-      <TextInput label="Id" hint={helpOf(CreateSignerRequestSchema.field.id)} value={id} problem={at.id} onValue={setId} />
+      <TextInput {...inputOf({ draft, problems: at, onDraft }, CreateSignerRequestSchema.field.id)} />
     </FormDialog>
   );
 }

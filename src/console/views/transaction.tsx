@@ -19,7 +19,7 @@ import { Icon } from '../parts/icon.js';
 import { type Column, Table } from '../parts/table.js';
 import { Age, Time } from '../parts/time.js';
 import { toast } from '../parts/toast.js';
-import { useAction, useCall } from '../parts/use-call.js';
+import { useCall } from '../parts/use-call.js';
 import { notifications, once, relayers, transactions } from '../service/clients.js';
 import { currentQuery, replaceLocation } from '../service/location.js';
 import { coinOf, relayerOf } from '../service/overview.js';
@@ -164,14 +164,14 @@ function Actions({
     setAsked('speed-up');
     replaceLocation(locationTo(['relayers', relayerId, 'transactions', id]));
   }, [wish, canSpeedUp]);
-  const cancel = useAction(async () => {
+  const cancel = async () => {
     const { transaction: record } = await transactions.cancelTransaction(
       { relayerId, transactionId: id, expectedRevision: revision },
       once,
     );
     take(record);
     toast(record?.status === TransactionStatus.CANCELED ? 'The transaction is canceled.' : 'The transaction is being canceled.');
-  });
+  };
   const close = () => setAsked(null);
   const replaced = (record: Transaction | undefined) => {
     take(record);
@@ -196,15 +196,7 @@ function Actions({
       )}
       <CopyAsButton request={() => create(GetTransactionRequestSchema, { relayerId, transactionId: id })} />
       {asked === 'cancel' && (
-        <ConfirmDialog
-          title="Cancel the transaction"
-          action="Cancel transaction"
-          typed={id}
-          isRunning={cancel.isRunning}
-          failure={cancel.failure}
-          onConfirm={() => cancel.run()}
-          onClose={close}
-        >
+        <ConfirmDialog title="Cancel the transaction" action="Cancel transaction" typed={id} onConfirm={cancel} onClose={close}>
           <p>
             {isSigned
               ? 'It is signed: the service outbids it by a self-transfer in its slot, which costs a fee. It can still be mined before that.'

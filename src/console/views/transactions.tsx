@@ -103,15 +103,12 @@ export function TransactionsView({ relayerId }: { readonly relayerId: string }) 
         <ConfirmDialog
           title={`Cancel ${chosen.length} ${chosen.length === 1 ? 'transaction' : 'transactions'}`}
           action="Cancel selected"
-          isRunning={false}
-          failure={undefined}
           onConfirm={async () => {
             const ids = chosen;
             setSelected(new Set());
             void bulk.start(ids, (transactionId, signal) =>
               transactions.cancelTransaction({ relayerId, transactionId }, { ...once, signal }),
             );
-            return true;
           }}
           onClose={() => setAsking(false)}
         >

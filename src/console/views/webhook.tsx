@@ -92,12 +92,7 @@ export function WebhookView({ notificationId }: { readonly notificationId: strin
         <h2>Deliveries</h2>
         <Segments
           label="Deliveries to show"
-          choices={[
-            ['all', 'All'],
-            ['pending', 'Pending'],
-            ['dead', 'Dead'],
-            ['delivered', 'Delivered'],
-          ]}
+          choices={{ all: 'All', pending: 'Pending', dead: 'Dead', delivered: 'Delivered' }}
           value={shown}
           onValue={setShown}
         />
@@ -138,8 +133,6 @@ export function WebhookView({ notificationId }: { readonly notificationId: strin
           title="Redeliver all dead deliveries"
           action="Redeliver"
           destructive={false}
-          isRunning={false}
-          failure={undefined}
           onConfirm={async () => {
             void bulk.start(
               deadDeliveries((pageToken) => deliveryPage(notificationId, pageToken, sessionSignal(), 100)),
@@ -148,7 +141,6 @@ export function WebhookView({ notificationId }: { readonly notificationId: strin
                 if (delivery !== undefined) pages.change((before) => mergeDeliveries(before, [delivery]));
               },
             );
-            return true;
           }}
           onClose={() => setAsking(false)}
         >
@@ -196,16 +188,16 @@ function NotificationActions({
   const [asked, setAsked] = useState<'edit' | 'rotate' | 'unsign' | 'delete' | null>(null);
   const notificationId = notification.id;
   const close = () => setAsked(null);
-  const unsign = useAction(async () => {
+  const unsign = async () => {
     await notifications.updateNotification({ notificationId, updateMask: { paths: ['signing_key'] } }, once);
     toast('Deliveries are no longer signed.');
     onChanged();
-  });
-  const remove = useAction(async () => {
+  };
+  const remove = async () => {
     await notifications.deleteNotification({ notificationId }, once);
     toast(`Deleted: ${notificationId}`);
     goTo('#/webhooks');
-  });
+  };
   return (
     <div class="actions">
       <button type="button" class="primary" disabled={isTesting} onClick={onTest}>
@@ -228,28 +220,12 @@ function NotificationActions({
       {asked === 'edit' && <EditDialog notification={notification} onChanged={onChanged} onClose={close} />}
       {asked === 'rotate' && <RotateDialog notification={notification} onChanged={onChanged} onClose={close} />}
       {asked === 'unsign' && (
-        <ConfirmDialog
-          title="Remove the signing key"
-          action="Remove key"
-          typed={notificationId}
-          isRunning={unsign.isRunning}
-          failure={unsign.failure}
-          onConfirm={() => unsign.run()}
-          onClose={close}
-        >
+        <ConfirmDialog title="Remove the signing key" action="Remove key" typed={notificationId} onConfirm={unsign} onClose={close}>
           <p>Deliveries are no longer signed, by the present key or by earlier ones. Receivers that verify signatures reject them.</p>
         </ConfirmDialog>
       )}
       {asked === 'delete' && (
-        <ConfirmDialog
-          title="Delete the notification"
-          action="Delete"
-          typed={notificationId}
-          isRunning={remove.isRunning}
-          failure={remove.failure}
-          onConfirm={() => remove.run()}
-          onClose={close}
-        >
+        <ConfirmDialog title="Delete the notification" action="Delete" typed={notificationId} onConfirm={remove} onClose={close}>
           <p>The service deletes the notification and its pending deliveries. Their events are lost.</p>
         </ConfirmDialog>
       )}

@@ -1,56 +1,50 @@
 import { useState } from 'preact/hooks';
 import { CreateNotificationRequestSchema, type Notification, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { inputOf, pathsOf } from '../model/form.js';
 import { locationTo } from '../model/route.js';
 import { Badge } from '../parts/badge.js';
 import { FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { TextInput } from '../parts/inputs.js';
-import { ListPanel } from '../parts/list-panel.js';
-import { PageTitle } from '../parts/page-title.js';
+import { ListPage } from '../parts/list-panel.js';
 import { SecretOnce } from '../parts/secret-once.js';
 import type { Column } from '../parts/table.js';
 import { useAction } from '../parts/use-call.js';
+import { useDraft } from '../parts/use-draft.js';
 import { usePages } from '../parts/use-pages.js';
 import { newIdempotencyKey, notifications, once } from '../service/clients.js';
 import { goTo } from '../service/location.js';
 import { overview } from '../service/overview.js';
 import { newSigningKey } from '../service/random-keys.js';
-import { helpOf } from '../text/help.js';
 import { SigningKeyInput } from './signing-key-input.js';
 
 /** The notifications: where events are delivered to. */
 export function WebhooksView() {
-  const [isCreating, setCreating] = useState(false);
   const pages = usePages<Notification>(async (pageToken, signal) => {
     const page = await notifications.listNotifications({ pageSize: 50, pageToken }, { ...once, signal });
     return { rows: page.notifications, nextPageToken: page.nextPageToken };
   }, []);
   const backlog = overview.value.webhookBacklog;
   return (
-    <>
-      <div class="page-head">
-        <PageTitle>Webhooks</PageTitle>
-        {backlog !== undefined && backlog > 0 && (
+    <ListPage
+      title="Webhooks"
+      beside={
+        backlog !== undefined &&
+        backlog > 0 && (
           <Badge tone="warn" icon="clock">
             {`${backlog.toLocaleString('en')} ${backlog === 1 ? 'event waits' : 'events wait'} for delivery`}
           </Badge>
-        )}
-        <div class="actions">
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
-            New notification
-          </button>
-        </div>
-      </div>
-      <ListPanel
-        what="Notifications"
-        pages={pages}
-        empty="There are no notifications yet."
-        emptyHint="A notification is a URL that the service posts events of relayers to."
-        columns={columns}
-        keyOf={({ id }) => id}
-      />
-      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
-    </>
+        )
+      }
+      create="New notification"
+      dialog={CreateDialog}
+      what="Notifications"
+      pages={pages}
+      empty="There are no notifications yet."
+      emptyHint="A notification is a URL that the service posts events of relayers to."
+      columns={columns}
+      keyOf={({ id }) => id}
+    />
   );
 }
 
@@ -80,9 +74,8 @@ const columns: readonly Column<Notification>[] = [
 ];
 
 function CreateDialog({ onClose }: { readonly onClose: () => void }) {
-  const [id, setId] = useState('');
-  const [url, setUrl] = useState('');
-  const [signingKey, setSigningKey] = useState(newSigningKey);
+  const [draft, change] = useDraft(() => ({ id: '', url: '', signingKey: newSigningKey() }));
+  const { id, url, signingKey } = draft;
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const [created, setCreated] = useState<string | null>(null);
   const create = useAction(async () => {
@@ -98,12 +91,14 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
     );
     setCreated(notification?.id ?? null);
   });
-  const { at, rest } = fieldProblems(create.failure, { id: 'id', url: 'url', signingKey: 'signing_key' });
-  // Another content is another request, which an old key would refuse.
-  const renew = (set: (value: string) => void) => (value: string) => {
-    set(value);
+  const fields = CreateNotificationRequestSchema.field;
+  const { at, rest } = fieldProblems(create.failure, pathsOf([fields.id, fields.url, fields.signingKey]));
+  const onDraft = (part: Partial<typeof draft>) => {
+    change(part);
+    // Another content is another request, which an old key would refuse.
     setIdempotencyKey(newIdempotencyKey());
   };
+  const form = { draft, problems: at, onDraft };
   if (created !== null) {
     const open = () => goTo(locationTo(['webhooks', created]));
     return (
@@ -128,17 +123,9 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       onSubmit={() => void create.run()}
       onClose={onClose}
     >
-      <TextInput label="Id" hint={helpOf(CreateNotificationRequestSchema.field.id)} value={id} problem={at.id} onValue={renew(setId)} />
-      <TextInput
-        label="URL"
-        hint={helpOf(CreateNotificationRequestSchema.field.url)}
-        placeholder="https://"
-        required
-        value={url}
-        problem={at.url}
-        onValue={renew(setUrl)}
-      />
-      <SigningKeyInput value={signingKey} problem={at.signingKey} onValue={renew(setSigningKey)} />
+      <TextInput {...inputOf(form, fields.id)} />
+      <TextInput {...inputOf(form, fields.url)} placeholder="https://" required />
+      <SigningKeyInput value={signingKey} problem={at.signingKey} onValue={(value) => onDraft({ signingKey: value })} />
     </FormDialog>
   );
 }
