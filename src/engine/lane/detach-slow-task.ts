@@ -1,7 +1,7 @@
 import type { Timers } from '../../core/work/timers.js';
 
 /** Runs tasks that may wait for a slow signer, without delaying the tasks after them for long. */
-export interface Beside {
+export interface SlowTasks {
   /**
    * Runs the task, and waits for its end; if the key is hosted, at most 1 s. A task that goes on after that is not started again before it
    * ends: until then the call returns at once.
@@ -12,7 +12,7 @@ export interface Beside {
 }
 
 /** The dependencies of the runner. */
-export interface BesideDeps {
+export interface SlowTasksDeps {
   readonly timers: Timers;
   readonly isHosted: () => boolean;
   /** Takes the error of a task that failed when its caller no longer waited. */
@@ -23,7 +23,7 @@ export interface BesideDeps {
 const patienceMs = 1_000;
 
 /** Makes the runner of one lane. */
-export function createBeside({ timers, isHosted, onLateFailure }: BesideDeps): Beside {
+export function createSlowTasks({ timers, isHosted, onLateFailure }: SlowTasksDeps): SlowTasks {
   const running = new Map<string, Promise<void>>();
 
   async function runHosted(name: string, task: () => Promise<void>): Promise<void> {

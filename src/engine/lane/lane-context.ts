@@ -56,8 +56,8 @@ export interface LaneContext {
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
   /** True while something changes this transaction or waits for its turn. */
   isHeld(transactionId: string): boolean;
-  /** Runs a task that may wait for a slow signer; see `Beside`. */
-  beside(name: string, task: () => Promise<void>): Promise<void>;
+  /** Runs a task that may wait for a slow signer; see `SlowTasks`. */
+  detachSlowTask(name: string, task: () => Promise<void>): Promise<void>;
   /** No RPC node could be used when the head was last read. */
   isUnreachable: boolean;
   /** The newest head up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */

@@ -7,7 +7,7 @@ import type { Log } from '../../core/work/log.js';
 import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
-import { createBeside } from './detach-slow-task.js';
+import { createSlowTasks } from './detach-slow-task.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
 import { createLoop } from './loop.js';
@@ -92,7 +92,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
   );
   const oneAtATime = createOneAtATime();
-  const besides = createBeside({
+  const slowTasks = createSlowTasks({
     timers: deps.timers,
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
     onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, task: name }, error),
@@ -121,7 +121,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     move,
     reload,
     noteUnanswered: () => storedFinder.noteUnanswered(),
-    beside: (name, work) => besides.run(name, work),
+    detachSlowTask: (name, work) => slowTasks.run(name, work),
     hold: (ids, work) => oneAtATime.run(ids, work),
     isHeld: oneAtATime.isHeld,
     isUnreachable: false,
@@ -149,7 +149,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     return createTask(name, taskDeps, work);
   }
   /** A task that signs. */
-  const signingTask = (name: string, work: HeadTask): HeadTask => task(name, (newest: Head) => lane.beside(name, () => work(newest)));
+  const signingTask = (name: string, work: HeadTask): HeadTask => task(name, (newest: Head) => lane.detachSlowTask(name, () => work(newest)));
   const { sequence, unsequenced } = chain;
   /** Each at a new head; until they have succeeded once, nothing else runs. */
   const settling: readonly HeadTask[] = [
@@ -343,7 +343,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
       stopped = true;
       stopWaking();
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop(), followingElsewhere.stop()]);
-      await besides.ended();
+      await slowTasks.ended();
       stopWaking();
     },
     maxInFlight,

@@ -30,7 +30,7 @@ async function settle(
     transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
     chain: { sequence: {} },
     deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
-    beside: async (_: string, task: () => Promise<void>) => task(),
+    detachSlowTask: async (_: string, task: () => Promise<void>) => task(),
     isStopped: () => true,
     async move(_: string, decide: Decide) {
       const move = await decide(open(current, [attempt, ...newer]));

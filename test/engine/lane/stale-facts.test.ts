@@ -48,7 +48,7 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     settled: head,
     numbers: numbersOf(8n),
     doubts: new Map(),
-    beside: (_: string, task: () => Promise<void>) => task(),
+    detachSlowTask: (_: string, task: () => Promise<void>) => task(),
     // By the one that has stored something else.
     isHeld: () => true,
     async move(_: string, decide: Decide) {

@@ -41,7 +41,7 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
     const outcomes = await unsequenced.outcomes(asked);
     const dead: Dead[] = [];
     await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
-    await lane.beside('sign again', () => signAgain(lane, dead, head));
+    await lane.detachSlowTask('sign again', () => signAgain(lane, dead, head));
   }
   if (lane.chain.sequence === null) lane.settled = head;
 }
