@@ -16,7 +16,7 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
   const { revision } = open.transaction;
   const finished = record.drafting?.doneAtHash ?? null;
   // A draft that waited for room has the price of an older head.
-  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.settled?.hash)) {
+  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.heads.settled?.hash)) {
     const done = draftOf(lane, open)
       .catch(nullIfUnavailable)
       .then((outcome) => ({ outcome }))
@@ -32,7 +32,7 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
   cancel();
   if (drafted === null) {
     void drafting.done.then(() => {
-      drafting.doneAtHash = lane.settled?.hash ?? '';
+      drafting.doneAtHash = lane.heads.settled?.hash ?? '';
       lane.wakePrepare();
     });
     return 'slow';

@@ -31,7 +31,7 @@ export interface Broadcast {
 export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const nowMs = latestMs(lane);
   const elapsedMs = lane.deps.clock.elapsedMs();
-  if (lane.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
+  if (lane.heads.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
   const due: Omit<Broadcast, 'span'>[] = [];
   const lowest = lowestUntaken(lane);
   for (const open of lane.transactions.untaken()) {
@@ -59,7 +59,7 @@ const maxTurnBlocks = 8n;
  * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes
  * first, so that neither kind starves.
  */
-export function heldBackBy({ transactions, chain, numbers, settled }: LaneContext, attempt: Attempt): OpenTransaction | null {
+export function heldBackBy({ transactions, chain, numbers, heads: { settled } }: LaneContext, attempt: Attempt): OpenTransaction | null {
   if (attempt.nonce !== null || chain.unsequenced === null) return null;
   const [own] = transactions.minable(numbers.onChain);
   const first = own && attemptsInSlot(own)[0];

@@ -31,7 +31,7 @@ export async function nonceAt(
 
 /** Decides from which nonce on the lane signs, after an endpoint has shown this one. It is doubted until it is confirmed. */
 export async function followNonce(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
-  if (lane.settled === null && lane.numbers.signed === 0n) await believeFirst(lane, sequence, head, seen);
+  if (lane.heads.settled === null && lane.numbers.signed === 0n) await believeFirst(lane, sequence, head, seen);
   else await followChain(lane, sequence, head, seen);
 }
 

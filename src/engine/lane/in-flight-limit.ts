@@ -1,5 +1,6 @@
-import type { Head, Sequence } from '../../core/ports/chain.js';
+import type { Sequence } from '../../core/ports/chain.js';
 import type { LaneId } from '../../core/records/transaction.js';
+import type { Heads } from './heads.js';
 
 /** The automatic limit of an endpoint that has shown nothing yet, and the highest one. */
 const automatic = { first: 16, highest: 2_048 };
@@ -27,7 +28,7 @@ export interface InFlightLimit {
 export interface InFlightLimitDeps {
   readonly id: LaneId;
   readonly sequence: Sequence | null;
-  settled(): Head | null;
+  readonly heads: Pick<Heads, 'settled'>;
   /** The number in flight. */
   inFlight(): number;
   /** The limit that the policies set; null: the limit is automatic. */
@@ -39,15 +40,15 @@ export interface InFlightLimitDeps {
  * differ: it grows only while it is used and the endpoint keeps everything, so that a burst never exceeds by far what the endpoint has
  * shown to hold.
  */
-export function createInFlightLimit({ id, sequence, settled, inFlight, allowed }: InFlightLimitDeps): InFlightLimit {
+export function createInFlightLimit({ id, sequence, heads, inFlight, allowed }: InFlightLimitDeps): InFlightLimit {
   const learned = new Map<number, number>();
   let ofAccount: number | null = null;
   let readAtHash: string | null = null;
   let isReached = false;
   let changedAtHash: string | null = null;
 
-  const endpoint = () => settled()?.endpoint ?? 0;
-  const settledHash = () => settled()?.hash ?? null;
+  const endpoint = () => heads.settled?.endpoint ?? 0;
+  const settledHash = () => heads.settled?.hash ?? null;
   const own = () => learned.get(endpoint()) ?? automatic.first;
 
   function change(limit: number): void {

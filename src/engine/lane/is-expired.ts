@@ -14,6 +14,6 @@ export function isExpired(
  * The later of the service's time and the chain's. Content that has expired by either is neither signed nor broadcast: the service's clock
  * may be behind. It *ends* only if two of three clocks agree.
  */
-export function latestMs({ deps, settled }: Pick<LaneContext, 'deps' | 'settled'>): number {
-  return Math.max(deps.clock.nowMs(), blockTimeMsOf(settled) ?? Number.NEGATIVE_INFINITY);
+export function latestMs({ deps, heads }: Pick<LaneContext, 'deps' | 'heads'>): number {
+  return Math.max(deps.clock.nowMs(), blockTimeMsOf(heads.settled) ?? Number.NEGATIVE_INFINITY);
 }

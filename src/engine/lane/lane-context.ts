@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Chain } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { Relayer } from '../../core/records/relayer.js';
@@ -9,6 +9,7 @@ import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Timers } from '../../core/work/timers.js';
 import type { AccountNumbers } from './account-numbers.js';
+import type { Heads } from './heads.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
@@ -58,12 +59,7 @@ export interface LaneContext {
   isHeld(transactionId: string): boolean;
   /** Runs a task that may wait for a slow signer; see `SlowTasks`. */
   detachSlowTask(name: string, task: () => Promise<void>): Promise<void>;
-  /** No RPC node could be used when the head was last read. */
-  isUnreachable: boolean;
-  /** The newest head up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
-  settled: Head | null;
-  /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
-  isStale: boolean;
+  readonly heads: Heads;
   /** The account's nonces. */
   readonly numbers: AccountNumbers;
   /** The balance was below the required minimum when it was last read, and this was reported. */

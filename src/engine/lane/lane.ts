@@ -8,6 +8,7 @@ import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
 import { createSlowTasks } from './detach-slow-task.js';
+import { createHeads } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
 import { createLoop } from './loop.js';
@@ -97,14 +98,14 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
     onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, task: name }, error),
   });
-  let head: Head | null = null;
+  const heads = createHeads();
   let stopped = false;
   let stopWaking = (): void => {};
 
   const inFlightLimit = createInFlightLimit({
     id,
     sequence: chain.sequence,
-    settled: () => lane.settled,
+    heads,
     inFlight: () => transactions.inFlightCount(),
     allowed: () => maxInFlightOf(relayer().policies),
   });
@@ -124,9 +125,7 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     detachSlowTask: (name, work) => slowTasks.run(name, work),
     hold: (ids, work) => oneAtATime.run(ids, work),
     isHeld: oneAtATime.isHeld,
-    isUnreachable: false,
-    settled: null,
-    isStale: false,
+    heads,
     numbers,
     doubts: new Map(),
     isBalanceLow: false,
@@ -149,7 +148,8 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     return createTask(name, taskDeps, work);
   }
   /** A task that signs. */
-  const signingTask = (name: string, work: HeadTask): HeadTask => task(name, (newest: Head) => lane.detachSlowTask(name, () => work(newest)));
+  const signingTask = (name: string, work: HeadTask): HeadTask =>
+    task(name, (newest: Head) => lane.detachSlowTask(name, () => work(newest)));
   const { sequence, unsequenced } = chain;
   /** Each at a new head; until they have succeeded once, nothing else runs. */
   const settling: readonly HeadTask[] = [
@@ -182,18 +182,18 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
 
   const maintaining = createLoop(async () => {
     await findStoredTask();
-    await expireUnsignedTask(head);
-    if (head === null || lane.isUnreachable) return;
-    const newest = head;
+    await expireUnsignedTask(heads.newest);
+    const { newest } = heads;
+    if (newest === null || heads.isUnreachable) return;
     // It began to rest in the last round, during which another head came.
     if (rest.includes(newest)) return;
-    if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
-    if (newest.hash === lane.settled?.hash) lane.isStale = false;
+    if (newest.hash !== heads.settled?.hash) for (const settle of settling) await settle(newest);
+    if (newest.hash === heads.settled?.hash) heads.noteRead();
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
-    if (lane.settled !== null) await expireSignedTask(newest);
+    if (heads.settled !== null) await expireSignedTask(newest);
     // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain
     // returns.
-    if (lane.settled !== null && !lane.doubts.has('absent'))
+    if (heads.settled !== null && !lane.doubts.has('absent'))
       for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
     rest.consider(newest);
     preparing.wake();
@@ -248,8 +248,8 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
   function endRest(): void {
     if (!rest.end()) return;
     const comesHead = wakeWatcher();
-    if (!comesHead && head?.hash === lane.settled?.hash) return;
-    lane.isStale = true;
+    if (!comesHead && heads.newest?.hash === heads.settled?.hash) return;
+    heads.noteRested();
     if (!comesHead) maintaining.wake();
   }
 
@@ -326,19 +326,18 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     move,
     tick(newest) {
       // Before anything is settled at it: what is mined there is no longer reserved.
-      if (newest.hash !== head?.hash) lane.balanceAtHead = null;
-      head = newest;
-      lane.isUnreachable = false;
+      if (newest.hash !== heads.newest?.hash) lane.balanceAtHead = null;
+      heads.see(newest);
       // The last look has failed.
       if (storedFinder.isBehind()) followingElsewhere.wake();
       if (!rest.includes(newest)) maintaining.wake();
     },
     unreachable() {
-      lane.isUnreachable = true;
+      heads.noteUnreachable();
       maintaining.wake();
       preparing.wake();
     },
-    isResting: () => head !== null && rest.includes(head) && !storedFinder.isBehind(),
+    isResting: () => heads.newest !== null && rest.includes(heads.newest) && !storedFinder.isBehind(),
     async stop() {
       stopped = true;
       stopWaking();

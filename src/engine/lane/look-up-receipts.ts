@@ -31,7 +31,8 @@ export async function lookUpReceipts(
   head: Head,
   { used, certain }: { readonly used: readonly OpenTransaction[]; readonly certain: readonly OpenTransaction[] },
 ): Promise<Look> {
-  const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
+  const { settled } = lane.heads;
+  const from = settled === null ? 0n : settled.number < head.number ? settled.number + 1n : head.number;
   const asked: OpenTransaction[] = [];
   const found = new Map<string, Receipt>();
   const unanswered = new Set<string>();

@@ -21,7 +21,7 @@ export interface Rest {
 /**
  * Creates the rest of a lane without open transactions: thousands of idle accounts would each cost a call per block. It lasts until a
  * transaction comes, the chain goes back, or a commit has to be looked for; every few minutes the lane looks at its account anyway. Until
- * the account is read again (`isStale`), nothing takes a nonce: another process may have used the key.
+ * the account is read again (`Heads.isStale`), nothing takes a nonce: another process may have used the key.
  */
 export function createRest(lane: LaneContext, isLookingForStored: () => boolean): Rest {
   const { id, deps, transactions } = lane;
@@ -35,12 +35,12 @@ export function createRest(lane: LaneContext, isLookingForStored: () => boolean)
 
   /** True if the last look at the account showed nothing to follow. */
   function isCertain(head: Head): boolean {
-    const { settled, doubts, numbers } = lane;
-    return settled?.hash === head.hash && doubts.size === 0 && numbers.doubted === null && numbers.onChain >= numbers.signed;
+    const { heads, doubts, numbers } = lane;
+    return heads.settled?.hash === head.hash && doubts.size === 0 && numbers.doubted === null && numbers.onChain >= numbers.signed;
   }
 
   return {
-    includes: (head) => untilMs !== null && clock.elapsedMs() < untilMs && head.number >= (lane.settled?.number ?? 0n),
+    includes: (head) => untilMs !== null && clock.elapsedMs() < untilMs && head.number >= (lane.heads.settled?.number ?? 0n),
     consider(head) {
       const nowMs = clock.elapsedMs();
       untilMs = null;

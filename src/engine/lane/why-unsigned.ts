@@ -22,8 +22,8 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   const { policies } = lane.relayer();
   const inactive = whyRelayerSignsNone(lane.relayer());
   if (inactive !== null) return inactive;
-  if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
-  if (lane.settled === null) return 'the service is reading the state of the account from the RPC nodes';
+  if (lane.heads.isUnreachable) return 'no RPC node is reachable; retrying';
+  if (lane.heads.settled === null) return 'the service is reading the state of the account from the RPC nodes';
   if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;
   if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
   if (isUnsequenced) {

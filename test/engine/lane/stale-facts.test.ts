@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { AttemptOutcome, NonceAnswer, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
+import { createHeads } from '../../../src/engine/lane/heads.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { createForeignExplainer } from '../../../src/engine/lane/tasks/explain-foreign.js';
@@ -39,13 +40,15 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     () => null,
   );
   transactions.put(seen);
+  const heads = createHeads();
+  heads.settle(head);
   const lane = {
     id: seen.transaction,
     transactions,
     deps: { clock: { nowMs: () => 9_000_000_000_000, elapsedMs: () => elapsedMs } },
     chain: { sequence: null, unsequenced: { whyEndless: () => 'it could be mined at any time' } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
-    settled: head,
+    heads,
     numbers: numbersOf(8n),
     doubts: new Map(),
     detachSlowTask: (_: string, task: () => Promise<void>) => task(),
@@ -173,7 +176,7 @@ describe('a nonce above what was signed', () => {
   it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
-    Object.assign(lane, { settled: null, numbers: numbersOf(0n) });
+    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(0n) });
     const sequence = {
       nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
         otherThan === undefined ? { next: 831n, endpoint: 1 } : { next: 'pruned' },
@@ -190,7 +193,7 @@ describe('a nonce above what was signed', () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (NonceAnswer | undefined)[] = [];
-    Object.assign(lane, { settled: null, numbers: numbersOf(200n, 8n), log: silentLog });
+    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(200n, 8n), log: silentLog });
     Object.assign(lane.deps, { store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
     const sequence = {
       async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {

@@ -139,7 +139,7 @@ export function createExpirer(lane: LaneContext): Expirer {
       await expire(lane.transactions.waiting(), head, endedAtOnce, (id, agreedMs) =>
         endOne(lane, id, agreedMs, (transaction) => !isSigned(transaction)),
       );
-      if (!lane.isUnreachable) return;
+      if (!lane.heads.isUnreachable) return;
       const nowMs = lane.deps.clock.nowMs();
       const signed = [...signedOnes()].filter((one) => isExpired(one, nowMs));
       await explain(signed, endsWithNode, nowMs);

@@ -51,7 +51,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.settled === null || lane.isStale || lane.isStopped() || !isActive(lane.relayer()) || isSignerAway(lane)) return;
+    if (lane.heads.settled === null || lane.heads.isStale || lane.isStopped() || !isActive(lane.relayer()) || isSignerAway(lane)) return;
     if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
     const { due, excluded } = dueCandidates(lane, tried);
     for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
@@ -130,7 +130,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<
     if (record.drafting !== null) drafting += 1;
     if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
     if (record.drafting !== null && record.drafting.doneAtHash === null) continue;
-    if (record.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record.forbidden?.untilMs ?? 0)) continue;
+    if (record.forbidden?.atHash === lane.heads.settled?.hash && elapsedMs < (record.forbidden?.untilMs ?? 0)) continue;
     const isDone = record.forbidden !== null && (batches >= maxForbiddenBatches || (batches > 0 && id <= after));
     if (isDone && record.drafting === null) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
@@ -167,7 +167,7 @@ async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Se
 }
 
 /** Returns how much of the queue was forbidden again at this head. */
-function forbiddenAgain({ forbiddenAgain: known, settled, deps }: LaneContext): LaneContext['forbiddenAgain'] {
+function forbiddenAgain({ forbiddenAgain: known, heads: { settled }, deps }: LaneContext): LaneContext['forbiddenAgain'] {
   if (known.atHash === settled?.hash && deps.clock.elapsedMs() < known.untilMs) return known;
   return { ...known, atHash: settled?.hash ?? '', untilMs: deps.clock.elapsedMs() + forbiddenForMs, batches: 0 };
 }
@@ -188,7 +188,7 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
  * Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the
  * transaction.
  */
-function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
+function judged({ transactions, heads: { settled }, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;
   if (refusal.refused === 'insufficient_funds' || refusal.refused === 'above_cap') forbid(record, settled, deps.clock.elapsedMs());
@@ -226,7 +226,7 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
   for (const { one, cost, free } of unpayable) {
     const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free} ${unit} are not reserved; will send when the account is funded`;
     const record = lane.transactions.tracked(one.open.transaction.id);
-    if (record !== undefined && lane.settled !== null) forbid(record, lane.settled, lane.deps.clock.elapsedMs());
+    if (record !== undefined && lane.heads.settled !== null) forbid(record, lane.heads.settled, lane.deps.clock.elapsedMs());
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return payable;

@@ -57,7 +57,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   }
   lane.numbers.chainShows(chainNonce, seen);
   if (blocks.isUnanswered() || look.unanswered.size > 0 || proof === null) throw unanswered();
-  lane.settled = head;
+  lane.heads.settle(head);
 }
 
 function unanswered(): DomainError {
@@ -84,7 +84,7 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
     landed.map((one) => settleOne(lane, one, look, { head, blocks, isFinal })),
   );
   if (blocks.isUnanswered() || look.unanswered.size > 0) throw unanswered();
-  lane.settled = head;
+  lane.heads.settle(head);
 }
 
 /** The facts that decide about a receipt. */

@@ -43,7 +43,7 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
     await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
     await lane.detachSlowTask('sign again', () => signAgain(lane, dead, head));
   }
-  if (lane.chain.sequence === null) lane.settled = head;
+  if (lane.chain.sequence === null) lane.heads.settle(head);
 }
 
 /** A transaction that is still wanted and whose attempts are all dead. */
