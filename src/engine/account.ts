@@ -3,10 +3,9 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
 import { laneOf, maxInFlightOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';
-import type { Log } from '../core/work/log.js';
 import type { ParallelLimit } from '../core/work/parallel-limit.js';
 import { createLane, type Lane } from './lane/lane.js';
-import type { LaneWork } from './lane/lane-context.js';
+import type { LaneWork } from './lane/lane-inputs.js';
 import { type LaneFigures, nothingOpen } from './lane/open-transactions.js';
 import { createRemoteLane, type RemoteLane } from './lane/remote-lane.js';
 import type { Watcher } from './watcher.js';
@@ -50,7 +49,6 @@ export interface StoredLanes {
 
 /** The parts that make an account. */
 export interface AccountDeps extends LaneWork {
-  readonly log: Log;
   readonly leases: Pick<Leases, 'note'>;
   readStoredLanes(): Promise<StoredLanes>;
   /** Lets only some lanes read the store at once. */
@@ -114,7 +112,6 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
       id,
       deps: { ...deps, directory: shownElsewhere() },
       chain,
-      log,
       relayer: asConfiguredNow,
       wakeWatcher: watcher.wake,
     });

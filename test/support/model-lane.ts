@@ -105,9 +105,8 @@ export async function startModelLane(
   let comesHead = false;
   const lane: Lane = createLane({
     id: laneOf(relayer),
-    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [] },
+    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [], log },
     chain: connection.chain,
-    log,
     relayer: () => relayer,
     wakeWatcher: () => comesHead,
   });

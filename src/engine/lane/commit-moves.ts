@@ -6,7 +6,8 @@ import { type Attempt, isSigned, type OpenTransaction, type Transaction } from '
 import { noOrigin } from '../../core/transaction/journal.js';
 import { waiting } from '../../core/transaction/lifecycle.js';
 import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
-import type { LaneContext, LaneWork } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
+import type { LaneWork } from './lane-inputs.js';
 
 /**
  * The maximum number of transactions changed in one commit: more would hold the event loop for longer than 10 ms. A local key signs as many

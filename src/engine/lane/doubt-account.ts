@@ -25,7 +25,7 @@ export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, an
   const facts = { relayer: lane.relayer().id, reason: sentence };
   const shown = disablingSentence(lane);
   const known = lane.doubts.get(kind);
-  if (known === undefined) lane.log.warn(facts, `nonce assignment paused until a second RPC node confirms: ${sentence}`);
+  if (known === undefined) lane.deps.log.warn(facts, `nonce assignment paused until a second RPC node confirms: ${sentence}`);
   const isNew = known === undefined || another === 'different';
   const before = isNew ? { sinceBlock: head.number, sinceMs: nowMs, confirmedAtHash: null, disables: false } : known;
   const isLasting = head.number - before.sinceBlock >= patience.blocks && nowMs - before.sinceMs >= patience.ms;
@@ -33,7 +33,7 @@ export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, an
   const disables = before.disables || (isTwice && isLasting);
   const confirmedAtHash = before.confirmedAtHash ?? (another === 'same' ? head.hash : null);
   lane.doubts.set(kind, { ...before, sentence, confirmedAtHash, disables });
-  if (disables && !before.disables) lane.log.error(facts, 'the relayer is disabled');
+  if (disables && !before.disables) lane.deps.log.error(facts, 'the relayer is disabled');
   await show(lane, shown);
 }
 
@@ -41,7 +41,7 @@ export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, an
 export async function dismiss(lane: LaneContext, kind: AccountDoubt): Promise<void> {
   const shown = disablingSentence(lane);
   if (!lane.doubts.delete(kind)) return;
-  lane.log.info({ relayer: lane.relayer().id }, 'the RPC nodes show the account as expected again');
+  lane.deps.log.info({ relayer: lane.relayer().id }, 'the RPC nodes show the account as expected again');
   await show(lane, shown);
 }
 
@@ -54,5 +54,5 @@ async function show(lane: LaneContext, before: string | null): Promise<void> {
   const reason = disablingSentence(lane);
   const { id, disabledReason } = lane.relayer();
   if (disabledReason === reason || (reason === null && disabledReason !== before)) return;
-  await markRelayers(lane.deps, lane.log, [id], reason);
+  await markRelayers(lane.deps, lane.deps.log, [id], reason);
 }

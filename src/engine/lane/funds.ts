@@ -69,10 +69,13 @@ export async function reportLowBalance(lane: LaneContext, balance: bigint): Prom
   lane.isBalanceLow = isLow;
   const unit = smallestUnits[relayer.networkType];
   if (!isLow) {
-    lane.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
+    lane.deps.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
     return;
   }
-  lane.log.warn({ relayer: relayer.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`);
+  lane.deps.log.warn(
+    { relayer: relayer.id },
+    `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`,
+  );
   const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
   if (changes.length > 0) await lane.deps.store.commit(changes);
 }

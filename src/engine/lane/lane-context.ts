@@ -1,16 +1,10 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { Chain } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import type { RecordRelayerState } from '../../core/ports/record-event.js';
-import type { Relayer } from '../../core/records/relayer.js';
-import type { LaneId, OpenTransaction } from '../../core/records/transaction.js';
-import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
-import type { DurationClock } from '../../core/work/clock.js';
-import type { Log } from '../../core/work/log.js';
-import type { Timers } from '../../core/work/timers.js';
+import type { OpenTransaction } from '../../core/records/transaction.js';
 import type { AccountNumbers } from './account-numbers.js';
 import type { Heads } from './heads.js';
 import type { InFlightLimit } from './in-flight-limit.js';
+import type { LaneInputs } from './lane-inputs.js';
 import type { OpenTransactions } from './open-transactions.js';
 
 /**
@@ -25,26 +19,13 @@ export interface Balance {
   readonly locked: bigint;
 }
 
-/** The dependencies of a lane, beyond those of the callers' use cases. */
-export interface LaneWork extends TransactionDeps {
-  readonly recordRelayerState: RecordRelayerState;
-  readonly clock: DurationClock;
-  readonly timers: Timers;
-}
-
 /**
  * The state that the tasks of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then
  * broadcasts what it finds again, and only then signs new attempts.
  */
-export interface LaneContext {
-  readonly id: LaneId;
-  readonly deps: LaneWork;
-  readonly chain: Chain;
-  readonly log: Log;
+export interface LaneContext extends LaneInputs {
   readonly transactions: OpenTransactions;
   readonly inFlightLimit: InFlightLimit;
-  /** The relayer as configured now. */
-  relayer(): Relayer;
   /** Returns an open transaction with its content, which may be in the store only; null: it is not open. */
   read(transactionId: string): Promise<OpenTransaction | null>;
   /** Changes one transaction; see `Lanes.move`. */

@@ -1,16 +1,16 @@
-import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
-import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
+import { maxInFlightOf } from '../../core/records/relayer.js';
 import { type Content, isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
-import type { Log } from '../../core/work/log.js';
 import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createHeads } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
-import type { LaneContext, LaneWork } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
+import type { LaneInputs } from './lane-inputs.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
@@ -70,12 +70,7 @@ export interface Lane {
 type HeadTask = (head: Head) => Promise<void>;
 
 /** The parts that make a lane. */
-export interface LaneDeps {
-  readonly id: LaneId;
-  readonly deps: LaneWork;
-  readonly chain: Chain;
-  readonly log: Log;
-  readonly relayer: () => Relayer;
+export interface LaneDeps extends LaneInputs {
   /** See `Watcher.wake`. */
   readonly wakeWatcher: () => boolean;
 }
@@ -87,7 +82,8 @@ export interface LaneDeps {
  * why the rest waits) and broadcasting. Their work is split into tasks, of which each fails alone. A task asks nodes without a lock, and
  * changes a transaction only through `move` or `commitMoves`, which assert that it is still as it was seen.
  */
-export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneDeps): Lane {
+export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps): Lane {
+  const { log } = deps;
   const transactions = createOpenTransactions(
     (content) => chain.isUnsequenced(content),
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
@@ -114,7 +110,6 @@ export function createLane({ id, deps, chain, log, relayer, wakeWatcher }: LaneD
     id,
     deps,
     chain,
-    log,
     transactions,
     inFlightLimit,
     relayer,

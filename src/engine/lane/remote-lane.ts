@@ -5,7 +5,7 @@ import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { maxWaiting, requireRoomOf } from './capacity.js';
 import { commitPlanned, createConflictLimit } from './commit-moves.js';
-import type { LaneWork } from './lane-context.js';
+import type { LaneWork } from './lane-inputs.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
 

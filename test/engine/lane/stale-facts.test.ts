@@ -193,8 +193,8 @@ describe('a nonce above what was signed', () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (NonceAnswer | undefined)[] = [];
-    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(200n, 8n), log: silentLog });
-    Object.assign(lane.deps, { store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
+    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(200n, 8n) });
+    Object.assign(lane.deps, { log: silentLog, store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
     const sequence = {
       async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {
         asked.push(otherThan);

@@ -123,7 +123,7 @@ export function createExpirer(lane: LaneContext): Expirer {
       if (reason === 'NODE_UNAVAILABLE' || reason === reported) return;
       reported = reason;
       const facts = { relayer: lane.relayer().id, transaction: id, reason, detail: error.message };
-      lane.log.warn(facts, 'an expired transaction cannot be replaced by a self-transfer yet; retrying');
+      lane.deps.log.warn(facts, 'an expired transaction cannot be replaced by a self-transfer yet; retrying');
     }
   }
 

@@ -67,7 +67,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       }
       if (reported !== refusal.refused) {
         const facts = { relayer: lane.relayer().id, nonce: gap.nonce, gaps: gaps.length, detail: refusal.sentence };
-        lane.log.warn(facts, 'a nonce gap cannot be filled yet; retrying');
+        lane.deps.log.warn(facts, 'a nonce gap cannot be filled yet; retrying');
       }
       reported = refusal.refused;
       return;
@@ -90,7 +90,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
     const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
     const facts = { relayer: lane.relayer().id, head: head.number, finals: finals.length, taken };
-    if (!isReported) lane.log.warn(facts, 'the chain was rewound: rebroadcasting final transactions that it no longer has');
+    if (!isReported) lane.deps.log.warn(facts, 'the chain was rewound: rebroadcasting final transactions that it no longer has');
   }
 
   return async (head) => {

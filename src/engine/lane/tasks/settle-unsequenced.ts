@@ -245,7 +245,7 @@ async function store(lane: LaneContext, { open }: DraftedAgain, newAttempt: Atte
   }
   const record = recordOf(lane, open);
   if (record !== undefined) forgetRefusals(record);
-  lane.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
+  lane.deps.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
 }
 
 function wantedOf({ queued, content, validUntilMs }: Transaction) {

@@ -1,0 +1,25 @@
+import type { Chain } from '../../core/ports/chain.js';
+import type { RecordRelayerState } from '../../core/ports/record-event.js';
+import type { Relayer } from '../../core/records/relayer.js';
+import type { LaneId } from '../../core/records/transaction.js';
+import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import type { Timers } from '../../core/work/timers.js';
+
+/** The dependencies of a lane, beyond those of the callers' use cases. */
+export interface LaneWork extends TransactionDeps {
+  readonly recordRelayerState: RecordRelayerState;
+  readonly clock: DurationClock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/** What a lane gets from outside. */
+export interface LaneInputs {
+  readonly id: LaneId;
+  readonly deps: LaneWork;
+  readonly chain: Chain;
+  /** The relayer as configured now. */
+  relayer(): Relayer;
+}
