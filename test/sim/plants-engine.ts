@@ -292,7 +292,11 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'Stellar: a network that began again is believed',
     network: 'stellar',
-    seams: [seam(() => import('../../src/engine/lane/doubt-account.js'), { doubt: () => nothing })],
+    seams: [
+      seam(() => import('../../src/engine/lane/account-doubts.js'), {
+        createAccountDoubts: (original) => (inputs) => ({ ...original(inputs), note: nothing }),
+      }),
+    ],
     faults: ['reset', 'valid until'],
   },
   {

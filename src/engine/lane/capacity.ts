@@ -19,7 +19,7 @@ export function isMemoryFull({ transactions }: LaneContext): boolean {
 }
 
 function isNonceDoubted({ numbers, doubts }: LaneContext): boolean {
-  return numbers.doubted !== null || doubts.size > 0;
+  return numbers.doubted !== null || doubts.sentence() !== null;
 }
 
 /** How many transactions may take a nonce now. */

@@ -1,17 +1,12 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
+import type { AccountDoubts } from './account-doubts.js';
 import type { AccountNumbers } from './account-numbers.js';
 import type { Heads } from './heads.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { LaneInputs } from './lane-inputs.js';
 import type { OpenTransactions } from './open-transactions.js';
-
-/**
- * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed.
- * If true, the chain was reset, or the account removed.
- */
-export type AccountDoubt = 'absent' | 'reset';
 
 /** The balance of an account, and the part of it that the account cannot spend. */
 export interface Balance {
@@ -49,19 +44,7 @@ export interface LaneContext extends LaneInputs {
   balanceAtHead: { readonly balance: Promise<Balance>; readonly untilMs: number } | null;
   /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
   forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
-  /** Nothing takes a nonce while there is one; see `doubt`. */
-  readonly doubts: Map<
-    AccountDoubt,
-    {
-      readonly sentence: string;
-      readonly sinceBlock: bigint;
-      readonly sinceMs: number;
-      /** The first head at which another endpoint showed the same; null: none yet. */
-      readonly confirmedAtHash: string | null;
-      /** The relayer is disabled for it. */
-      readonly disables: boolean;
-    }
-  >;
+  readonly doubts: AccountDoubts;
   /** Why the signer gave no signature last, and until when the lane requests none; null: it signs. */
   signerAway: { readonly sentence: string; readonly untilMs: number } | null;
   /** How many signatures the lane requests from a hosted key at once. */

@@ -3,6 +3,7 @@ import type { Decide } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';
 import { type Content, isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { createAccountDoubts } from './account-doubts.js';
 import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
@@ -122,7 +123,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     isHeld: oneAtATime.isHeld,
     heads,
     numbers,
-    doubts: new Map(),
+    doubts: createAccountDoubts({ deps, relayer }),
     isBalanceLow: false,
     balanceAtHead: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },

@@ -36,7 +36,7 @@ export function createRest(lane: LaneContext, isLookingForStored: () => boolean)
   /** True if the last look at the account showed nothing to follow. */
   function isCertain(head: Head): boolean {
     const { heads, doubts, numbers } = lane;
-    return heads.settled?.hash === head.hash && doubts.size === 0 && numbers.doubted === null && numbers.onChain >= numbers.signed;
+    return heads.settled?.hash === head.hash && doubts.sentence() === null && numbers.doubted === null && numbers.onChain >= numbers.signed;
   }
 
   return {

@@ -29,8 +29,8 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (isUnsequenced) {
     return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
   }
-  const [doubt] = lane.doubts.values();
-  if (doubt !== undefined) return `an RPC node reports a problem that is not confirmed yet: ${doubt.sentence}`;
+  const doubt = lane.doubts.sentence();
+  if (doubt !== null) return `an RPC node reports a problem that is not confirmed yet: ${doubt}`;
   if (lane.numbers.doubted !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';
   if (slotsLeft(lane) > 0) return null;
   const most = lane.inFlightLimit.current();

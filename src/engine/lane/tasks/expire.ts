@@ -130,7 +130,7 @@ export function createExpirer(lane: LaneContext): Expirer {
   /** Those that may still be mined. */
   function* signedOnes(): Iterable<Expiring> {
     // While the account may be gone, or the chain reset, no self-transfer is signed.
-    if (lane.doubts.size === 0) yield* lane.transactions.slotted();
+    if (lane.doubts.sentence() === null) yield* lane.transactions.slotted();
     yield* lane.transactions.unsequenced();
   }
 

@@ -5,7 +5,6 @@ import { newTransaction } from '../../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { emptyNonces } from '../account-numbers.js';
 import { commitMoves } from '../commit-moves.js';
-import { dismiss, doubt } from '../doubt-account.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 
 /** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
@@ -123,10 +122,10 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
       const another = (await sequence.nextAt(lane.id.account, head.number, lane.numbers.shownBy).catch(nullIfUnavailable))?.next;
       const shows = typeof another !== 'bigint' ? null : another > lane.numbers.onChain ? 'different' : 'same';
-      await doubt(lane, { doubt: 'reset', head, sentence, another: shows });
+      await lane.doubts.note({ doubt: 'reset', head, sentence, another: shows });
       return;
     }
-    await dismiss(lane, 'reset');
+    await lane.doubts.dismiss('reset');
     await fill(gaps);
     await restore(head, finals);
   };

@@ -6,7 +6,6 @@ import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
-import { dismiss, doubt } from '../doubt-account.js';
 import { followNonce, nonceAt } from '../follow-nonce.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
@@ -25,7 +24,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const { transactions } = lane;
   const seen = await nonceAt(lane, sequence, head);
   if ('another' in seen) return settleWithoutAccount(lane, sequence, head, seen.another);
-  await dismiss(lane, 'absent');
+  await lane.doubts.dismiss('absent');
   await followNonce(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
   const chainNonce = seen.next < lane.numbers.next ? seen.next : lane.numbers.next;
@@ -72,7 +71,7 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   const { id, transactions, numbers } = lane;
   // Without any nonce of ours it was not created yet.
   const sentence = `account ${id.account} no longer exists on ${lane.relayer().network.name}; nothing is sent until it is created again`;
-  if (numbers.signed > 0n) await doubt(lane, { doubt: 'absent', head, sentence, another });
+  if (numbers.signed > 0n) await lane.doubts.note({ doubt: 'absent', head, sentence, another });
   const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()] });
   const blocks = createBlockView(sequence, head);
   await blocks.read([...look.found.values()].map(({ blockNumber }) => blockNumber));
