@@ -1,6 +1,7 @@
 import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
-import type { Balance, LaneContext } from './lane-context.js';
+import type { LaneInputs } from './lane-inputs.js';
+import type { OpenTransactions } from './open-transactions.js';
 
 /**
  * A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without
@@ -8,34 +9,76 @@ import type { Balance, LaneContext } from './lane-context.js';
  */
 const rememberedForMs = 3_000;
 
-/** Returns the balance of the lane's account, which nodes are asked for once per head. Throws `NODE_UNAVAILABLE`. */
-export function readBalance(lane: LaneContext): Promise<Balance> {
-  const nowMs = lane.deps.clock.elapsedMs();
-  if (lane.balanceAtHead !== null && nowMs < lane.balanceAtHead.untilMs) return lane.balanceAtHead.balance;
-  const balance = askBalance(lane);
-  const remembered = { balance, untilMs: nowMs + rememberedForMs };
-  lane.balanceAtHead = remembered;
-  balance.catch(() => {
-    if (lane.balanceAtHead === remembered) lane.balanceAtHead = null;
-  });
-  return balance;
+/** The balance of an account, and the part of it that the account cannot spend. */
+interface Balance {
+  readonly balance: bigint;
+  readonly locked: bigint;
 }
 
-async function askBalance({ chain, id: { account } }: LaneContext): Promise<Balance> {
-  const [balance, locked] = await Promise.all([chain.balanceOf(account), chain.lockedOf(account)]);
-  return { balance, locked };
+/** What the account of a lane can spend. Nodes are asked for it once per head. */
+export interface Funds {
+  /** Throws `NODE_UNAVAILABLE`. */
+  read(): Promise<Balance>;
+  /**
+   * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must
+   * remain, or what the account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
+   */
+  readFree(without?: bigint): Promise<{ readonly balance: bigint; readonly free: bigint }>;
+  /** Reports a balance below the required minimum once, and again only after the balance has recovered. */
+  report(balance: bigint): Promise<void>;
+  /** A newer head came: the balance is read again. */
+  forget(): void;
 }
 
-/**
- * Reads the part of the balance that is left for new attempts: everything in flight may cost its most, and the minimum balance must remain,
- * or what the account cannot spend if that is more. `without`: what the attempts to replace may cost. Throws `NODE_UNAVAILABLE`.
- */
-export async function readFunds(lane: LaneContext, without = 0n): Promise<{ readonly balance: bigint; readonly free: bigint }> {
-  const { transactions, relayer } = lane;
-  const { balance, locked } = await readBalance(lane);
-  const minimum = minBalanceOf(relayer().policies);
-  const mustRemain = locked > minimum ? locked : minimum;
-  return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
+/** Creates the funds of a lane. Nothing is read before it is asked for. */
+export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactions: Pick<OpenTransactions, 'reserved'>): Funds {
+  /** The balance that was read since the newest head came, and until when it counts; null: none was read. */
+  let atHead: { readonly balance: Promise<Balance>; readonly untilMs: number } | null = null;
+  /** The balance was below the required minimum when it was last checked, and this was reported. */
+  let isLow = false;
+
+  async function ask(): Promise<Balance> {
+    const [balance, locked] = await Promise.all([chain.balanceOf(id.account), chain.lockedOf(id.account)]);
+    return { balance, locked };
+  }
+
+  function read(): Promise<Balance> {
+    const nowMs = deps.clock.elapsedMs();
+    if (atHead !== null && nowMs < atHead.untilMs) return atHead.balance;
+    const remembered = { balance: ask(), untilMs: nowMs + rememberedForMs };
+    atHead = remembered;
+    remembered.balance.catch(() => {
+      if (atHead === remembered) atHead = null;
+    });
+    return remembered.balance;
+  }
+
+  return {
+    read,
+    async readFree(without = 0n) {
+      const { balance, locked } = await read();
+      const minimum = minBalanceOf(relayer().policies);
+      const mustRemain = locked > minimum ? locked : minimum;
+      return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
+    },
+    async report(balance) {
+      const now = relayer();
+      const minimum = minBalanceOf(now.policies);
+      if (balance < minimum === isLow) return;
+      isLow = balance < minimum;
+      const unit = smallestUnits[now.networkType];
+      if (!isLow) {
+        deps.log.info({ relayer: now.id }, `the balance is sufficient again: ${balance} ${unit}`);
+        return;
+      }
+      deps.log.warn({ relayer: now.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`);
+      const changes = deps.recordRelayerState(now, 'relayer_low_balance');
+      if (changes.length > 0) await deps.store.commit(changes);
+    },
+    forget() {
+      atHead = null;
+    },
+  };
 }
 
 /** Splits these, in order, into those that the funds pay for and the others. `free`: the funds that the earlier ones left for it. */
@@ -53,29 +96,4 @@ export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: 
     payable.push(one);
   }
   return { payable, unpayable };
-}
-
-/** A node refused a send because of funds: reports a balance that is too low. */
-export async function checkBalance(lane: LaneContext): Promise<void> {
-  await reportLowBalance(lane, (await readBalance(lane)).balance);
-}
-
-/** Reports a balance below the required minimum once, and again only after the balance has recovered. */
-export async function reportLowBalance(lane: LaneContext, balance: bigint): Promise<void> {
-  const relayer = lane.relayer();
-  const minimum = minBalanceOf(relayer.policies);
-  const isLow = balance < minimum;
-  if (isLow === lane.isBalanceLow) return;
-  lane.isBalanceLow = isLow;
-  const unit = smallestUnits[relayer.networkType];
-  if (!isLow) {
-    lane.deps.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
-    return;
-  }
-  lane.deps.log.warn(
-    { relayer: relayer.id },
-    `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`,
-  );
-  const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
-  if (changes.length > 0) await lane.deps.store.commit(changes);
 }

@@ -3,16 +3,11 @@ import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import type { AccountDoubts } from './account-doubts.js';
 import type { AccountNumbers } from './account-numbers.js';
+import type { Funds } from './funds.js';
 import type { Heads } from './heads.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import type { LaneInputs } from './lane-inputs.js';
 import type { OpenTransactions } from './open-transactions.js';
-
-/** The balance of an account, and the part of it that the account cannot spend. */
-export interface Balance {
-  readonly balance: bigint;
-  readonly locked: bigint;
-}
 
 /**
  * The state that the tasks of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then
@@ -38,10 +33,7 @@ export interface LaneContext extends LaneInputs {
   readonly heads: Heads;
   /** The account's nonces. */
   readonly numbers: AccountNumbers;
-  /** The balance was below the required minimum when it was last read, and this was reported. */
-  isBalanceLow: boolean;
-  /** The balance that was read since the newest head came, and until when it counts; null: none was read. See `readBalance`. */
-  balanceAtHead: { readonly balance: Promise<Balance>; readonly untilMs: number } | null;
+  readonly funds: Funds;
   /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
   forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
   readonly doubts: AccountDoubts;

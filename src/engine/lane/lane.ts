@@ -8,6 +8,7 @@ import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
 import { createSlowTasks } from './detach-slow-task.js';
+import { createFunds } from './funds.js';
 import { createHeads } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext } from './lane-context.js';
@@ -124,8 +125,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     heads,
     numbers,
     doubts: createAccountDoubts({ deps, relayer }),
-    isBalanceLow: false,
-    balanceAtHead: null,
+    funds: createFunds({ id, deps, chain, relayer }, transactions),
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
     signerAway: null,
     hostedBatchSize: hostedBatch.first,
@@ -322,7 +322,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     move,
     tick(newest) {
       // Before anything is settled at it: what is mined there is no longer reserved.
-      if (newest.hash !== heads.newest?.hash) lane.balanceAtHead = null;
+      if (newest.hash !== heads.newest?.hash) lane.funds.forget();
       heads.see(newest);
       // The last look has failed.
       if (storedFinder.isBehind()) followingElsewhere.wake();

@@ -8,7 +8,6 @@ import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
-import { readBalance } from '../funds.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, signerAwayError } from '../lane-context.js';
 import { isUnpooled } from '../unpooled.js';
@@ -78,7 +77,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
 }
 
 async function readSpendable(lane: LaneContext): Promise<bigint> {
-  const { balance, locked } = await readBalance(lane);
+  const { balance, locked } = await lane.funds.read();
   return balance - locked;
 }
 

@@ -6,7 +6,7 @@ import { isSigned, type OpenTransaction } from '../../../core/records/transactio
 import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
 import { storedAtOnce, waitsFor } from '../commit-moves.js';
 import { draftInTime } from '../draft-in-time.js';
-import { checkBalance, readFunds, reportLowBalance, splitByFunds } from '../funds.js';
+import { splitByFunds } from '../funds.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
@@ -77,7 +77,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
     const isShort = outcomes.some(
       (outcome) => typeof outcome === 'object' && outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds',
     );
-    if (isShort) await checkBalance(lane);
+    if (isShort) await lane.funds.report((await lane.funds.read()).balance);
     const affordable = drafted.length === 0 ? [] : await withinFunds(lane, drafted);
     noteForbidden(lane, again, affordable.length > 0);
     if (affordable.length > 0) await signAll(lane, affordable);
@@ -219,8 +219,8 @@ function forbid(record: Tracked, { hash }: Head, elapsedMs: number): void {
 
 /** Those that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
-  const funds = await readFunds(lane);
-  await reportLowBalance(lane, funds.balance);
+  const funds = await lane.funds.readFree();
+  await lane.funds.report(funds.balance);
   const unit = smallestUnits[lane.relayer().networkType];
   const { payable, unpayable } = splitByFunds(drafted, funds.free, ({ draft }) => maxCost(draft));
   for (const { one, cost, free } of unpayable) {

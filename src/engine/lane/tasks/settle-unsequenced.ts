@@ -17,7 +17,7 @@ import { isInBlockOf, mayBeNewer, minedAt } from '../block-view.js';
 import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
 import { heldBackBy } from '../due-attempts.js';
-import { readFunds, splitByFunds } from '../funds.js';
+import { splitByFunds } from '../funds.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from '../lane-context.js';
 import { highestCost } from '../open-transactions.js';
@@ -179,7 +179,7 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
   if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
   const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
-  const { free } = await readFunds(lane, ofDead);
+  const { free } = await lane.funds.readFree(ofDead);
   // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
   const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
   const candidates = await withinFunds(lane, due, free, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
