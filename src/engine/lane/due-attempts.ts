@@ -31,7 +31,7 @@ export interface Broadcast {
 export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const nowMs = latestMs(lane);
   const elapsedMs = lane.deps.clock.elapsedMs();
-  if (lane.heads.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
+  if (lane.heads.settled === null) return [];
   const due: Omit<Broadcast, 'span'>[] = [];
   const lowest = lowestUntaken(lane);
   for (const open of lane.transactions.untaken()) {

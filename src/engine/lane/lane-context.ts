@@ -34,20 +34,10 @@ export interface LaneContext extends LaneInputs {
   /** The account's nonces. */
   readonly numbers: AccountNumbers;
   readonly funds: Funds;
-  /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
-  forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
   readonly doubts: AccountDoubts;
-  /** Why the signer gave no signature last, and until when the lane requests none; null: it signs. */
-  signerAway: { readonly sentence: string; readonly untilMs: number } | null;
-  /** How many signatures the lane requests from a hosted key at once. */
-  hostedBatchSize: number;
-  /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
-  broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */
   isStopped(): boolean;
   wakePrepare(): void;
-  /** Wakes it after this time; a later call replaces an earlier one. */
-  wakePrepareIn(ms: number): void;
   wakeBroadcast(): void;
 }
 

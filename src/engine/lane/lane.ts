@@ -17,16 +17,16 @@ import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
 import { createRest } from './rest.js';
-import { hostedBatch } from './sign-drafts.js';
+import { createSigningPace } from './signing-pace.js';
 import { createTask, logFailure } from './task.js';
-import { broadcast } from './tasks/broadcast.js';
+import { createBroadcaster } from './tasks/broadcast.js';
 import { createFeeBumper } from './tasks/bump-fee.js';
 import { createExpirer } from './tasks/expire.js';
 import { createForeignExplainer } from './tasks/explain-foreign.js';
 import { createWaitingExplainer } from './tasks/explain-waiting.js';
 import { createGapFiller } from './tasks/fill-gaps.js';
 import { createStoredFinder } from './tasks/find-stored.js';
-import { prepare } from './tasks/prepare.js';
+import { createPreparer } from './tasks/prepare.js';
 import { createRebroadcaster } from './tasks/rebroadcast.js';
 import { createSlotReleaser } from './tasks/release-slot.js';
 import { settleSlots } from './tasks/settle-slots.js';
@@ -98,7 +98,6 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   });
   const heads = createHeads();
   let stopped = false;
-  let stopWaking = (): void => {};
 
   const inFlightLimit = createInFlightLimit({
     id,
@@ -126,18 +125,13 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     numbers,
     doubts: createAccountDoubts({ deps, relayer }),
     funds: createFunds({ id, deps, chain, relayer }, transactions),
-    forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
-    signerAway: null,
-    hostedBatchSize: hostedBatch.first,
-    broadcastPausedUntilMs: 0,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),
-    wakePrepareIn(ms) {
-      stopWaking();
-      stopWaking = deps.timers.after(ms, () => preparing.wake());
-    },
     wakeBroadcast: () => broadcasting.wake(),
   };
+
+  const pace = createSigningPace({ deps, relayer }, () => preparing.wake());
+  const whyUnsignedNow = (isUnsequenced: boolean) => whyUnsigned(lane, pace.whyAway(), isUnsequenced);
 
   const taskDeps = { log, clock: deps.clock, relayerId: () => relayer().id };
   function task<A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
@@ -166,10 +160,10 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const expirer = createExpirer(lane);
   const expireUnsignedTask = task('expire unsigned', expirer.expireUnsigned);
   const expireSignedTask = signingTask('expire', expirer.expireSigned);
-  const prepareTask = task('prepare', () => prepare(lane));
-  const broadcastTask = task('broadcast', () => broadcast(lane));
+  const prepareTask = task('prepare', createPreparer(lane, pace));
+  const broadcastTask = task('broadcast', createBroadcaster(lane));
 
-  const explainer = createWaitingExplainer(lane);
+  const explainer = createWaitingExplainer(lane, whyUnsignedNow);
   const explainTask = task('explain waiting', explainer.explain);
 
   const storedFinder = createStoredFinder({ ...lane, put, onChange: endRest });
@@ -251,14 +245,12 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
 
   const maxInFlight = () => (chain.sequence === null ? null : inFlightLimit.current());
 
-  const whyUnsignedNow = (content: Content) => whyUnsigned(lane, chain.isUnsequenced(content));
-
   function put(open: OpenTransaction): void {
     const { transaction } = open;
     transactions.put(open);
     deps.feed.publish(viewOf(open));
     // The obstacle has changed while the transaction was stored, or another instance stored it, which does not know the obstacle.
-    if (!isSigned(transaction) && transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
+    if (!isSigned(transaction) && transaction.statusReason !== whyUnsignedNow(chain.isUnsequenced(transaction.content))) explainer.look();
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
@@ -318,7 +310,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.noteReport();
       followingElsewhere.wake();
     },
-    whyUnsigned: whyUnsignedNow,
+    whyUnsigned: (content) => whyUnsignedNow(chain.isUnsequenced(content)),
     move,
     tick(newest) {
       // Before anything is settled at it: what is mined there is no longer reserved.
@@ -336,10 +328,9 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     isResting: () => heads.newest !== null && rest.includes(heads.newest) && !storedFinder.isBehind(),
     async stop() {
       stopped = true;
-      stopWaking();
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop(), followingElsewhere.stop()]);
       await slowTasks.ended();
-      stopWaking();
+      pace.stop();
     },
     maxInFlight,
     figures: () => ({ relayerId: relayer().id, inFlightLimit: maxInFlight(), ...transactions.figures() }),

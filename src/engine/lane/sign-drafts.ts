@@ -1,4 +1,3 @@
-import type { DomainError } from '../../core/errors/errors.js';
 import type { Draft } from '../../core/ports/chain.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import { isActive } from '../../core/records/relayer.js';
@@ -11,15 +10,7 @@ import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './comm
 import { holdBack } from './hold-back.js';
 import { isExpired, latestMs } from './is-expired.js';
 import { type LaneContext, signerAwayError } from './lane-context.js';
-
-/**
- * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than
- * `slowMs`. The sizes are powers of two, like most limits of parallel calls, so that the last calls of a batch use the whole limit.
- */
-export const hostedBatch = { least: 16, first: 64, most: 256, quickMs: 1_000, slowMs: 2_000 };
-
-/** The lane asks the signer again at the earliest after this time. */
-const minSignerPauseMs = 250;
+import type { SigningPace } from './signing-pace.js';
 
 /** A waiting transaction, and the draft of its first attempt. */
 export interface Drafted {
@@ -58,7 +49,7 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
  * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not
  * signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
  */
-export async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
+export async function signAll(lane: LaneContext, pace: SigningPace, drafted: readonly Drafted[]): Promise<void> {
   if (!isActive(lane.relayer())) return;
   const from = lane.numbers.next;
   const chosen = withNonces(lane, drafted, from);
@@ -80,29 +71,9 @@ export async function signAll(lane: LaneContext, drafted: readonly Drafted[]): P
     const first = part.find(({ nonce }) => nonce !== null)?.nonce ?? from;
     isComplete = (await storeAll(lane, part, attempts, first)) && isComplete;
   }
-  adaptBatchSize(lane, chosen.length, lane.deps.clock.elapsedMs() - startMs, failures.length > 0);
-  if (failures.length > 0) noteSignerAway(lane, signerAwayError(failures[0]));
-  else {
-    lane.signerAway = null;
-    if (!isComplete) lane.wakePrepare();
-  }
-}
-
-/** A batch that takes long delays what its first transactions could already do, and its last ones miss the signer's deadline. */
-function adaptBatchSize(lane: LaneContext, count: number, tookMs: number, isFailed: boolean): void {
-  const { hostedBatchSize: size } = lane;
-  if (isFailed) lane.hostedBatchSize = Math.max(hostedBatch.least, Math.floor(size / 2));
-  else if (count > hostedBatch.least && tookMs > hostedBatch.slowMs)
-    lane.hostedBatchSize = Math.max(hostedBatch.least, Math.floor((count * hostedBatch.quickMs) / tookMs));
-  else if (count >= size && tookMs < hostedBatch.quickMs) lane.hostedBatchSize = Math.min(hostedBatch.most, size * 2);
-}
-
-/** Requests no signature until the time that the signer's error names. */
-function noteSignerAway(lane: LaneContext, error: DomainError | null): void {
-  if (error === null) return;
-  const pauseMs = Math.max(minSignerPauseMs, error.retryAfterMs ?? 0);
-  lane.signerAway = { sentence: error.message, untilMs: lane.deps.clock.elapsedMs() + pauseMs };
-  lane.wakePrepareIn(pauseMs);
+  const failure = failures.length === 0 ? null : signerAwayError(failures[0]);
+  pace.noteBatch({ count: chosen.length, tookMs: lane.deps.clock.elapsedMs() - startMs, failure });
+  if (failure === null && !isComplete) lane.wakePrepare();
 }
 
 /** Stores the attempts that may be stored. Returns false if some are left that can be signed again. */

@@ -7,8 +7,8 @@ import type { LaneContext } from './lane-context.js';
  * Returns why no transaction with a nonce, or no unsequenced one, can be signed now. Without such an obstacle, returns `notSignedYet`
  * alone.
  */
-export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
-  const obstacle = obstacleOf(lane, isUnsequenced);
+export function whyUnsigned(lane: LaneContext, signerAway: string | null, isUnsequenced: boolean): string {
+  const obstacle = obstacleOf(lane, signerAway, isUnsequenced);
   return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
 }
 
@@ -18,13 +18,13 @@ export function whyRelayerSignsNone({ disabledReason, paused }: Relayer): string
   return paused ? 'the relayer is paused; will send when it is no longer paused' : null;
 }
 
-function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
+function obstacleOf(lane: LaneContext, signerAway: string | null, isUnsequenced: boolean): string | null {
   const { policies } = lane.relayer();
   const inactive = whyRelayerSignsNone(lane.relayer());
   if (inactive !== null) return inactive;
   if (lane.heads.isUnreachable) return 'no RPC node is reachable; retrying';
   if (lane.heads.settled === null) return 'the service is reading the state of the account from the RPC nodes';
-  if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;
+  if (signerAway !== null) return `${signerAway}; retrying`;
   if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
   if (isUnsequenced) {
     return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;

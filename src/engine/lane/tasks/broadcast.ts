@@ -15,34 +15,40 @@ interface Answered extends Broadcast {
 }
 
 /**
- * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes
- * accept nonces best in order. While nodes refuse a live attempt, the lane broadcasts an earlier one with the same content. "Already known"
- * is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
+ * Makes the task that broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a
+ * time, since nodes accept nonces best in order. While nodes refuse a live attempt, the lane broadcasts an earlier one with the same
+ * content. "Already known" is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain
+ * decides.
  */
-export async function broadcast(lane: LaneContext): Promise<void> {
-  const recording: Promise<void>[] = [];
-  await reportHeldBack(lane);
-  try {
-    for (;;) {
-      const batch = dueAttempts(lane);
-      if (batch.length === 0 || lane.isStopped()) return;
-      const elapsedMs = lane.deps.clock.elapsedMs();
-      // One request can carry only one trace.
-      const traced = batch.find(({ span }) => span !== null)?.span ?? null;
-      const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
-      const answered = batch.map((one, index) => ({ ...one, outcome: outcomes[index] ?? unanswered }));
-      for (const { attempt, outcome } of answered) note(lane, attempt, outcome, elapsedMs);
-      // The next batch does not wait until this is stored.
-      const recorded = recordAll(lane, answered);
-      // It is awaited after the last batch, and a failure that nothing handles until then would end the process.
-      recorded.catch(() => undefined);
-      recording.push(recorded);
-      // Nothing above the lowest nonce can be mined before it: while nodes make that one wait, sending the others again is useless.
-      if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = elapsedMs + retryAfterMs;
+export function createBroadcaster(lane: LaneContext): () => Promise<void> {
+  /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
+  let pausedUntilMs = 0;
+
+  return async () => {
+    const recording: Promise<void>[] = [];
+    await reportHeldBack(lane);
+    try {
+      for (;;) {
+        const elapsedMs = lane.deps.clock.elapsedMs();
+        const batch = elapsedMs < pausedUntilMs ? [] : dueAttempts(lane);
+        if (batch.length === 0 || lane.isStopped()) return;
+        // One request can carry only one trace.
+        const traced = batch.find(({ span }) => span !== null)?.span ?? null;
+        const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
+        const answered = batch.map((one, index) => ({ ...one, outcome: outcomes[index] ?? unanswered }));
+        for (const { attempt, outcome } of answered) note(lane, attempt, outcome, elapsedMs);
+        // The next batch does not wait until this is stored.
+        const recorded = recordAll(lane, answered);
+        // It is awaited after the last batch, and a failure that nothing handles until then would end the process.
+        recorded.catch(() => undefined);
+        recording.push(recorded);
+        // Nothing above the lowest nonce can be mined before it: while nodes make that one wait, sending the others again is useless.
+        if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) pausedUntilMs = elapsedMs + retryAfterMs;
+      }
+    } finally {
+      await Promise.all(recording);
     }
-  } finally {
-    await Promise.all(recording);
-  }
+  };
 }
 
 /** Says in the records of attempts that are held back what they wait for. */

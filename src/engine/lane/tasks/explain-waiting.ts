@@ -2,7 +2,6 @@ import { isSigned, type Transaction } from '../../../core/records/transaction.js
 import { notSignedYet, waiting } from '../../../core/transaction/lifecycle.js';
 import type { LaneContext } from '../lane-context.js';
 import type { Tracked } from '../tracked.js';
-import { whyUnsigned } from '../why-unsigned.js';
 
 /** The maximum number of records changed at once. */
 const batchSize = 50;
@@ -12,13 +11,16 @@ const batchSize = 50;
  * waits for a reason of its own, such as its funds, keeps that reason, and one whose draft is under way does not change until that is done.
  * The task walks the queue only at a change, since the queue may be long.
  */
-export function createWaitingExplainer(lane: LaneContext): { readonly explain: () => Promise<void>; readonly look: () => void } {
+export function createWaitingExplainer(
+  lane: LaneContext,
+  whyUnsigned: (isUnsequenced: boolean) => string,
+): { readonly explain: () => Promise<void>; readonly look: () => void } {
   let explained = '';
   /** Those whose draft was under way at the last look. They are few, since the number of drafts is limited. */
   let unfinished: readonly Tracked[] = [];
 
   const explain = async (): Promise<void> => {
-    const [slotted, unsequenced] = [whyUnsigned(lane, false), whyUnsigned(lane, true)];
+    const [slotted, unsequenced] = [whyUnsigned(false), whyUnsigned(true)];
     const now = `${slotted}\n${unsequenced}`;
     if (lane.isStopped() || (now === explained && unfinished.length === 0)) return;
     const reasonOf = ({ transaction }: Tracked) => (transaction.isUnsequenced ? unsequenced : slotted);
