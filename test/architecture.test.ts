@@ -291,6 +291,20 @@ describe('dependencies point one way', () => {
     assert.deepEqual([...new Set(importers)], [join('engine', 'lane', 'lane.ts')]);
   });
 
+  it('tasks of a lane: they get at most 12 things, none of which they can replace', () => {
+    const membersOf = (file: string, name: string): readonly string[] => {
+      const text = readFileSync(join('src', 'engine', 'lane', file), 'utf8');
+      const [, body = ''] = new RegExp(`^export interface ${name}\\b[^{]*\\{\\n([^]*?)^\\}`, 'm').exec(text) ?? [];
+      return body.split('\n').filter((line) => /^ {2}\w/.test(line));
+    };
+    const members = [...membersOf('lane-inputs.ts', 'LaneInputs'), ...membersOf('lane-context.ts', 'LaneContext')];
+    assert.ok(members.length > 8 && members.length <= 12, `${members.length} members`);
+    assert.deepEqual(
+      members.filter((member) => !/^ {2}(?:readonly \w+:|\w+\()/.test(member)),
+      [],
+    );
+  });
+
   it('nonces: only the numbers of an account take them', () => {
     const takers = files.filter(
       (file) => roomOf(file) === 'engine' && /\.(openLane|moveLane)\(/.test(readFileSync(join('src', file), 'utf8')),

@@ -31,19 +31,19 @@ export interface PlannedMove {
  * nothing is written then.
  */
 export async function commitMoves(
-  lane: LaneContext,
+  lane: Omit<LaneContext, 'records'>,
   planned: readonly PlannedMove[],
   nonces: readonly Change[] = [],
 ): Promise<readonly OpenTransaction[]> {
   const results = await commitPlanned(lane.deps, lane.relayer(), planned, nonces).catch((error: unknown) => {
-    if (error instanceof StoreAwayError) lane.noteUnanswered();
+    if (error instanceof StoreAwayError) lane.loops.noteUnanswered();
     throw error;
   });
   for (const [index, after] of results.entries()) {
     lane.deps.feed.publish(viewOf(after));
     lane.transactions.put(after);
-    if (planned[index]?.move.newAttempt !== undefined) lane.wakeBroadcast();
-    if (!isSigned(after.transaction)) lane.wakePrepare();
+    if (planned[index]?.move.newAttempt !== undefined) lane.loops.wakeBroadcast();
+    if (!isSigned(after.transaction)) lane.loops.wakePrepare();
   }
   return results;
 }

@@ -33,7 +33,7 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
   if (drafted === null) {
     void drafting.done.then(() => {
       drafting.doneAtHash = lane.heads.settled?.hash ?? '';
-      lane.wakePrepare();
+      lane.loops.wakePrepare();
     });
     return 'slow';
   }

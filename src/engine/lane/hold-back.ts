@@ -25,7 +25,7 @@ export async function holdBack(
   const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
   if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
   else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
-  await lane.move(seen.id, ({ transaction }) => {
+  await lane.records.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };
     return waitsFor(transaction, waitingReason(obstacle.sentence));

@@ -1,12 +1,10 @@
 import type { Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';
-import { type Content, isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
-import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { type Content, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { createAccountDoubts } from './account-doubts.js';
 import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
-import { commitMoves, createConflictLimit } from './commit-moves.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createFunds } from './funds.js';
 import { createHeads } from './heads.js';
@@ -14,8 +12,8 @@ import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext } from './lane-context.js';
 import type { LaneInputs } from './lane-inputs.js';
 import { createLoop } from './loop.js';
-import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
+import { createRecords } from './records.js';
 import { createRest } from './rest.js';
 import { createSigningPace } from './signing-pace.js';
 import { createTask, logFailure } from './task.js';
@@ -35,8 +33,6 @@ import { whyUnsigned } from './why-unsigned.js';
 
 /** Changes of other instances that come closer to one another than this are read together. */
 const followGapMs = 20;
-/** The number of transactions that are read at once at the start: each may be large. */
-const loadedAtOnce = 32;
 
 /** The queue of one account: everything that uses its nonces. */
 export interface Lane {
@@ -90,7 +86,6 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     (content) => chain.isUnsequenced(content),
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
   );
-  const oneAtATime = createOneAtATime();
   const slowTasks = createSlowTasks({
     timers: deps.timers,
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
@@ -107,29 +102,30 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     allowed: () => maxInFlightOf(relayer().policies),
   });
   const numbers = createAccountNumbers(id, deps.store.change);
-  const lane: LaneContext = {
+  const parts: Omit<LaneContext, 'records'> = {
     id,
     deps,
     chain,
-    transactions,
-    inFlightLimit,
     relayer,
-    read,
-    move,
-    reload,
-    noteUnanswered: () => storedFinder.noteUnanswered(),
-    detachSlowTask: (name, work) => slowTasks.run(name, work),
-    hold: (ids, work) => oneAtATime.run(ids, work),
-    isHeld: oneAtATime.isHeld,
-    heads,
+    transactions,
     numbers,
-    doubts: createAccountDoubts({ deps, relayer }),
+    inFlightLimit,
+    heads,
     funds: createFunds({ id, deps, chain, relayer }, transactions),
-    isStopped: () => stopped,
-    wakePrepare: () => preparing.wake(),
-    wakeBroadcast: () => broadcasting.wake(),
+    doubts: createAccountDoubts({ deps, relayer }),
+    loops: {
+      isStopped: () => stopped,
+      wakePrepare: () => preparing.wake(),
+      wakeBroadcast: () => broadcasting.wake(),
+      noteUnanswered: () => storedFinder.noteUnanswered(),
+      detachSlowTask: slowTasks.run,
+    },
   };
-
+  const records = createRecords(parts, ({ transaction }) => {
+    // The obstacle has changed while the transaction was stored, or another instance stored it, which does not know the obstacle.
+    if (!isSigned(transaction) && transaction.statusReason !== whyUnsignedNow(chain.isUnsequenced(transaction.content))) explainer.look();
+  });
+  const lane: LaneContext = { ...parts, records };
   const pace = createSigningPace({ deps, relayer }, () => preparing.wake());
   const whyUnsignedNow = (isUnsequenced: boolean) => whyUnsigned(lane, pace.whyAway(), isUnsequenced);
 
@@ -139,7 +135,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   }
   /** A task that signs. */
   const signingTask = (name: string, work: HeadTask): HeadTask =>
-    task(name, (newest: Head) => lane.detachSlowTask(name, () => work(newest)));
+    task(name, (newest: Head) => lane.loops.detachSlowTask(name, () => work(newest)));
   const { sequence, unsequenced } = chain;
   /** Each at a new head; until they have succeeded once, nothing else runs. */
   const settling: readonly HeadTask[] = [
@@ -166,7 +162,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const explainer = createWaitingExplainer(lane, whyUnsignedNow);
   const explainTask = task('explain waiting', explainer.explain);
 
-  const storedFinder = createStoredFinder({ ...lane, put, onChange: endRest });
+  const storedFinder = createStoredFinder({ ...lane, ...records, onChange: endRest });
   const rest = createRest(lane, storedFinder.isLooking);
   const findStoredTask = task('find stored', storedFinder.find);
 
@@ -203,34 +199,6 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     await new Promise<void>((resolve) => void deps.timers.after(followGapMs, resolve));
   });
 
-  function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
-    return oneAtATime.run([transactionId], async () => {
-      const requireRace = createConflictLimit();
-      for (;;) {
-        // The commit of its last change may have lost its answer, so only the store knows its state, and whether it is open.
-        if ((transactions.tracked(transactionId)?.transaction.revision ?? 0) < leastRevision) await reload([transactionId]);
-        const current = await read(transactionId);
-        if (current === null) return null;
-        const decided = await decide(current);
-        if (decided === null) return null;
-        try {
-          const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
-          return after ?? null;
-        } catch (error) {
-          requireRace(error, current.transaction);
-          await reload([transactionId]);
-        }
-      }
-    });
-  }
-
-  async function read(transactionId: string): Promise<OpenTransaction | null> {
-    const known = transactions.get(transactionId);
-    if (known !== undefined || transactions.tracked(transactionId) === undefined) return known ?? null;
-    const [stored] = await deps.store.read.transactionsById([transactionId]);
-    return stored === undefined || isFinal(stored.transaction.status) ? null : stored;
-  }
-
   /**
    * Ends the rest of the lane, if it rests. Its account is read at the newest head before anything is signed; that head may still have to
    * be read.
@@ -245,55 +213,15 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
 
   const maxInFlight = () => (chain.sequence === null ? null : inFlightLimit.current());
 
-  function put(open: OpenTransaction): void {
-    const { transaction } = open;
-    transactions.put(open);
-    deps.feed.publish(viewOf(open));
-    // The obstacle has changed while the transaction was stored, or another instance stored it, which does not know the obstacle.
-    if (!isSigned(transaction) && transaction.statusReason !== whyUnsignedNow(chain.isUnsequenced(transaction.content))) explainer.look();
-  }
-
-  async function reload(transactionIds: readonly string[]): Promise<void> {
-    for (let at = 0; at < transactionIds.length; at += loadedAtOnce) {
-      const part = transactionIds.slice(at, at + loadedAtOnce);
-      const stored = new Map((await deps.store.read.transactionsById(part)).map((open) => [open.transaction.id, open]));
-      for (const transactionId of part) {
-        const open = stored.get(transactionId);
-        if (open === undefined) transactions.drop(transactionId);
-        else put(open);
-      }
-    }
-    await loadNonce();
-  }
-
-  async function loadNonce(): Promise<void> {
-    numbers.loaded(await deps.store.read.nextNonce(id));
-  }
-
   return {
     id,
     async load() {
-      // Read first, so that what changes meanwhile is looked at afterwards.
-      const { last } = await deps.store.read.changePositions(relayer().id);
-      let after: string | undefined;
-      for (;;) {
-        const page = await deps.store.read.openTransactions(id, { limit: loadedAtOnce, ...(after === undefined ? {} : { after }) });
-        for (const open of page) {
-          const { id: one, nonce, revision } = open.transaction;
-          // A caller may have changed it meanwhile.
-          if ((transactions.tracked(one)?.transaction.revision ?? 0) < revision) transactions.put(open);
-          if (nonce !== null) numbers.filledUpTo(nonce + 1n);
-        }
-        after = page.at(-1)?.transaction.id;
-        if (page.length < loadedAtOnce) break;
-      }
-      await loadNonce();
-      storedFinder.notePosition(last);
+      storedFinder.notePosition(await records.load());
       followingElsewhere.wake();
     },
     requireRoom: () => requireRoomOf(relayer(), transactions.waitingCount()),
     accept(transaction) {
-      if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
+      if (transactions.tracked(transaction.id) === undefined) records.put({ transaction, attempts: [] });
       endRest();
       preparing.wake();
     },
@@ -311,7 +239,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       followingElsewhere.wake();
     },
     whyUnsigned: (content) => whyUnsignedNow(chain.isUnsequenced(content)),
-    move,
+    move: records.move,
     tick(newest) {
       // Before anything is settled at it: what is mined there is no longer reserved.
       if (newest.hash !== heads.newest?.hash) lane.funds.forget();

@@ -23,10 +23,10 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
   const results = new Map<Decision, OpenTransaction | null>();
   const failures: unknown[] = [];
   const note = (error: unknown) => void failures.push(error);
-  const moveAlone = (one: Decision) => lane.move(one.id, one.decide).then((result) => void results.set(one, result), note);
+  const moveAlone = (one: Decision) => lane.records.move(one.id, one.decide).then((result) => void results.set(one, result), note);
 
   async function moveTogether(part: readonly Decision[]): Promise<void> {
-    const isStored = await lane.hold(
+    const isStored = await lane.records.hold(
       part.map(({ id }) => id),
       () =>
         storeTogether(lane, part, results).then(
@@ -51,7 +51,7 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
   for (let at = 0; at < first.length && !failures.some((error) => error instanceof StoreAwayError); at += storedAtOnce) {
     const free: Decision[] = [];
     for (const one of first.slice(at, at + storedAtOnce)) {
-      if (lane.isHeld(one.id)) alone.push(moveAlone(one));
+      if (lane.records.isHeld(one.id)) alone.push(moveAlone(one));
       else free.push(one);
     }
     if (free.length > 0) await moveTogether(free).catch(note);
@@ -70,7 +70,7 @@ async function storeTogether(
   const moving: Decision[] = [];
   const planned: PlannedMove[] = [];
   for (const one of decisions) {
-    const before = lane.transactions.get(one.id) ?? (await lane.read(one.id));
+    const before = lane.transactions.get(one.id) ?? (await lane.records.read(one.id));
     const move = before === null ? null : one.decide(before);
     if (before === null || move === null) continue;
     moving.push(one);

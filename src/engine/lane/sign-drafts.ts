@@ -73,7 +73,7 @@ export async function signAll(lane: LaneContext, pace: SigningPace, drafted: rea
   }
   const failure = failures.length === 0 ? null : signerAwayError(failures[0]);
   pace.noteBatch({ count: chosen.length, tookMs: lane.deps.clock.elapsedMs() - startMs, failure });
-  if (failure === null && !isComplete) lane.wakePrepare();
+  if (failure === null && !isComplete) lane.loops.wakePrepare();
 }
 
 /** Stores the attempts that may be stored. Returns false if some are left that can be signed again. */
@@ -120,13 +120,13 @@ async function storeAll(
       else await lane.numbers.take(from, to, (changes) => commitMoves(lane, planned, changes));
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      await lane.reload(ids);
+      await lane.records.reload(ids);
       return error;
     }
     return null;
   }
 
-  await lane.hold(ids, async () => {
+  await lane.records.hold(ids, async () => {
     if ((await tryStore()) === null) return;
     // Another instance has changed some of them, which must not delay the others.
     const conflict = await tryStore();

@@ -28,7 +28,7 @@ async function searchesOf(nonces: readonly bigint[], heads: number, answer: (non
     deps: { clock: { nowMs: () => 0 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(100n),
-    move: async () => null,
+    records: { move: async () => null },
   } as unknown as LaneContext;
   const searched: bigint[] = [];
   const sequence = {

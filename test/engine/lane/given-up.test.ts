@@ -44,10 +44,12 @@ async function isGivenUp({ sequence, account, nonce, head }: Lost): Promise<bool
     deps: { clock: { nowMs: () => 3_600_000 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(nonce + 1n),
-    async move(_: string, decide: Decide) {
-      const decided = await decide(open);
-      isLost ||= decided?.steps.some(({ failureReason }) => failureReason === 'unresolvable') === true;
-      return null;
+    records: {
+      async move(_: string, decide: Decide) {
+        const decided = await decide(open);
+        isLost ||= decided?.steps.some(({ failureReason }) => failureReason === 'unresolvable') === true;
+        return null;
+      },
     },
   } as unknown as LaneContext;
   const explain = createForeignExplainer(lane, { ...sequence, findSender: async () => 'not_found' });

@@ -30,12 +30,13 @@ async function settle(
     transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
     chain: { sequence: {} },
     deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
-    detachSlowTask: async (_: string, task: () => Promise<void>) => task(),
-    isStopped: () => true,
-    async move(_: string, decide: Decide) {
-      const move = await decide(open(current, [attempt, ...newer]));
-      written.push(...(move?.steps ?? []).map(({ status }) => status));
-      return null;
+    loops: { detachSlowTask: async (_: string, task: () => Promise<void>) => task(), isStopped: () => true },
+    records: {
+      async move(_: string, decide: Decide) {
+        const move = await decide(open(current, [attempt, ...newer]));
+        written.push(...(move?.steps ?? []).map(({ status }) => status));
+        return null;
+      },
     },
   } as unknown as LaneContext;
   const unsequenced = { outcomes: async () => new Map([[attempt.hash, outcome]]) } as unknown as Unsequenced;

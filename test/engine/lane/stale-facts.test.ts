@@ -51,13 +51,15 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     heads,
     numbers: numbersOf(8n),
-    detachSlowTask: (_: string, task: () => Promise<void>) => task(),
-    // By the one that has stored something else.
-    isHeld: () => true,
-    async move(_: string, decide: Decide) {
-      const move = await decide(stored);
-      if (move !== null) moves.push(move);
-      return null;
+    loops: { detachSlowTask: (_: string, task: () => Promise<void>) => task() },
+    records: {
+      // By the one that has stored something else.
+      isHeld: () => true,
+      async move(_: string, decide: Decide) {
+        const move = await decide(stored);
+        if (move !== null) moves.push(move);
+        return null;
+      },
     },
   } as unknown as LaneContext;
   Object.assign(lane, { doubts: createAccountDoubts(lane) });

@@ -31,7 +31,7 @@ export function createBroadcaster(lane: LaneContext): () => Promise<void> {
       for (;;) {
         const elapsedMs = lane.deps.clock.elapsedMs();
         const batch = elapsedMs < pausedUntilMs ? [] : dueAttempts(lane);
-        if (batch.length === 0 || lane.isStopped()) return;
+        if (batch.length === 0 || lane.loops.isStopped()) return;
         // One request can carry only one trace.
         const traced = batch.find(({ span }) => span !== null)?.span ?? null;
         const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
@@ -59,7 +59,7 @@ async function reportHeldBack(lane: LaneContext): Promise<void> {
     if (live === undefined || own === null) continue;
     const reason = `waiting: RPC nodes that have this transaction reject transaction ${own.transaction.id} of the relayer; will send after that one is mined`;
     if (transaction.statusReason !== reason)
-      await lane.move(transaction.id, (current) =>
+      await lane.records.move(transaction.id, (current) =>
         current.transaction.liveVersion === live.version && current.transaction.mined === null
           ? waitsFor(current.transaction, reason)
           : null,

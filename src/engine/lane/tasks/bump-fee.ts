@@ -137,7 +137,7 @@ function speedOf(content: Content): Speed {
 
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
   const signature = 'sentence' in draft ? draft : await signOnce(lane, seen, live, draft);
-  await lane.move(seen.transaction.id, async ({ transaction, attempts }) => {
+  await lane.records.move(seen.transaction.id, async ({ transaction, attempts }) => {
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
     if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreasedReason(signature.sentence));

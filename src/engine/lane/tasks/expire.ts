@@ -69,7 +69,7 @@ export function createExpirer(lane: LaneContext): Expirer {
     const databaseMs = await lane.deps.store.read.timeMs();
     const [, agreedMs = Number.NEGATIVE_INFINITY] = [ownMs, chainMs, databaseMs].toSorted((a, b) => b - a);
     const ending = passed.filter((one) => isExpired(one, agreedMs));
-    for (let at = 0; at < ending.length && !lane.isStopped(); at += atOnce)
+    for (let at = 0; at < ending.length && !lane.loops.isStopped(); at += atOnce)
       await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
     const shownMs = Math.max(ownMs - usualSkewMs, chainMs);
     const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
@@ -84,7 +84,7 @@ export function createExpirer(lane: LaneContext): Expirer {
         outdated
           .slice(at, at + explainedAtOnce)
           .map(({ transaction: { id } }) =>
-            lane.move(id, (current) => (isExpired(current, untilMs) ? waitsFor(current.transaction, reason) : null)),
+            lane.records.move(id, (current) => (isExpired(current, untilMs) ? waitsFor(current.transaction, reason) : null)),
           ),
       );
     }
@@ -109,7 +109,7 @@ export function createExpirer(lane: LaneContext): Expirer {
         },
       });
       reported = null;
-      lane.wakeBroadcast();
+      lane.loops.wakeBroadcast();
     } catch (error) {
       if (error instanceof Overtaken) return;
       if (!(error instanceof DomainError)) throw error;
@@ -158,7 +158,7 @@ export function createExpirer(lane: LaneContext): Expirer {
 
 /** Ends a transaction without a nonce, or gives up its attempts. */
 async function endOne(lane: LaneContext, id: string, agreedMs: number, isMeant: (transaction: Transaction) => boolean): Promise<void> {
-  await lane.move(id, (current) => {
+  await lane.records.move(id, (current) => {
     const { transaction } = current;
     if (!isExpired(current, agreedMs) || transaction.nonce !== null || !isMeant(transaction)) return null;
     return {

@@ -92,7 +92,7 @@ async function explainOne(
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
     (await finalAt(lane, sequence, head))(user.blockNumber);
   const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));
-  await lane.move(id, ({ transaction, attempts }) => {
+  await lane.records.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
     // An attempt that was signed meanwhile was not searched.
     const isWhole = attempts.length === open.attempts.length;

@@ -22,7 +22,7 @@ export function createWaitingExplainer(
   const explain = async (): Promise<void> => {
     const [slotted, unsequenced] = [whyUnsigned(false), whyUnsigned(true)];
     const now = `${slotted}\n${unsequenced}`;
-    if (lane.isStopped() || (now === explained && unfinished.length === 0)) return;
+    if (lane.loops.isStopped() || (now === explained && unfinished.length === 0)) return;
     const reasonOf = ({ transaction }: Tracked) => (transaction.isUnsequenced ? unsequenced : slotted);
     const looked = now === explained ? unfinished : [...lane.transactions.waiting()];
     const concerned = looked.filter((one) => isOutdated(one.transaction, reasonOf(one)));
@@ -55,7 +55,7 @@ function isOutdated({ statusReason }: Pick<Transaction, 'statusReason'>, reason:
 }
 
 async function rewrite(lane: LaneContext, id: string, reason: string): Promise<void> {
-  await lane.move(id, ({ transaction }) =>
+  await lane.records.move(id, ({ transaction }) =>
     !isSigned(transaction) && isOutdated(transaction, reason) ? { steps: [waiting(transaction, reason)] } : null,
   );
 }

@@ -142,7 +142,7 @@ async function isTaken(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigi
     const transaction = (await lane.deps.store.read.transaction(id))?.transaction;
     if (transaction === undefined) continue;
     const isHere = transaction.nonce === nonce;
-    if (isHere && !isFinal(transaction.status)) await lane.reload([id]);
+    if (isHere && !isFinal(transaction.status)) await lane.records.reload([id]);
     // If it is unresolvable, the transaction that used its slot is unknown.
     else if (!isHere || transaction.failureReason !== 'unresolvable') isDisplaced = true;
   }

@@ -1,5 +1,6 @@
-import { isFinal, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
+import { isFinal, type Transaction } from '../../../core/records/transaction.js';
 import type { LaneContext } from '../lane-context.js';
+import type { LoadedRecords } from '../records.js';
 
 /** The database may write a commit this long after its answer was lost. */
 const lateCommitMs = 30_000;
@@ -38,9 +39,9 @@ export interface StoredFinder {
 }
 
 /** The parts that make the finder. */
-export interface StoredFinderDeps extends Pick<LaneContext, 'id' | 'deps' | 'transactions' | 'reload' | 'hold' | 'relayer'> {
-  /** Takes a transaction in. */
-  put(open: OpenTransaction): void;
+export interface StoredFinderDeps
+  extends Pick<LaneContext, 'id' | 'deps' | 'transactions' | 'relayer'>,
+    Pick<LoadedRecords, 'reload' | 'hold' | 'put'> {
   /** Called when changes of other instances were taken in. */
   onChange(): void;
 }

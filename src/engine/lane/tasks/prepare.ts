@@ -52,10 +52,11 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.heads.settled === null || lane.heads.isStale || lane.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
+    if (lane.heads.settled === null || lane.heads.isStale || lane.loops.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
     if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
     const { due, excluded } = dueCandidates(lane, pace, forbidden, tried);
-    for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
+    for (const { transaction } of excluded)
+      await lane.records.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
     if (due.length === 0) return;
     const candidates = await withContent(lane, due, tried);
     const again = due.filter((one) => tried.has(one.transaction.id) && one.forbidden !== null);
@@ -156,7 +157,7 @@ async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Se
     if (open === null && reads === maxReads) break;
     if (open === null) reads += 1;
     tried.add(transaction.id);
-    const read = open ?? (await lane.read(transaction.id));
+    const read = open ?? (await lane.records.read(transaction.id));
     if (read !== null && !isSigned(read.transaction)) loaded.push(read);
   }
   return loaded;

@@ -65,7 +65,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
     // A newer attempt may have replaced it in the pool meanwhile.
     if (newestTaken(lane, lane.transactions.get(first.transaction.id) ?? first) !== lowest) return;
     if (isKnown === true) {
-      if (losses > 0) await lane.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, lane.deps.clock.nowMs()));
+      if (losses > 0) await lane.records.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, lane.deps.clock.nowMs()));
       losses = 0;
       nextAtBlock = 0n;
       resent = undefined;
@@ -82,7 +82,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
       // The first loss is a pool that was emptied.
       if (losses > 1 && !isHidden) {
         lane.inFlightLimit.noteCrowded();
-        await lane.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
+        await lane.records.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
       }
     }
     resent = lane.transactions.stateOf(lowest);

@@ -103,7 +103,7 @@ async function make(lane: LaneContext, decided: readonly Decided[]): Promise<voi
   const asking = decided.filter((one) => one instanceof Promise);
   const makeLater = async (asked: Promise<Decision>) => {
     const { id, decide } = await asked;
-    await lane.move(id, decide);
+    await lane.records.move(id, decide);
   };
   await Promise.all([moveAll(lane, known), ...asking.map(makeLater)]);
 }

@@ -41,7 +41,7 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
     const outcomes = await unsequenced.outcomes(asked);
     const dead: Dead[] = [];
     await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
-    await lane.detachSlowTask('sign again', () => signAgain(lane, dead, head));
+    await lane.loops.detachSlowTask('sign again', () => signAgain(lane, dead, head));
   }
   if (lane.chain.sequence === null) lane.heads.settle(head);
 }
@@ -78,7 +78,7 @@ async function settleOne(
     whyDead = outcome.sentence;
   }
   if (seen.transaction.mined !== null) {
-    await lane.move(seen.transaction.id, ({ transaction }) =>
+    await lane.records.move(seen.transaction.id, ({ transaction }) =>
       isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null,
     );
   } else if (isOpen) {
@@ -88,7 +88,7 @@ async function settleOne(
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
     const { id, intent } = seen.transaction;
     if (intent === 'content') dead.push({ open: seen, why: whyDead });
-    else await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
+    else await lane.records.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
   }
 }
 
@@ -102,7 +102,9 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
   record.lost ??= { heads: 0, sinceMs: nowMs };
   record.lost.heads += 1;
   if (record.lost.heads < unknownPatience.heads || nowMs - record.lost.sinceMs < unknownPatience.ms) return;
-  await lane.move(seen.transaction.id, (current) => (isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null));
+  await lane.records.move(seen.transaction.id, (current) =>
+    isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null,
+  );
 }
 
 /**
@@ -132,7 +134,7 @@ async function endRefused(lane: LaneContext, seen: OpenTransaction): Promise<boo
   });
   const sentence = states.at(-1)?.obstacle?.sentence;
   if (!isRefused || sentence === undefined) return false;
-  await lane.move(id, (current) =>
+  await lane.records.move(id, (current) =>
     current.transaction.sentAtMs === null && isAsAsked(current, seen)
       ? { steps: [failed(current.transaction, 'never_accepted', `no RPC node accepted it: ${sentence}`)] }
       : null,
@@ -150,7 +152,7 @@ async function land(
   const isShownBy = ({ mined: shown }: Transaction): boolean => shown?.blockHash === at.blockHash && shown.version === at.version;
   if (isShownBy(seen.transaction) && !outcome.isFinal) return;
   const whyFailed = at.succeeded || !outcome.isFinal ? null : await lane.chain.whyFailed(outcome.receipt, lane.relayer());
-  await lane.move(seen.transaction.id, (current) => {
+  await lane.records.move(seen.transaction.id, (current) => {
     const { transaction } = current;
     if (mayBeNewer(attempt, outcome.receipt, seen, current)) return null;
     const nowMs = lane.deps.clock.nowMs();
@@ -177,7 +179,7 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
   const due = dead
     .filter(({ open }) => !isExpired(open, latestMs(lane)) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
-  if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
+  if (due.length === 0 || lane.loops.isStopped() || !isActive(lane.relayer())) return;
   const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
   const { free } = await lane.funds.readFree(ofDead);
   // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
@@ -272,5 +274,5 @@ async function fail(lane: LaneContext, { open, why }: Dead, { refused, sentence 
 
 /** Changes a transaction unless it was replaced or canceled meanwhile: the next head looks again. */
 function moveUnchanged(lane: LaneContext, { transaction: seen }: OpenTransaction, decide: Decide): Promise<OpenTransaction | null> {
-  return lane.move(seen.id, async (current) => (current.transaction.revision === seen.revision ? decide(current) : null));
+  return lane.records.move(seen.id, async (current) => (current.transaction.revision === seen.revision ? decide(current) : null));
 }

@@ -1,0 +1,108 @@
+import type { Decide } from '../../core/ports/lanes.js';
+import { isFinal, type OpenTransaction } from '../../core/records/transaction.js';
+import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { commitMoves, createConflictLimit } from './commit-moves.js';
+import type { LaneContext, LaneRecords } from './lane-context.js';
+import { createOneAtATime } from './one-at-a-time.js';
+
+/** The number of transactions that are read at once: each may be large. */
+const readAtOnce = 32;
+
+/** The records as the lane itself uses them. */
+export interface LoadedRecords extends LaneRecords {
+  /**
+   * Reads the open transactions and the next nonce. Returns the position of the relayer's last change, which was read first, so that what
+   * changes meanwhile is looked at afterwards.
+   */
+  load(): Promise<number>;
+  /** Takes in a transaction that the store has. */
+  put(open: OpenTransaction): void;
+}
+
+/** Creates the access of a lane to its records. `onPut` is called with each transaction that is taken in, besides those of `load`. */
+export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: OpenTransaction) => void): LoadedRecords {
+  const { id, deps, transactions, numbers } = lane;
+  const stored = deps.store.read;
+  const oneAtATime = createOneAtATime();
+
+  async function read(transactionId: string): Promise<OpenTransaction | null> {
+    const known = transactions.get(transactionId);
+    if (known !== undefined || transactions.tracked(transactionId) === undefined) return known ?? null;
+    const [found] = await stored.transactionsById([transactionId]);
+    return found === undefined || isFinal(found.transaction.status) ? null : found;
+  }
+
+  function put(open: OpenTransaction): void {
+    transactions.put(open);
+    deps.feed.publish(viewOf(open));
+    onPut(open);
+  }
+
+  async function loadNonce(): Promise<void> {
+    numbers.loaded(await stored.nextNonce(id));
+  }
+
+  async function reload(transactionIds: readonly string[]): Promise<void> {
+    for (let at = 0; at < transactionIds.length; at += readAtOnce) {
+      const part = transactionIds.slice(at, at + readAtOnce);
+      const found = new Map((await stored.transactionsById(part)).map((open) => [open.transaction.id, open]));
+      for (const transactionId of part) {
+        const open = found.get(transactionId);
+        if (open === undefined) transactions.drop(transactionId);
+        else put(open);
+      }
+    }
+    await loadNonce();
+  }
+
+  function revisionOf(transactionId: string): number {
+    return transactions.tracked(transactionId)?.transaction.revision ?? 0;
+  }
+
+  function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
+    return oneAtATime.run([transactionId], async () => {
+      const requireRace = createConflictLimit();
+      for (;;) {
+        // The commit of its last change may have lost its answer, so only the store knows its state, and whether it is open.
+        if (revisionOf(transactionId) < leastRevision) await reload([transactionId]);
+        const current = await read(transactionId);
+        if (current === null) return null;
+        const decided = await decide(current);
+        if (decided === null) return null;
+        try {
+          const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
+          return after ?? null;
+        } catch (error) {
+          requireRace(error, current.transaction);
+          await reload([transactionId]);
+        }
+      }
+    });
+  }
+
+  return {
+    read,
+    move,
+    reload,
+    put,
+    hold: oneAtATime.run,
+    isHeld: oneAtATime.isHeld,
+    async load() {
+      const { last } = await stored.changePositions(lane.relayer().id);
+      let after: string | undefined;
+      for (;;) {
+        const page = await stored.openTransactions(id, { limit: readAtOnce, ...(after === undefined ? {} : { after }) });
+        for (const open of page) {
+          const { id: one, nonce, revision } = open.transaction;
+          // A caller may have changed it meanwhile.
+          if (revisionOf(one) < revision) transactions.put(open);
+          if (nonce !== null) numbers.filledUpTo(nonce + 1n);
+        }
+        after = page.at(-1)?.transaction.id;
+        if (page.length < readAtOnce) break;
+      }
+      await loadNonce();
+      return last;
+    },
+  };
+}
