@@ -2,34 +2,26 @@
 
 # To pin an image, append its digest: docker buildx imagetools inspect node:24-bookworm-slim
 
-# Production packages. This image has compilers, for platforms without prebuilt native binaries.
-FROM node:24-bookworm AS packages
+# This image has compilers, for platforms without prebuilt native code.
+FROM node:24-bookworm AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund
-
-FROM packages AS build
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json LICENSE ./
 COPY gen gen
 COPY src src
-COPY .ci/build-client.ts .ci/build-console.ts .ci/build-program.ts .ci/small-definitions.ts .ci/
-RUN npm run build
+COPY .ci/*.ts .ci/
+RUN npm run build && node dist/.ci/image-files.js /image
 
 FROM node:24-bookworm-slim
+# The service reads config/config.json in its working folder, /app, and paths in it are relative to that folder.
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     APP_PORT=8080 \
-    CONFIG_DIR=/config \
     DATABASE_URL=sqlite:/data/relayer.db
 WORKDIR /app
-COPY package.json LICENSE ./
-COPY --from=packages /app/node_modules node_modules
-COPY --from=build /app/dist/program dist/program
-COPY --from=build /app/dist/console dist/console
-COPY gen/contract gen/contract
-COPY gen/reference gen/reference
 # Root owns the program, which is read-only; the service owns only its data.
+COPY --from=build /image ./
 RUN install -d -o node -g node -m 700 /data
 USER node
 VOLUME /data

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -17,6 +17,7 @@ import { waitFor } from '../support/wait-for.js';
 const folder = 'examples/deploy';
 const haproxy = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find((path) => existsSync(path));
 const skip = haproxy === undefined ? 'skipped: haproxy is not installed (apt-get install haproxy)' : false;
+const withoutHelm = spawnSync('helm', ['version']).status === 0 ? false : 'skipped: helm is not installed';
 const healthPath = '/api/v1/health';
 const readyPath = '/api/v1/ready';
 /** Variables that the example's configuration file names. */
@@ -56,6 +57,48 @@ async function startHaproxy(test: TestContext, [a, b, c]: readonly number[]): Pr
   return `http://127.0.0.1:${port}`;
 }
 
+/** Returns the only object of each kind. */
+function kindsOf(text: string) {
+  const documents = parseAllDocuments(text);
+  for (const { errors } of documents) assert.deepEqual(errors, []);
+  const objects = documents.map((document) => document.toJS()).filter((object) => object !== null);
+  const byKind = new Map(objects.map((object) => [object.kind, object]));
+  assert.equal(byKind.size, objects.length);
+  return byKind;
+}
+
+function assertMounts({
+  containers,
+  volumes,
+}: {
+  containers: readonly { volumeMounts: readonly Named[] }[];
+  volumes: readonly Named[];
+}): void {
+  const nameOf = ({ name }: Named) => name;
+  assert.deepEqual(containers[0]?.volumeMounts.map(nameOf), volumes.map(nameOf));
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** Returns the chart's objects with these values. */
+function render(values: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(
+    'helm',
+    ['template', 'relayer', join(folder, 'chart'), ...values.flatMap((value) => ['--set', value])],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+/** Returns the paths of all values that have no values below them. */
+function leavesOf(value: unknown, path = ''): readonly string[] {
+  const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  return entries.length === 0 ? [path] : entries.flatMap(([key, below]) => leavesOf(below, path === '' ? key : `${path}.${key}`));
+}
+
 describe('examples/deploy', () => {
   it('compose.yaml starts instances on one database behind the load balancer, with variables that exist', async () => {
     const { services, volumes } = parse(await read('compose.yaml'), { merge: true });
@@ -75,13 +118,11 @@ describe('examples/deploy', () => {
   });
 
   it('kubernetes.yaml probes paths that exist, routes to ready pods alone, and replaces one pod at a time', async () => {
-    const documents = parseAllDocuments(await read('kubernetes.yaml'));
-    for (const { errors } of documents) assert.deepEqual(errors, []);
-    const objects = documents.map((document) => document.toJS());
-    const byKind = (kind: string) => objects.filter((one) => one.kind === kind);
-    const [deployment] = byKind('Deployment');
-    const { template, replicas, strategy, selector } = deployment.spec;
-    assert.deepEqual(template.metadata.labels, selector.matchLabels);
+    const byKind = kindsOf(await read('kubernetes.yaml'));
+    assert.deepEqual([...byKind.keys()].sort(), ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service', 'ServiceAccount']);
+    const { template, replicas, strategy, selector } = byKind.get('Deployment').spec;
+    const { matchLabels } = selector;
+    for (const [name, value] of Object.entries(matchLabels)) assert.equal(template.metadata.labels[name], value);
     assert.equal(replicas, 3);
     // Pods have nodes of their own, so an update that first starts another pod would wait for ever.
     assert.deepEqual(strategy.rollingUpdate, { maxUnavailable: 1, maxSurge: 0 });
@@ -90,15 +131,82 @@ describe('examples/deploy', () => {
     assert.equal(container.readinessProbe.httpGet.path, readyPath);
     assert.equal(container.livenessProbe.httpGet.path, healthPath);
     assert.equal(container.startupProbe.httpGet.path, healthPath);
-    assert.ok(template.spec.terminationGracePeriodSeconds > 10, 'a stop takes up to 10 s');
-    const mounted = container.volumeMounts.map(({ name }: { name: string }) => name);
-    assert.deepEqual(
-      mounted,
-      template.spec.volumes.map(({ name }: { name: string }) => name),
-    );
-    for (const service of byKind('Service')) assert.deepEqual(service.spec.selector, template.metadata.labels);
-    const [callers] = byKind('Service');
-    assert.notEqual(callers.spec.publishNotReadyAddresses, true);
+    assert.deepEqual(container.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    const { terminationGracePeriodSeconds: grace } = template.spec;
+    assert.ok(grace - container.lifecycle.preStop.sleep.seconds > 10, 'a stop takes up to 10 s');
+    assertMounts(template.spec);
+    assert.equal(container.volumeMounts[0].mountPath, '/app/config');
+    assert.deepEqual(byKind.get('Service').spec.selector, matchLabels);
+    assert.equal(byKind.get('Service').spec.ports[0].targetPort, container.ports[0].name);
+    assert.notEqual(byKind.get('Service').spec.publishNotReadyAddresses, true);
+    assert.deepEqual(byKind.get('PodDisruptionBudget').spec, { maxUnavailable: 1, selector: { matchLabels } });
+    assert.deepEqual(byKind.get('NetworkPolicy').spec.podSelector, { matchLabels });
+    assert.equal(template.spec.serviceAccountName, byKind.get('ServiceAccount').metadata.name);
+    assertSettings(container.env.map(({ name }: { name: string }) => name));
+  });
+
+  it('the chart has the version of the package, and its templates use every value that values.yaml has, and no other', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+    assert.equal(parse(await read('chart/Chart.yaml')).appVersion, version);
+    const templates = (
+      await Promise.all((await readdir(join(folder, 'chart/templates'))).map((name) => read(`chart/templates/${name}`)))
+    ).join('');
+    const used = [...templates.matchAll(/\.Values((?:\.\w+)+)/g)].map(([, path = '']) => path.slice(1));
+    const known = leavesOf(parse(await read('chart/values.yaml')));
+    for (const path of used)
+      assert.ok(
+        known.some((one) => one === path || one.startsWith(`${path}.`)),
+        `${path} is not in values.yaml`,
+      );
+    for (const path of known)
+      assert.ok(
+        used.some((one) => one === path || path.startsWith(`${one}.`)),
+        `no template uses ${path}`,
+      );
+  });
+
+  it('kubernetes.yaml is the chart with its default values', { skip: withoutHelm }, async () => {
+    const written = await read('kubernetes.yaml');
+    assert.equal(written.slice(written.indexOf('---')), render([]));
+  });
+
+  it('the chart lints, and serves TLS, is measured, and is limited as its values say', { skip: withoutHelm }, async () => {
+    const { status, stdout } = spawnSync('helm', ['lint', '--strict', join(folder, 'chart')], { encoding: 'utf8' });
+    assert.equal(status, 0, stdout);
+    const egress = 'networkPolicy.egress[0].ports[0].port=5432';
+    const monitor = ['serviceMonitor.enabled=true', 'serviceMonitor.serverName=relayer.example.org'];
+    const values = [
+      'tls.secret=relayer-tls',
+      'replicas=5',
+      'spread=false',
+      'settings.LOG_LEVEL=debug',
+      egress,
+      ...monitor,
+      'keystores.secret=',
+    ];
+    const byKind = kindsOf(render(values));
+    const { template, replicas } = byKind.get('Deployment').spec;
+    const [container] = template.spec.containers;
+    assert.equal(replicas, 5);
+    assert.equal(template.spec.affinity, undefined);
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) assert.equal(container[probe].httpGet.scheme, 'HTTPS');
+    assertMounts(template.spec);
+    const env = new Map(container.env.map(({ name, value }: { name: string; value?: string }) => [name, value]));
+    assertSettings([...env.keys()] as string[]);
+    const mount = container.volumeMounts.find(({ name }: { name: string }) => name === 'tls');
+    assert.equal(env.get('TLS_CERT_FILE'), `${mount.mountPath}/tls.crt`);
+    assert.equal(env.get('LOG_LEVEL'), 'debug');
+    assert.ok(!container.volumeMounts.some(({ name }: { name: string }) => name === 'keystores'));
+    const { policyTypes, egress: rules } = byKind.get('NetworkPolicy').spec;
+    assert.deepEqual([policyTypes, rules], [['Ingress', 'Egress'], [{ ports: [{ port: 5432 }] }]]);
+    const [endpoint] = byKind.get('ServiceMonitor').spec.endpoints;
+    assert.deepEqual([endpoint.path, endpoint.scheme, endpoint.port], ['/metrics', 'https', byKind.get('Service').spec.ports[0].name]);
+    assert.deepEqual(byKind.get('ServiceMonitor').spec.selector.matchLabels, byKind.get('Service').spec.selector);
+    assert.equal(kindsOf(render(['disruptionBudget.enabled=false', 'networkPolicy.enabled=false'])).size, 3);
   });
 
   it('haproxy.cfg is accepted by HAProxy', { skip }, () => {

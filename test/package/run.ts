@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { startAnvil } from '../support/anvil.js';
+import { freePort } from '../support/free-port.js';
 import { createServiceHome } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 /*
- * Packs the package, installs it by npm into an empty folder, and runs what its users run: the commands, and the client in Node.js and TypeScript.
+ * Packs the package, installs it by npm into an empty folder, and runs what its users run: the commands, the sandbox, and the client in Node.js and
+ * TypeScript. Then it builds what the image contains, from the files that a build of the image gets.
  *
  *     npm run suite -- package
+ *     npm run suite -- package --installed     without the image
+ *
+ * `npm run suite -- runtimes` runs the second form on each release of Node.js.
  */
 
 const npm = process.env.npm_execpath;
@@ -36,7 +41,9 @@ mkdirSync(home);
 writeFileSync(join(home, 'package.json'), '{ "private": true, "type": "module" }\n');
 const startedMs = Date.now();
 runNpm(['install', '--no-audit', '--no-fund', join(folder, tarball.filename)], home);
-say(`installed on Node.js ${process.version} in ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
+const { packages } = JSON.parse(readFileSync(join(home, 'package-lock.json'), 'utf8')) as { packages: object };
+const inPlace = Object.keys(packages).filter((path) => existsSync(join(home, path)));
+say(`installed ${inPlace.length - 1} packages on Node.js ${process.version} in ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
 
 const program = join(home, 'node_modules', '.bin', 'relayer-service');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -49,6 +56,10 @@ say('keystore create: done');
 const dev = command(['dev'], { SANDBOX_RPC_PORT: '48545' });
 assert.deepEqual([dev.status, /npm install @foundry-rs\/anvil/.test(dev.stderr)], [1, true], dev.stderr);
 say('dev: says how to install anvil');
+
+// The package of its platform has the program.
+runNpm(['install', '--no-audit', '--no-fund', '@foundry-rs/anvil'], home);
+await startSandbox();
 
 const anvil = await startAnvil({ blockTime: 1 });
 const serviceHome = await createServiceHome({ rpcUrl: anvil.url, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
@@ -63,6 +74,56 @@ try {
   await serviceHome.remove();
 }
 checkTypes();
+if (!process.argv.includes('--installed')) buildImage();
+
+/** Starts the sandbox with what is installed, and stops it as a user does. */
+async function startSandbox(): Promise<void> {
+  const sandbox = spawn(program, ['dev'], {
+    cwd: home,
+    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const stopWithUs = (): void => void sandbox.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  let output = '';
+  for (const stream of [sandbox.stdout, sandbox.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise((exited) => sandbox.once('exit', exited));
+  await waitFor(
+    'the sandbox to be ready',
+    () => {
+      assert.equal(sandbox.exitCode, null, output);
+      return output.includes('Ctrl-C stops everything.') ? true : undefined;
+    },
+    120_000,
+  );
+  assert.match(output, /no Solana relayer: its local cluster needs the package litesvm \(npm install litesvm\)/);
+  sandbox.kill('SIGINT');
+  assert.equal(await ended, 0, output);
+  process.removeListener('exit', stopWithUs);
+  say('dev with anvil: done');
+}
+
+/** Builds from the files that .dockerignore lets through, as the Dockerfile does, and compares the image's files with those of this checkout. */
+function buildImage(): void {
+  const context = join(folder, 'context');
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' }).split('\0');
+  const allowed = readFileSync('.dockerignore', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('!'));
+  // A pattern lets through a file, a folder, or the files whose names end so.
+  const isAllowed = (file: string): boolean =>
+    allowed
+      .map((line) => line.slice(1))
+      .some((one) =>
+        one.endsWith('*.ts') ? dirname(file) === dirname(one) && file.endsWith('.ts') : file === one || file.startsWith(`${one}/`),
+      );
+  for (const file of files.filter((one) => one !== '' && isAllowed(one))) cpSync(file, join(context, file));
+  runNpm(['ci', '--no-audit', '--no-fund'], context);
+  runNpm(['run', '--silent', 'build'], context);
+  const list = (cwd: string): string => execFileSync(process.execPath, ['dist/.ci/image-files.js'], { cwd, encoding: 'utf8' });
+  assert.equal(list(context), list('.'));
+  say(`image: ${list(context).trim().split('\n').at(-1)}`);
+}
 
 /** Runs the service, and the example against it. */
 async function serveAndCall(): Promise<void> {
@@ -124,7 +185,8 @@ await client.transactions.getTransaction({ relayer: 'r' });
 function isMeantFor(path: string): boolean {
   return (
     ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/client/index.js'].includes(path) ||
-    /^(dist\/client\/types\/.*\.d\.ts|dist\/program\/[^/]*\.js|dist\/console\/.*|gen\/(contract|reference)\/.*)$/.test(path)
+    /^dist\/(client\/types\/.*\.d\.ts|program\/[^/]*\.js|(console|reference)\/[^/]*|(client|program)\/LICENSES\.txt)$/.test(path) ||
+    /^gen\/(contract|reference)\//.test(path)
   );
 }
 

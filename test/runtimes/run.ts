@@ -11,7 +11,8 @@ import { delimiter, dirname, join } from 'node:path';
  *     npm run suite -- runtimes 24          on the newest 24
  *     npm run suite -- runtimes 26 --all    also `npm test` as a whole
  *
- * On each: `npm ci` without a compiler, the sandbox with every command that it prints, the contract of the store, idle garbage collections, and kills.
+ * On each: `npm ci` without a compiler, the sandbox with every command that it prints, the contract of the store, idle garbage collections, kills, and the
+ * package in an empty folder.
  * Prints a line of figures for each release; exit code 1 if anything failed.
  */
 
@@ -51,6 +52,7 @@ async function tryRelease(release: string): Promise<string> {
   figures.push(await on('store and sandbox', ['dist/test/run.js', ...storeAndSandbox]));
   figures.push(await on('idle collections', ['--max-semi-space-size=1', 'dist/test/runtimes/idle-collections.js']));
   figures.push(await on('kills', ['--enable-source-maps', 'dist/test/faults/run.js', 'kill', '--short']));
+  figures.push(await on('package', ['--enable-source-maps', 'dist/test/package/run.js', '--installed']));
   if (runsAll) figures.push(await on('npm test', ['dist/test/run.js']));
   const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
