@@ -5,7 +5,8 @@ import { backgroundTimers } from '../core/work/timers.js';
 import { createMembers, type Sharing, telling } from '../engine/leases/members.js';
 import { createSoleInstance, createSoleLeases } from '../engine/leases/sole.js';
 import { asStoreAway } from '../storage/database/store-away.js';
-import { type InstanceFacts, type OpenedStore, type OpenOptions, openStore } from '../storage/open-store.js';
+import { type OpenedStore, type OpenOptions, openStore } from '../storage/open-store.js';
+import type { InstanceFacts } from '../storage/statements/instances.js';
 
 /** The store of an instance of the service, and its part of the work. */
 export interface OpenedInstance extends OpenedStore {

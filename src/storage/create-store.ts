@@ -2,13 +2,11 @@ import { type Change, ConflictError, StoreAwayError } from '../core/ports/store/
 import type { Store } from '../core/ports/store/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import { type Clock, monotonicMs } from '../core/work/clock.js';
-import { createChanges } from './changes.js';
 import { createCommitQueue } from './database/commit-queue.js';
 import type { Database } from './database/database.js';
 import { withStoreAway } from './database/store-away.js';
-import { createReads } from './reads.js';
 import { BoundChange, step } from './sql/bound-change.js';
-import type { Statements } from './statements/all-statements.js';
+import { createChanges, createReads, type Statements } from './statements/all-statements.js';
 
 function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   return changes.map((change) => {

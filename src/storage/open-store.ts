@@ -1,5 +1,3 @@
-import { randomInt, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { InstanceState } from '../core/ports/instances.js';
 import type { SharedDatabase } from '../core/ports/shared-database.js';
 import type { Store } from '../core/ports/store/store.js';
@@ -7,13 +5,12 @@ import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';
-import type { Database, LockedDatabase, OwnRecord } from './database/database.js';
+import type { Database, LockedDatabase } from './database/database.js';
 import { addressFromUrl } from './database-url.js';
-import { BoundChange, step } from './sql/bound-change.js';
 import { postgres, sqlite } from './sql/dialect.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
-import type { Member, OwnConnection, OwnRow } from './statements/instances.js';
+import { type InstanceFacts, type OwnConnection, recordAlone, recordSharing } from './statements/instances.js';
 
 /** A store that is ready. */
 export interface OpenedStore {
@@ -35,70 +32,12 @@ export interface OpenedStore {
   logBytes(): number;
 }
 
-/** What an instance tells about itself. */
-export interface InstanceFacts {
-  /** The version of the program. */
-  readonly version: string;
-  /** A keyed hash of each configuration file, by its name. All instances must have the same. */
-  readonly configHashes: ReadonlyMap<string, string>;
-}
-
 /** How to open a database. */
 export interface OpenOptions {
   readonly log: Log;
   readonly meter?: Meter;
   /** An instance, which shares a PostgreSQL database with others. Absent: a command, which needs the database alone. */
   readonly instance?: InstanceFacts;
-}
-
-/** The row of a process that uses the database alone. */
-const aloneNumber = 1;
-const highestNumber = 2 ** 31;
-
-/** A row about this process. */
-function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: InstanceFacts & { readonly state: InstanceState }): Member {
-  const nowMs = systemClock.nowMs();
-  return {
-    ...own,
-    host: hostname(),
-    pid: process.pid,
-    since_ms: nowMs,
-    checked_at_ms: nowMs,
-    version: instance?.version ?? null,
-    config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.configHashes)),
-    backend_pid: connection?.backend_pid ?? null,
-    backend_started: connection?.backend_started ?? null,
-    state: instance?.state ?? null,
-  };
-}
-
-/** Returns the record of an instance that joins, and the change that stores it. */
-function recordSharing(
-  { instances, databaseIds, leases }: Statements,
-  connection: OwnConnection | null,
-  facts: InstanceFacts & { readonly state: InstanceState },
-): OwnRecord {
-  const own: OwnRow = { number: randomInt(aloneNumber + 1, highestNumber), token: randomUUID() };
-  const steps = [
-    // A command that used the database alone and has lost its connection must not return.
-    step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
-    step(instances.join, rowOf(own, connection, facts)),
-    step(leases.freeOrphans, {}),
-    step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
-  ];
-  return { own, change: new BoundChange('recordInstance', steps) };
-}
-
-/** Gives a new database its id, and records this process as the only one, also for the error of a process that finds the lock taken. */
-async function recordAlone({ own }: Database, { instances, databaseIds }: Statements): Promise<void> {
-  const row: OwnRow = { number: aloneNumber, token: randomUUID() };
-  const identify = step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() });
-  // Instances that share the database would hold its lock. One that has lost its connection must not return.
-  const removeSharing = step(instances.removeSharing, { number: aloneNumber });
-  await own((connection) => ({
-    own: row,
-    change: new BoundChange('recordOwner', [step(instances.record, rowOf(row, connection)), removeSharing, identify]),
-  }));
 }
 
 async function openLocked(locked: LockedDatabase): Promise<{ database: Database; migrations: string[] }> {
@@ -130,7 +69,7 @@ async function openAlone(
   { meter }: OpenOptions,
 ): Promise<OpenedStore> {
   try {
-    await recordAlone(database, statements);
+    await database.own((connection) => recordAlone(statements, connection));
   } catch (error) {
     await database.close();
     throw error;

@@ -20,7 +20,7 @@ const unguardedBatches = seam(() => import('../../src/storage/sqlite/sqlite-batc
     },
 });
 
-const unguardedUpdates = seam(() => import('../../src/storage/changes.js'), {
+const unguardedUpdates = seam(() => import('../../src/storage/statements/all-statements.js'), {
   createChanges: (original) => (statements) => {
     const changes = original(statements);
     return {
@@ -33,7 +33,7 @@ const unguardedUpdates = seam(() => import('../../src/storage/changes.js'), {
   },
 });
 
-const unguardedNonces = seam(() => import('../../src/storage/changes.js'), {
+const unguardedNonces = seam(() => import('../../src/storage/statements/all-statements.js'), {
   createChanges: (original) => (statements) => {
     const changes = original(statements);
     return { ...changes, moveLane: (...args) => unguarded(changes.moveLane(...args) as BoundChange) };

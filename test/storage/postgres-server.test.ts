@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
-import { createChanges } from '../../src/storage/changes.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createPostgresBatch } from '../../src/storage/postgres/postgres-batch.js';
 import { connectPostgresWriter } from '../../src/storage/postgres/postgres-writer.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
-import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { compileStatements, createChanges } from '../../src/storage/statements/all-statements.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aNotification, aTransaction, silentLog } from '../support/stored-samples.js';
 

@@ -244,7 +244,7 @@ describe('sqlite only', () => {
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();
     const db = new (sqliteDriver())(file);
-    const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses } =
+    const { transactions, transactionLists, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses } =
       compileStatements(sqlite);
     const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>
       db
@@ -258,16 +258,16 @@ describe('sqlite only', () => {
         .map(({ detail }) => detail);
     const reads = [
       transactions.byId,
-      transactions.ordinals,
+      transactionLists.ordinals,
       transactions.oldest,
       transactions.subtractFinished,
       transactions.deleteFinal,
-      transactions.page,
-      transactions.totals,
-      transactions.pageOfStatuses(1),
-      transactions.pageOfStatuses(3),
-      transactions.walkStatuses(1),
-      transactions.walkStatuses(3),
+      transactionLists.page,
+      transactionLists.totals,
+      transactionLists.pageOfStatuses(1),
+      transactionLists.pageOfStatuses(3),
+      transactionLists.walkStatuses(1),
+      transactionLists.walkStatuses(3),
       transactions.openOfLane,
       transactions.openLanes,
       attempts.ofTransaction,
@@ -310,7 +310,7 @@ describe('sqlite only', () => {
     assert.match(planOf(events.walk).join(), /COVERING INDEX events_of_notification/);
     assert.match(planOf(events.finished).join(), /events_finished/);
     assert.match(planOf(events.holdLater).join(), /events_pending/);
-    assert.doesNotMatch(planOf(transactions.page).join(), /TEMP B-TREE/);
+    assert.doesNotMatch(planOf(transactionLists.page).join(), /TEMP B-TREE/);
     assert.match(planOf(storedResponses.firstExpiry).join(), /stored_responses_by_expiry/);
     assert.match(planOf(storedResponses.deleteExpired).join(), /stored_responses_by_expiry/);
     assert.doesNotMatch(planOf(events.due).join(), /TEMP B-TREE/);

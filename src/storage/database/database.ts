@@ -1,13 +1,6 @@
-import type { BoundChange } from '../sql/bound-change.js';
 import type { Query } from '../sql/statement.js';
-import type { OwnConnection, OwnRow } from '../statements/instances.js';
+import type { OwnConnection, OwnRecord, OwnRow } from '../statements/instances.js';
 import type { RunBatch } from './commit-queue.js';
-
-/** The record of a process, and the change that stores it. */
-export interface OwnRecord {
-  readonly own: OwnRow;
-  readonly change: BoundChange;
-}
 
 /** An opened database, from which `createStore` makes a store. */
 export interface Database {

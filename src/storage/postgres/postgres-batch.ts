@@ -3,7 +3,7 @@ import { ConflictError } from '../../core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../database/commit-queue.js';
 import { type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
 import { postgres } from '../sql/dialect.js';
-import { changePositionStatements } from '../statements/change-positions.js';
+import { changePositionStatements } from '../statements/feed.js';
 import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeline.js';
 
 const uniqueViolation = '23505';

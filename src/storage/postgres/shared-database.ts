@@ -1,10 +1,11 @@
 import type { InstanceState } from '../../core/ports/instances.js';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import type { Store } from '../../core/ports/store/store.js';
-import type { Database, OwnRecord } from '../database/database.js';
+import type { Database } from '../database/database.js';
 import { BoundChange, guarded, type Step, step } from '../sql/bound-change.js';
 import type { Statements } from '../statements/all-statements.js';
-import type { OwnConnection } from '../statements/instances.js';
+import type { OwnConnection, OwnRecord } from '../statements/instances.js';
+import { storedLeases } from '../statements/leases.js';
 import { newsOf } from './news-channel.js';
 
 /** The parts that make it. */
@@ -21,7 +22,6 @@ export function createSharedDatabase({ openObserver, database, statements, recor
   const { instances, leases } = statements;
   const { query, isRemoved, onReturn } = database;
   const write = (name: string, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
-  const listOf = (keys: readonly string[]) => JSON.stringify(keys);
   return {
     openObserver,
     join: async (state) => (await database.own((connection) => record(state, connection))).number,
@@ -30,7 +30,7 @@ export function createSharedDatabase({ openObserver, database, statements, recor
     setState: (number, state) => write('setInstanceState', [guarded(instances.setState, { number, state })]),
     startSharing: (number, units) =>
       write('startSharing', [
-        ...[...units].map(([kind, keys]) => step(leases.dropOthers, { kind, keys: listOf(keys) })),
+        ...[...units].map(([kind, keys]) => step(leases.dropOthers, { kind, keys: JSON.stringify(keys) })),
         step(instances.startSharing, { number }),
       ]),
     remove: (number, { pid, started }) =>
@@ -38,21 +38,7 @@ export function createSharedDatabase({ openObserver, database, statements, recor
         guarded(instances.removeGone, { number, backend_pid: pid, backend_started: started }),
         step(leases.giveAll, { holder: number }),
       ]),
-    leases: {
-      all: () => query(leases.all, {}),
-      async digest() {
-        const [row] = await query(leases.digest, {});
-        return `${row?.count} ${row?.mix}`;
-      },
-      take: (holder, kind, { missing, free }) =>
-        write('takeLeases', [
-          ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: listOf(missing) })]),
-          step(leases.take, { kind, keys: listOf(free), holder }),
-        ]),
-      give: (holder, kind, keys) => write('giveLeases', [step(leases.give, { kind, keys: listOf(keys), holder })]),
-      note: (holder, kind, key, note) => write('noteLease', [step(leases.setNote, { kind, key, holder, note })]),
-      remove: (holder, kind, key) => write('removeLease', [step(leases.remove, { kind, key, holder })]),
-    },
+    leases: storedLeases(leases, query, commit),
     newsOf,
   };
 }

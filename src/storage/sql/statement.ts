@@ -49,6 +49,18 @@ export function perCount<S>(make: (count: number) => S): (count: number) => S {
   };
 }
 
+/** The numbered values of a statement that is compiled per count. */
+export function numbered<K extends string, V>(name: K, values: readonly V[]): { readonly [key in `${K}_${number}`]: V } {
+  return Object.fromEntries(values.map((value, index) => [`${name}_${index}`, value])) as { [key in `${K}_${number}`]: V };
+}
+
+/** Repeats the last value, so that few statements serve lists of any length. */
+export function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
+  if (values.length === 0) return values;
+  const length = 2 ** Math.ceil(Math.log2(values.length));
+  return [...values, ...values.slice(-1).flatMap((last) => Array<V>(length - values.length).fill(last))];
+}
+
 /** The placeholders of some columns, for an insert or an update. */
 export function pick<P extends object, K extends keyof P>(values: P, columns: readonly K[]): Pick<P, K> {
   return Object.fromEntries(columns.map((column) => [column, values[column]])) as Pick<P, K>;

@@ -3,7 +3,7 @@ import { ConflictError } from '../../core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../database/commit-queue.js';
 import { type ReadyBatch, type ReadyChange, readyBatch, type Step } from '../sql/bound-change.js';
 import { sqlite } from '../sql/dialect.js';
-import { changePositionStatements } from '../statements/change-positions.js';
+import { changePositionStatements } from '../statements/feed.js';
 import { sqliteDriver } from './driver.js';
 
 const { take } = changePositionStatements(sqlite.builder);

@@ -1,19 +1,20 @@
+import type { Changes, Reads } from '../../core/ports/store/store.js';
 import type { Dialect } from '../sql/dialect.js';
-import { apiKeyStatements } from './api-keys.js';
-import { attemptStatements } from './attempts.js';
-import { changePositionStatements } from './change-positions.js';
-import { databaseIdStatements } from './database-ids.js';
-import { databaseSecretStatements } from './database-secret.js';
-import { definitionStatements, fileEntryStatements } from './definitions.js';
-import { deliveryAttemptStatements, eventStatements } from './events.js';
+import type { Query } from '../sql/statement.js';
+import { apiKeyChanges, apiKeyReads, apiKeyStatements } from './api-keys.js';
+import { attemptChanges, attemptReads, attemptStatements } from './attempts.js';
+import { databaseChanges, databaseIdStatements, databaseReads, databaseSecretStatements } from './database.js';
+import { definitionChanges, definitionReads, definitionStatements, fileEntryStatements } from './definitions.js';
+import { deliveryAttemptStatements, eventChanges, eventReads, eventStatements } from './events.js';
+import { changePositionStatements, feedReads, transactionChangeStatements } from './feed.js';
 import { instanceStatements } from './instances.js';
-import { laneViewStatements } from './lane-views.js';
-import { laneStatements } from './lanes.js';
+import { laneViewReads, laneViewStatements } from './lane-views.js';
+import { laneChanges, laneReads, laneStatements } from './lanes.js';
 import { leaseStatements } from './leases.js';
-import { notificationStatements } from './notifications.js';
-import { storedResponseStatements } from './stored-responses.js';
-import { transactionChangeStatements } from './transaction-changes.js';
-import { transactionStatements } from './transactions.js';
+import { notificationChanges, notificationReads, notificationStatements } from './notifications.js';
+import { storedResponseChanges, storedResponseReads, storedResponseStatements } from './stored-responses.js';
+import { transactionListReads, transactionListStatements } from './transaction-lists.js';
+import { transactionChanges, transactionReads, transactionStatements } from './transactions.js';
 
 /** All statements, compiled for one dialect. */
 export type Statements = ReturnType<typeof compileStatements>;
@@ -23,6 +24,7 @@ export function compileStatements(dialect: Dialect) {
   const { builder, hasSeveralWriters } = dialect;
   return {
     transactions: transactionStatements(builder),
+    transactionLists: transactionListStatements(builder),
     transactionChanges: transactionChangeStatements(builder),
     attempts: attemptStatements(builder),
     lanes: laneStatements(builder),
@@ -39,5 +41,38 @@ export function compileStatements(dialect: Dialect) {
     databaseSecret: databaseSecretStatements(builder),
     changePositions: changePositionStatements(builder),
     databaseIds: databaseIdStatements(dialect),
+  };
+}
+
+/** Makes the reads of a store. */
+export function createReads(statements: Statements, query: Query): Reads {
+  return {
+    ...transactionReads(statements.transactions, query),
+    ...transactionListReads(statements, query),
+    ...attemptReads(statements.attempts, query),
+    ...feedReads(statements, query),
+    ...laneViewReads(statements.laneViews, query),
+    ...laneReads(statements.lanes, query),
+    ...eventReads(statements, query),
+    ...notificationReads(statements.notifications, query),
+    ...storedResponseReads(statements.storedResponses, query),
+    ...apiKeyReads(statements.apiKeys, query),
+    ...definitionReads(statements, query),
+    ...databaseReads(statements, query),
+  };
+}
+
+/** Makes the builders of changes. */
+export function createChanges(statements: Statements): Changes {
+  return {
+    ...transactionChanges(statements),
+    ...attemptChanges(statements.attempts),
+    ...laneChanges(statements.lanes),
+    ...eventChanges(statements),
+    ...notificationChanges(statements.notifications, statements.events),
+    ...storedResponseChanges(statements.storedResponses),
+    ...apiKeyChanges(statements.apiKeys),
+    ...definitionChanges(statements),
+    ...databaseChanges(statements),
   };
 }

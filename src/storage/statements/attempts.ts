@@ -1,8 +1,10 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
 import { type Attempt, finalStatuses } from '../../core/records/transaction.js';
+import { BoundChange, guarded } from '../sql/bound-change.js';
 import { exactJson, recordMapping } from '../sql/record-mapping.js';
 import type { AttemptTable, Schema } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
+import { pick, type Query, statement } from '../sql/statement.js';
 
 /** An attempt's columns without `seq`, which the store assigns. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
@@ -27,7 +29,7 @@ const mapping = recordMapping<Attempt, AttemptRow, Exclude<keyof Attempt, 'nonce
 export const attemptColumns = mapping.columns;
 
 /** The row that stores an attempt. An unsequenced attempt has its transaction's id in place of a nonce, so its slot is its own. */
-export function rowFromAttempt(attempt: Attempt): AttemptRow {
+function rowFromAttempt(attempt: Attempt): AttemptRow {
   return Object.assign(mapping.toRow(attempt), { nonce: attempt.nonce?.toString() ?? attempt.transactionId });
 }
 
@@ -97,5 +99,30 @@ export function attemptStatements(db: Kysely<Schema>) {
         .whereRef('transactions.mined_version', '=', 'attempts.version')
         .where('transactions.status', 'in', [...finalStatuses]),
     ),
+  };
+}
+
+type Statements = ReturnType<typeof attemptStatements>;
+
+/** Queries of attempts. */
+export function attemptReads(attempts: Statements, query: Query): AttemptReads {
+  return {
+    attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
+    transactionIdAt: async ({ chain, account }, nonce) =>
+      (await query(attempts.ownerOfSlot, { chain, account, nonce: nonce.toString() }))[0]?.id,
+    transactionIdOf: async (chain, hash) => (await query(attempts.ownerOfHash, { chain, hash }))[0]?.transaction_id,
+    slot: async ({ chain, account }, nonce) => {
+      const values = { chain, account, nonce: nonce.toString() };
+      const versions = (await query(attempts.inSlot, values)).map(attemptFromRow);
+      const finals = new Set((await query(attempts.finalInSlot, values)).map(({ version }) => version));
+      return { versions, mined: versions.find(({ version }) => finals.has(version)) ?? null };
+    },
+  };
+}
+
+/** Changes of attempts. */
+export function attemptChanges(attempts: Statements): AttemptChanges {
+  return {
+    insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
   };
 }

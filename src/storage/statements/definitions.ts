@@ -5,7 +5,7 @@ import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import { exactJson, recordMapping } from '../sql/record-mapping.js';
 import type { DefinitionTable, Schema } from '../sql/schema.js';
 import { pick, type Query, statement } from '../sql/statement.js';
-import type { databaseIdStatements } from './database-ids.js';
+import type { databaseIdStatements } from './database.js';
 
 type DefinitionRow = Omit<Selectable<DefinitionTable>, 'seq'>;
 

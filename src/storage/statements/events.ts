@@ -1,16 +1,18 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { DeliveryAttempt, OutboxEvent } from '../../core/records/notification.js';
+import type { OutboxChanges, OutboxReads } from '../../core/ports/store/outbox.js';
+import type { DeliveryAttempt, DeliveryRecord, OutboxEvent } from '../../core/records/notification.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
+import { placeOf, type Walk, type Walked } from '../sql/paging.js';
 import { recordMapping } from '../sql/record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../sql/schema.js';
-import { perCount, pick, type Statement, statement } from '../sql/statement.js';
-import type { Walked } from './transactions.js';
+import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, type Statement, statement } from '../sql/statement.js';
 
 /** An event's columns, without those that the store gives it. */
-export type EventRow = Omit<Selectable<EventTable>, 'seq' | 'waits_behind'>;
+type EventRow = Omit<Selectable<EventTable>, 'seq' | 'waits_behind'>;
 type DeliveryAttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'seq'>;
 
 /** How events are stored. */
-export const eventMapping = recordMapping<OutboxEvent, EventRow>({
+const eventMapping = recordMapping<OutboxEvent, EventRow>({
   id: 'id',
   notificationId: 'notification_id',
   event: 'event',
@@ -24,7 +26,7 @@ export const eventMapping = recordMapping<OutboxEvent, EventRow>({
 });
 
 /** How delivery attempts are stored, beside the id of their event. */
-export const deliveryAttemptMapping = recordMapping<DeliveryAttempt, Omit<DeliveryAttemptRow, 'event_id'>>({
+const deliveryAttemptMapping = recordMapping<DeliveryAttempt, Omit<DeliveryAttemptRow, 'event_id'>>({
   attemptedAtMs: 'attempted_at_ms',
   durationMs: 'duration_ms',
   httpStatus: 'http_status',
@@ -32,6 +34,9 @@ export const deliveryAttemptMapping = recordMapping<DeliveryAttempt, Omit<Delive
   responseBody: 'response_body',
 });
 const deliveryAttemptColumns = ['event_id', ...deliveryAttemptMapping.columns] as const;
+
+/** How many deliveries are counted from the start of a page. A notification may have millions of them. */
+const countedDeliveries = 10_000;
 
 /** The number of delivery attempts kept per event: more than the retry schedule has. */
 const keptPerEvent = 20;
@@ -344,5 +349,83 @@ export function deliveryAttemptStatements(db: Kysely<Schema>) {
           .orderBy('seq'),
       ),
     ),
+  };
+}
+
+interface Statements {
+  readonly events: ReturnType<typeof eventStatements>;
+  readonly deliveryAttempts: ReturnType<typeof deliveryAttemptStatements>;
+}
+
+/** Queries of events and their deliveries. */
+export function eventReads({ events, deliveryAttempts }: Statements, query: Query): OutboxReads {
+  async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
+    if (rows.length === 0) return [];
+    const ids = paddedToPowerOfTwo(rows.map(({ id }) => id));
+    const deliveries = await query(deliveryAttempts.ofEvents(ids.length), numbered('event', ids));
+    return rows.map((row) => ({
+      event: eventMapping.fromRow(row),
+      attempts: deliveries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptMapping.fromRow),
+    }));
+  }
+
+  return {
+    pendingTargets: async (nowMs) => {
+      const rows = await query(events.pendingTargets, { now_ms: nowMs });
+      return rows.map((row) => ({
+        notificationId: row.notification_id,
+        isDue: row.first_at_ms !== null && row.first_at_ms <= nowMs,
+        nextAtMs: row.next_at_ms ?? undefined,
+      }));
+    },
+    dueEvents: async (notificationId, nowMs, limit) =>
+      (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventMapping.fromRow),
+    pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
+    delivery: async (notificationId, eventId) =>
+      (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
+    deliveries: async (notificationId, page, transactionId) => {
+      const ofAll = { notification_id: notificationId };
+      const ofTransaction = { ...ofAll, order_key: transactionId ?? '' };
+      const walk: Walk = (part) =>
+        transactionId === undefined
+          ? query(events.walk, { ...ofAll, ...part })
+          : query(events.walkOfTransaction, { ...ofTransaction, ...part });
+      const { length, before } = await placeOf(query, { walk, positionOf: events.position, counted: countedDeliveries }, page);
+      const part = { before: before ?? 0, limit: page.limit };
+      const pageOf = () =>
+        transactionId === undefined
+          ? query(events.pageOf, { ...ofAll, ...part })
+          : query(events.pageOfTransaction, { ...ofTransaction, ...part });
+      const rows = before === null ? [] : await pageOf();
+      return { items: await withAttempts(rows), ...length };
+    },
+    finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),
+  };
+}
+
+/** Changes of events and their deliveries. */
+export function eventChanges({ events, deliveryAttempts }: Statements): OutboxChanges {
+  return {
+    insertEvent: (event) => {
+      const row = eventMapping.toRow(event);
+      return new BoundChange('insertEvent', [...events.insertLocks.map((lock) => step(lock, row)), guarded(events.insert, row)]);
+    },
+    updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }, attemptsBefore = null) => {
+      const row = { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs };
+      const update =
+        attemptsBefore === null ? guarded(events.update, row) : guarded(events.updateIf, { ...row, attempts_before: attemptsBefore });
+      return new BoundChange('updateEvent', [update, step(events.releaseNext, { id })]);
+    },
+    redeliverEvent: ({ id, notificationId, nextAttemptAtMs }) =>
+      new BoundChange('redeliverEvent', [
+        guarded(events.redeliver, { id, notification_id: notificationId, next_attempt_at_ms: nextAttemptAtMs }),
+        step(events.holdLater, { id }),
+      ]),
+    insertDeliveryAttempt: (eventId, attempt) =>
+      new BoundChange('insertDeliveryAttempt', [
+        guarded(deliveryAttempts.insert, { ...deliveryAttemptMapping.toRow(attempt), event_id: eventId }),
+        step(deliveryAttempts.deleteOldest, { event_id: eventId }),
+      ]),
+    deleteFinishedEvent: (id) => new BoundChange('deleteFinishedEvent', [step(events.deleteFinished, { id })]),
   };
 }

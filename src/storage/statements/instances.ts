@@ -1,7 +1,13 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { type Kysely, sql } from 'kysely';
 import type { InstanceState } from '../../core/ports/instances.js';
+import { systemClock } from '../../core/work/clock.js';
+import { BoundChange, step } from '../sql/bound-change.js';
 import type { InstanceTable, Schema } from '../sql/schema.js';
 import { pick, statement } from '../sql/statement.js';
+import type { databaseIdStatements } from './database.js';
+import type { leaseStatements } from './leases.js';
 
 /** A process that uses the database alone. */
 export interface Instance {
@@ -14,8 +20,16 @@ export interface Instance {
 }
 
 /** An instance that shares the database. */
-export type Member = Instance &
+type MemberRow = Instance &
   Pick<InstanceTable, 'number' | 'checked_at_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'>;
+
+/** What an instance that shares the database tells about itself. */
+export interface InstanceFacts {
+  /** The version of the program. */
+  readonly version: string;
+  /** A keyed hash of each configuration file, by its name. All instances must have the same. */
+  readonly configHashes: ReadonlyMap<string, string>;
+}
 
 /** The server's process for a connection. */
 export interface OwnConnection {
@@ -28,6 +42,16 @@ export interface OwnRow {
   readonly number: number;
   readonly token: string;
 }
+
+/** The record of a process, and the change that stores it. */
+export interface OwnRecord {
+  readonly own: OwnRow;
+  readonly change: BoundChange;
+}
+
+/** The row of a process that uses the database alone. */
+const aloneNumber = 1;
+const highestNumber = 2 ** 31;
 
 const ownColumns = [
   'number',
@@ -47,7 +71,7 @@ const ownColumns = [
 export function instanceStatements(db: Kysely<Schema>) {
   return {
     /** Records the process that uses the database alone. */
-    record: statement<Member, never>('instances_record', (values) =>
+    record: statement<MemberRow, never>('instances_record', (values) =>
       db
         .insertInto('instances')
         .values(pick(values, ownColumns))
@@ -65,10 +89,10 @@ export function instanceStatements(db: Kysely<Schema>) {
     ),
 
     /** Adds an instance that shares the database. */
-    join: statement<Member, never>('instances_join', (values) => db.insertInto('instances').values(pick(values, ownColumns))),
+    join: statement<MemberRow, never>('instances_join', (values) => db.insertInto('instances').values(pick(values, ownColumns))),
 
     /** Adds the row of a process that uses the database alone, as one that was released. */
-    insertReleased: statement<Member, never>('instances_insert_released', (values) =>
+    insertReleased: statement<MemberRow, never>('instances_insert_released', (values) =>
       db
         .insertInto('instances')
         .values(pick(values, ownColumns))
@@ -82,14 +106,6 @@ export function instanceStatements(db: Kysely<Schema>) {
 
     touch: statement<{ number: number; checked_at_ms: number }, never>('instances_touch', (values) =>
       db.updateTable('instances').set({ checked_at_ms: values.checked_at_ms }).where('number', '=', values.number),
-    ),
-
-    confirmTime: statement<{ number: number; confirmed_time_ms: number }, never>('instances_confirm_time', (values) =>
-      db.updateTable('instances').set({ confirmed_time_ms: values.confirmed_time_ms }).where('number', '=', values.number),
-    ),
-
-    confirmedTime: statement<{ number: number }, { confirmed_time_ms: number | null }>('instances_confirmed_time', (values) =>
-      db.selectFrom('instances').select('confirmed_time_ms').where('number', '=', values.number),
     ),
 
     /** Finds the row as long as the process may commit. */
@@ -167,4 +183,56 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.selectFrom('instances').select(['host', 'pid', 'since_ms', 'token']).where('number', '=', values.number),
     ),
   };
+}
+
+/** A row about this process. */
+function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: InstanceFacts & { readonly state: InstanceState }): MemberRow {
+  const nowMs = systemClock.nowMs();
+  return {
+    ...own,
+    host: hostname(),
+    pid: process.pid,
+    since_ms: nowMs,
+    checked_at_ms: nowMs,
+    version: instance?.version ?? null,
+    config_hashes: instance === undefined ? null : JSON.stringify(Object.fromEntries(instance.configHashes)),
+    backend_pid: connection?.backend_pid ?? null,
+    backend_started: connection?.backend_started ?? null,
+    state: instance?.state ?? null,
+  };
+}
+
+interface Statements {
+  readonly instances: ReturnType<typeof instanceStatements>;
+  readonly databaseIds: Pick<ReturnType<typeof databaseIdStatements>, 'insertIfMissing'>;
+  readonly leases: Pick<ReturnType<typeof leaseStatements>, 'freeOrphans'>;
+}
+
+/** Returns a new record of this process as an instance that joins the others. */
+export function recordSharing(
+  { instances, databaseIds, leases }: Statements,
+  connection: OwnConnection | null,
+  facts: InstanceFacts & { readonly state: InstanceState },
+): OwnRecord {
+  const own: OwnRow = { number: randomInt(aloneNumber + 1, highestNumber), token: randomUUID() };
+  const steps = [
+    // A command that used the database alone and has lost its connection must not return.
+    step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
+    step(instances.join, rowOf(own, connection, facts)),
+    step(leases.freeOrphans, {}),
+    step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
+  ];
+  return { own, change: new BoundChange('recordInstance', steps) };
+}
+
+/** Returns a new record of this process as the only one, also for the error of a process that finds the lock taken. */
+export function recordAlone({ instances, databaseIds }: Omit<Statements, 'leases'>, connection: OwnConnection | null): OwnRecord {
+  const own: OwnRow = { number: aloneNumber, token: randomUUID() };
+  const steps = [
+    step(instances.record, rowOf(own, connection)),
+    // Instances that share the database would hold its lock. One that has lost its connection must not return.
+    step(instances.removeSharing, { number: aloneNumber }),
+    step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
+  ];
+  return { own, change: new BoundChange('recordOwner', steps) };
 }

@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
+import type { LaneTransaction, LaneViewReads, OpenOfRelayer } from '../../core/ports/store/lane-views.js';
+import { type Attempt, type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import type { Dialect } from '../sql/dialect.js';
 import type { TransactionTable } from '../sql/schema.js';
-import { perCount, statement } from '../sql/statement.js';
-import { type AttemptRow, attemptColumns } from './attempts.js';
+import { numbered, paddedToPowerOfTwo, perCount, type Query, statement } from '../sql/statement.js';
+import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 import { isOpen } from './transaction-rows.js';
 
 /** The numbered values of a statement that is compiled per count. */
@@ -21,13 +23,13 @@ interface OpenInStatusRow {
 }
 
 /** What identifies a transaction in its lane, and what it waits for. */
-export type LaneTransactionRow = Pick<
+type LaneTransactionRow = Pick<
   TransactionTable,
   'id' | 'status' | 'status_reason' | 'created_at_ms' | 'nonce' | 'live_version' | 'mined_version'
 >;
 
 /** An attempt without its wire form and its call data, which may be large. */
-export type SlimAttemptRow = Omit<AttemptRow, 'raw'>;
+type SlimAttemptRow = Omit<AttemptRow, 'raw'>;
 
 const laneColumns = [
   'transactions.id',
@@ -42,6 +44,11 @@ const slimColumns = attemptColumns.filter((column) => column !== 'raw' && column
 
 /** The open transactions from the start of a lane among which the lowest nonce is searched. */
 const searchedForLowest = 200;
+
+/** Slots of a lane that are read at once. */
+const laneStride = 32;
+/** Transactions of a lane whose attempts are read at once: each of up to 20 may have much call data, which the database must step over. */
+const attemptsStride = 8;
 
 /** Statements on lanes as operators see them, from indexes and without contents. */
 export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
@@ -161,5 +168,82 @@ export function laneViewStatements({ builder: db, jsonWithNull }: Dialect) {
           .orderBy('attempts.version'),
       ),
     ),
+  };
+}
+
+/** Queries of what operators see. */
+export function laneViewReads(laneViews: ReturnType<typeof laneViewStatements>, query: Query): LaneViewReads {
+  /** Adds the attempts of some transactions of a lane. */
+  async function withSlimAttempts(rows: readonly LaneTransactionRow[], newest: number): Promise<readonly LaneTransaction[]> {
+    const signedIds = rows.flatMap(({ id, live_version }) => (live_version === null ? [] : [id]));
+    const attemptsById = new Map<string, Attempt[]>();
+    for (let at = 0; at < signedIds.length; at += attemptsStride) {
+      if (at > 0) await setImmediate();
+      const ids = paddedToPowerOfTwo(signedIds.slice(at, at + attemptsStride));
+      for (const row of await query(laneViews.attemptsOf(ids.length), { ...numbered('id', ids), newest })) {
+        const known = attemptsById.get(row.transaction_id) ?? [];
+        attemptsById.set(row.transaction_id, known);
+        known.push(attemptFromRow({ ...row, raw: '' }));
+      }
+    }
+    return rows.map(({ id, status, status_reason, created_at_ms, nonce, mined_version }) => ({
+      id,
+      status,
+      statusReason: status_reason,
+      createdAtMs: created_at_ms,
+      nonce: nonce === null ? null : BigInt(nonce),
+      minedVersion: mined_version,
+      attempts: attemptsById.get(id) ?? [],
+    }));
+  }
+
+  return {
+    openOf: async (relayerIds) => {
+      if (relayerIds.length === 0) return new Map();
+      const ids = paddedToPowerOfTwo(relayerIds);
+      const rows = await query(laneViews.openOf(ids.length), numbered('id', ids));
+      const counts = new Map<string, { waiting: number; inFlight: number; unmined: number | null; mined: number | null }>();
+      for (const { relayer_id, status, total, oldest } of rows) {
+        const known = counts.get(relayer_id) ?? { waiting: 0, inFlight: 0, unmined: null, mined: null };
+        counts.set(relayer_id, known);
+        if (status === 'pending') known.waiting += total;
+        else known.inFlight += total;
+        if (status === 'mined') known.mined = oldest;
+        else known.unmined = known.unmined === null ? oldest : Math.min(known.unmined, oldest);
+      }
+      // One of the two is there. A mined one waits for blocks only.
+      const places = paddedToPowerOfTwo([...counts.values()].map(({ unmined, mined }) => unmined ?? mined ?? 0));
+      const oldest = places.length === 0 ? [] : await query(laneViews.atPlaces(places.length), numbered('place', places));
+      const oldestOf = new Map(oldest.map((row) => [row.relayer_id, row]));
+      return new Map(
+        [...counts].map(([relayerId, { waiting, inFlight }]): [string, OpenOfRelayer] => {
+          const row = oldestOf.get(relayerId);
+          const shown = row === undefined ? null : { id: row.id, createdAtMs: row.created_at_ms, statusReason: row.status_reason };
+          return [relayerId, { waiting, inFlight, oldest: shown }];
+        }),
+      );
+    },
+    changesByStatus: async (relayerId, { after, upTo, limit }) => {
+      const rows = await query(laneViews.changesByStatus, { relayer_id: relayerId, after, up_to: upTo, limit });
+      return {
+        totals: new Map(rows.map(({ status, total }) => [status, total])),
+        last: rows.length === 0 ? null : Math.max(...rows.map(({ last }) => last)),
+      };
+    },
+    laneTransactionsAt: async ({ chain, account }, nonces, newestAttempts) => {
+      const rows: LaneTransactionRow[] = [];
+      for (let at = 0; at < nonces.length; at += laneStride) {
+        if (at > 0) await setImmediate();
+        const texts = paddedToPowerOfTwo(nonces.slice(at, at + laneStride).map(String));
+        rows.push(...(await query(laneViews.inSlots(texts.length), { chain, account, ...numbered('id', texts) })));
+      }
+      return withSlimAttempts(rows, newestAttempts);
+    },
+    laneTransactionsWithoutNonce: async ({ chain, account }, limit, newestAttempts) =>
+      withSlimAttempts(await query(laneViews.withoutNonce, { chain, account, limit }), newestAttempts),
+    lowestOpenNonce: async ({ chain, account }) => {
+      const [lowest] = await query(laneViews.lowestOpenNonce, { chain, account });
+      return lowest === undefined ? undefined : BigInt(lowest.nonce);
+    },
   };
 }

@@ -1,7 +1,10 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { LeaseKind } from '../../core/ports/leases.js';
+import type { StoredLeases } from '../../core/ports/shared-database.js';
+import type { Store } from '../../core/ports/store/store.js';
+import { BoundChange, type Step, step } from '../sql/bound-change.js';
 import type { LeaseTable, Schema } from '../sql/schema.js';
-import { statement } from '../sql/statement.js';
+import { type Query, statement } from '../sql/statement.js';
 
 /** Units of one kind; `keys` is a JSON list. */
 export interface Units {
@@ -86,5 +89,25 @@ export function leaseStatements(db: Kysely<Schema>) {
         .where('holder', 'is', null)
         .where((eb) => eb.not(isAmong(keys))),
     ),
+  };
+}
+
+/** The leases of a database that several instances share. */
+export function storedLeases(leases: ReturnType<typeof leaseStatements>, query: Query, commit: Store['commit']): StoredLeases {
+  const write = (name: string, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
+  return {
+    all: () => query(leases.all, {}),
+    async digest() {
+      const [row] = await query(leases.digest, {});
+      return `${row?.count} ${row?.mix}`;
+    },
+    take: (holder, kind, { missing, free }) =>
+      write('takeLeases', [
+        ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: JSON.stringify(missing) })]),
+        step(leases.take, { kind, keys: JSON.stringify(free), holder }),
+      ]),
+    give: (holder, kind, keys) => write('giveLeases', [step(leases.give, { kind, keys: JSON.stringify(keys), holder })]),
+    note: (holder, kind, key, note) => write('noteLease', [step(leases.setNote, { kind, key, holder, note })]),
+    remove: (holder, kind, key) => write('removeLease', [step(leases.remove, { kind, key, holder })]),
   };
 }

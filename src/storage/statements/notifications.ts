@@ -1,14 +1,17 @@
 import type { Kysely, Selectable } from 'kysely';
+import type { NotificationChanges, NotificationReads } from '../../core/ports/store/notifications.js';
 import type { Notification } from '../../core/records/notification.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
+import { placeOf, type Walked } from '../sql/paging.js';
 import { json, recordMapping } from '../sql/record-mapping.js';
 import type { NotificationTable, Schema } from '../sql/schema.js';
-import { pick, statement } from '../sql/statement.js';
-import type { Walked } from './transactions.js';
+import { pick, type Query, statement } from '../sql/statement.js';
+import type { eventStatements } from './events.js';
 
 type NotificationRow = Omit<Selectable<NotificationTable>, 'seq'>;
 
 /** How notifications are stored. */
-export const notificationMapping = recordMapping<Notification, NotificationRow>({
+const notificationMapping = recordMapping<Notification, NotificationRow>({
   id: 'id',
   type: 'type',
   url: 'url',
@@ -81,5 +84,53 @@ export function notificationStatements(db: Kysely<Schema>) {
         .selectFrom(newestOf(values).select('seq').as('walked'))
         .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
     ),
+  };
+}
+
+type Statements = ReturnType<typeof notificationStatements>;
+
+/** Queries of notifications. */
+export function notificationReads(notifications: Statements, query: Query): NotificationReads {
+  return {
+    notification: async (id) => (await query(notifications.byId, { id })).map(notificationMapping.fromRow)[0],
+    notifications: async (page) => {
+      const walk = (part: Part) => query(notifications.walk, part);
+      const list = { walk, positionOf: notifications.position, counted: Number.POSITIVE_INFINITY };
+      const { length, before } = await placeOf(query, list, page);
+      const rows = before === null ? [] : await query(notifications.page, { before, limit: page.limit });
+      return { items: rows.map(notificationMapping.fromRow), ...length };
+    },
+  };
+}
+
+/** Changes of notifications. */
+export function notificationChanges(
+  notifications: Statements,
+  events: Pick<ReturnType<typeof eventStatements>, 'deleteUndelivered'>,
+): NotificationChanges {
+  return {
+    insertNotification: (notification) =>
+      new BoundChange('insertNotification', [guarded(notifications.insert, notificationMapping.toRow(notification))]),
+    updateNotification: (next) =>
+      new BoundChange('updateNotification', [
+        guarded(notifications.update, { ...notificationMapping.toRow(next), revision_before: next.revision - 1 }),
+      ]),
+    resealNotification: ({ id, revision, url, sealedSigningKey, retiredKeys }) =>
+      new BoundChange('resealNotification', [
+        guarded(notifications.reseal, {
+          id,
+          revision,
+          url,
+          sealed_signing_key: sealedSigningKey,
+          retired_keys: JSON.stringify(retiredKeys),
+        }),
+      ]),
+    markNotificationGone: ({ id, revision }, goneAtMs) =>
+      new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
+    deleteNotification: ({ id, revision }) =>
+      new BoundChange('deleteNotification', [
+        guarded(notifications.delete, { id, revision }),
+        step(events.deleteUndelivered, { notification_id: id }),
+      ]),
   };
 }

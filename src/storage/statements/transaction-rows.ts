@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Attempt, MinedAt, Transaction } from '../../core/records/transaction.js';
+import type { Attempt, MinedAt, Transaction, TransactionView } from '../../core/records/transaction.js';
 import { decimalText, exactJson, flag, recordMapping, template } from '../sql/record-mapping.js';
 import type { Schema, TransactionTable } from '../sql/schema.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
@@ -114,4 +114,9 @@ export function transactionViews(db: Kysely<Schema>) {
     )
     .select(transactionSelection)
     .select(attemptSelection);
+}
+
+/** The transaction and the attempt of a row of `transactionViews`. */
+export function viewFromRow(row: TransactionViewRow): TransactionView {
+  return { transaction: transactionFromRow(row), shown: attemptFromJoinedRow(row) };
 }

@@ -1,15 +1,24 @@
 import { type Expression, type Kysely, sql } from 'kysely';
-import { type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
+import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
+import { type Attempt, isFinal, type LaneId, type OpenTransaction, type TransactionStatus } from '../../core/records/transaction.js';
+import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import type { Flag, Schema } from '../sql/schema.js';
-import { perCount, pick, statement } from '../sql/statement.js';
+import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
+import type { attemptStatements } from './attempts.js';
+import type { eventStatements } from './events.js';
+import type { changePositionStatements } from './feed.js';
 import {
+  attemptFromJoinedRow,
   attemptSelection,
   isOpen,
+  rowFromTransaction,
   type TransactionRow,
   type TransactionViewRow,
   transactionColumns,
+  transactionFromRow,
   transactionSelection,
   transactionViews,
+  viewFromRow,
   type WrittenRow,
 } from './transaction-rows.js';
 
@@ -18,22 +27,6 @@ interface OldestRow {
   readonly ordinal: number;
   readonly ended_at_ms: number | null;
   readonly shares_slot: Flag;
-}
-
-/** Rows that were walked over. */
-export interface Walked {
-  readonly count: number;
-  /** The `seq` of the oldest; null if there is none. */
-  readonly last: number | null;
-}
-
-interface StatusPage {
-  readonly relayer_id: string;
-  /** Rows from this `seq` on are left out. */
-  readonly before: number;
-  readonly limit: number;
-  /** `status_0`, `status_1`, ... */
-  readonly [status: `status_${number}`]: TransactionStatus;
 }
 
 // The owner of a transaction never changes.
@@ -48,8 +41,6 @@ const changingColumns = transactionColumns.filter(
 );
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
-  const views = () => transactionViews(db);
-
   /** One of the positions that the same commit has taken, see `readyBatch`. */
   const takenPosition = ({ relayer_id, positions_back }: WrittenRow) =>
     sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayer_id}) - ${positions_back}`;
@@ -64,31 +55,6 @@ export function transactionStatements(db: Kysely<Schema>) {
           .columns(['relayer_id', 'status'])
           .doUpdateSet((eb) => ({ total: eb('transaction_totals.total', '+', eb.ref('excluded.total')) })),
       );
-
-  /**
-   * Selects the newest of each status from the index and merges them: with one condition for all statuses, a database may sort all rows.
-   */
-  function newestInStatuses(statusCount: number, values: StatusPage) {
-    const newestOf = (index: number) =>
-      db
-        .selectFrom(
-          db
-            .selectFrom('transactions')
-            .select('seq')
-            .where('relayer_id', '=', values.relayer_id)
-            .where('status', '=', values[`status_${index}`] as TransactionStatus)
-            .where('seq', '<', values.before)
-            .orderBy('seq', 'desc')
-            .limit(values.limit)
-            .as('newest'),
-        )
-        .select('seq');
-    const found = Array.from({ length: statusCount - 1 }, (_, index) => newestOf(index + 1)).reduce(
-      (union, next) => union.unionAll(next),
-      newestOf(0),
-    );
-    return db.selectFrom(found.as('found')).select('seq').orderBy('seq', 'desc').limit(values.limit);
-  }
 
   return {
     /**
@@ -150,62 +116,13 @@ export function transactionStatements(db: Kysely<Schema>) {
       ),
     ),
 
-    byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) => views().where('transactions.id', '=', values.id)),
-
-    /** The lowest and the highest ordinal, each read from one end of the index. */
-    ordinals: statement<{ relayer_id: string }, { first: number | null; last: number | null }>('transactions_ordinals', (values) => {
-      const ordinals = db.selectFrom('transactions').where('relayer_id', '=', values.relayer_id);
-      return db.selectNoFrom([
-        ordinals.select((inner) => inner.fn.min('ordinal').as('first')).as('first'),
-        ordinals.select((inner) => inner.fn.max('ordinal').as('last')).as('last'),
-      ]);
-    }),
+    byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) =>
+      transactionViews(db).where('transactions.id', '=', values.id),
+    ),
 
     /** Where a transaction is in the lists of its relayer. */
     position: statement<{ id: string }, { ordinal: number; seq: number }>('transactions_position', (values) =>
       db.selectFrom('transactions').select(['ordinal', 'seq']).where('id', '=', values.id),
-    ),
-
-    /** The page that begins at ordinal `highest` and goes down. */
-    page: statement<{ relayer_id: string; highest: number; limit: number }, TransactionViewRow>('transactions_page', (values) =>
-      views()
-        .where('transactions.relayer_id', '=', values.relayer_id)
-        .where('transactions.ordinal', '<=', values.highest)
-        .orderBy('transactions.ordinal', 'desc')
-        .limit(values.limit),
-    ),
-
-    /** The number of a relayer's transactions in each status. */
-    totals: statement<{ relayer_id: string }, { status: TransactionStatus; total: number }>('transactions_totals', (values) =>
-      db
-        .selectFrom('transaction_totals')
-        .select(['status', 'total'])
-        .where('relayer_id', '=', values.relayer_id)
-        .unionAll(
-          db
-            .selectFrom('transactions')
-            .select((eb) => ['status', eb.fn.countAll<number>().as('total')])
-            .where('relayer_id', '=', values.relayer_id)
-            // By status, which is in the index that has the relayer.
-            .where(sql<boolean>`status in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`)
-            .groupBy('status'),
-        ),
-    ),
-
-    /** A page of the transactions in `statusCount` statuses. */
-    pageOfStatuses: perCount((statusCount) =>
-      statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) =>
-        views().where('transactions.seq', 'in', newestInStatuses(statusCount, values)).orderBy('transactions.seq', 'desc'),
-      ),
-    ),
-
-    /** Walks over as many rows in the index: their number and the oldest of them. */
-    walkStatuses: perCount((statusCount) =>
-      statement<StatusPage, Walked>(`transactions_walk_${statusCount}`, (values) =>
-        db
-          .selectFrom(newestInStatuses(statusCount, values).as('walked'))
-          .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
-      ),
     ),
 
     /** A page of the open transactions of a lane, oldest first, with a row per attempt, oldest first. */
@@ -344,5 +261,103 @@ export function transactionStatements(db: Kysely<Schema>) {
     openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
       db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen()),
     ),
+  };
+}
+
+type Statements = ReturnType<typeof transactionStatements>;
+
+/** Gathers rows, one per attempt and ordered by transaction, into one item per transaction. */
+function openFromRows(rows: readonly TransactionViewRow[]): OpenTransaction[] {
+  const open: OpenTransaction[] = [];
+  let attempts: Attempt[] = [];
+  for (const row of rows) {
+    if (open.at(-1)?.transaction.id !== row.id) {
+      attempts = [];
+      open.push({ transaction: transactionFromRow(row), attempts });
+    }
+    const attempt = attemptFromJoinedRow(row);
+    if (attempt !== null) attempts.push(attempt);
+  }
+  return open;
+}
+
+/** Queries of transactions. */
+export function transactionReads(transactions: Statements, query: Query): TransactionReads {
+  return {
+    transaction: async (id) => (await query(transactions.byId, { id })).map(viewFromRow)[0],
+    relayersWithFinished: async () => (await query(transactions.relayers, {})).map((row) => row.relayer_id),
+    oldestTransactions: async (relayerId, limit) => {
+      const rows = await query(transactions.oldest, { relayer_id: relayerId, limit });
+      return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, sharesSlot: row.shares_slot === 1 }));
+    },
+    openTransactions: async ({ chain, account }, { after, limit } = { limit: Number.MAX_SAFE_INTEGER }) => {
+      const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
+      return openFromRows(await query(transactions.openOfLane, { chain, account, after_seq: position?.seq ?? 0, limit }));
+    },
+    transactionsById: async (ids) => {
+      if (ids.length === 0) return [];
+      const padded = paddedToPowerOfTwo(ids);
+      return openFromRows(await query(transactions.byIds(padded.length), numbered('id', padded)));
+    },
+    waitingCount: async ({ chain, account }, limit) => (await query(transactions.waitingCount, { chain, account, limit }))[0]?.total ?? 0,
+    openSummaries: async ({ chain, account }) =>
+      (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent, revision }) => ({
+        id,
+        relayerId: relayer_id,
+        status,
+        intent,
+        revision,
+      })),
+    openLanes: () => query(transactions.openLanes, {}),
+  };
+}
+
+/** The statements that changes of transactions are made of. */
+interface ChangeStatements {
+  readonly transactions: Statements;
+  readonly attempts: Pick<ReturnType<typeof attemptStatements>, 'deleteOf'>;
+  readonly events: Pick<ReturnType<typeof eventStatements>, 'deleteFinishedOf'>;
+  readonly changePositions: ReturnType<typeof changePositionStatements>;
+}
+
+/** Changes of transactions. */
+export function transactionChanges({ transactions, attempts, events, changePositions }: ChangeStatements): TransactionChanges {
+  return {
+    insertTransaction(transaction) {
+      const isEnded = isFinal(transaction.status);
+      const row = rowFromTransaction(transaction, null, isEnded ? transaction.updatedAtMs : null);
+      return new BoundChange('insertTransaction', {
+        countedFor: row.relayer_id,
+        stepsAt(positionsBack) {
+          row.positions_back = positionsBack;
+          const insert = guarded(transactions.insert, row);
+          return isEnded ? [insert, step(transactions.addInserted, row)] : [insert];
+        },
+      });
+    },
+    updateTransaction(next, { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs } = {}) {
+      const row = rowFromTransaction(next, revisionBefore, endedAtMs);
+      return new BoundChange('updateTransaction', {
+        countedFor: row.relayer_id,
+        stepsAt(positionsBack) {
+          row.positions_back = positionsBack;
+          if (!isFinal(next.status)) return [guarded(transactions.update, row)];
+          return [step(transactions.addFinished, row), guarded(transactions.finish, row)];
+        },
+      });
+    },
+    removeTransaction: (id) =>
+      new BoundChange('removeTransaction', [
+        step(changePositions.noteRemoved, { id }),
+        step(transactions.subtractFinished, { id }),
+        step(attempts.deleteOf, { transaction_id: id }),
+        step(events.deleteFinishedOf, { order_key: id }),
+        guarded(transactions.deleteFinal, { id }),
+      ]),
+    moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
+    closeRelayer: (id) =>
+      // Taking a position locks the row against sends of other instances.
+      new BoundChange('closeRelayer', { countedFor: id, stepsAt: () => [guarded(changePositions.close, { relayer_id: id })] }),
+    reopenRelayer: (id) => new BoundChange('reopenRelayer', [step(changePositions.reopen, { relayer_id: id })]),
   };
 }

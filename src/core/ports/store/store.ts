@@ -1,4 +1,5 @@
 import type { ApiKeyChanges, ApiKeyReads } from './api-keys.js';
+import type { AttemptChanges, AttemptReads } from './attempts.js';
 import type { Change } from './change.js';
 import type { DatabaseChanges, DatabaseReads } from './database.js';
 import type { DefinitionChanges, DefinitionReads } from './definitions.js';
@@ -8,11 +9,12 @@ import type { LaneChanges, LaneReads } from './lanes.js';
 import type { NotificationChanges, NotificationReads } from './notifications.js';
 import type { OutboxChanges, OutboxReads } from './outbox.js';
 import type { StoredResponseChanges, StoredResponseReads } from './stored-responses.js';
-import type { TransactionChanges, TransactionReads } from './transactions.js';
+import type { TransactionChanges, TransactionListReads, TransactionReads } from './transactions.js';
 
 /** Builders of all changes. They are pure; nothing happens before `commit`. */
 export interface Changes
   extends TransactionChanges,
+    AttemptChanges,
     LaneChanges,
     OutboxChanges,
     NotificationChanges,
@@ -24,6 +26,8 @@ export interface Changes
 /** All queries. They see committed rows only. */
 export interface Reads
   extends TransactionReads,
+    TransactionListReads,
+    AttemptReads,
     FeedReads,
     LaneViewReads,
     LaneReads,

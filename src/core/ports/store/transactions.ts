@@ -1,4 +1,4 @@
-import type { Attempt, LaneId, OpenTransaction, Transaction, TransactionStatus, TransactionView } from '../../records/transaction.js';
+import type { LaneId, OpenTransaction, Transaction, TransactionStatus, TransactionView } from '../../records/transaction.js';
 import type { Change } from './change.js';
 import type { PageOf, PageQuery } from './page.js';
 
@@ -21,7 +21,7 @@ export interface TransactionUpdate {
   readonly endedAtMs?: number;
 }
 
-/** Builders of changes of transactions and their attempts. */
+/** Builders of changes of transactions. */
 export interface TransactionChanges {
   /** Fails if the id is taken, or if the relayer is closed. */
   insertTransaction(transaction: Transaction): Change;
@@ -34,8 +34,6 @@ export interface TransactionChanges {
   removeTransaction(id: string): Change;
   /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
   moveTransaction(id: string, from: number, to: number): Change;
-  /** Fails if the slot or the transaction has an attempt with this version; for an unsequenced one, also if its hash is taken. */
-  insertAttempt(attempt: Attempt): Change;
   /**
    * Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its
    * transactions is open.
@@ -45,19 +43,9 @@ export interface TransactionChanges {
   reopenRelayer(id: string): Change;
 }
 
-/** Queries of transactions and their attempts. */
+/** Queries of transactions. */
 export interface TransactionReads {
   transaction(id: string): Promise<TransactionView | undefined>;
-  /** Newest first by acceptance; no statuses: all. */
-  transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
-  /** All attempts of a transaction, oldest first. */
-  attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
-  /** Every attempt ever signed for a slot, oldest first; `mined`: the one by which a transaction of ours became final there. */
-  slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
-  /** The transaction that has this nonce now; undefined if none has. */
-  transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
-  /** The unsequenced transaction that has an attempt with this hash; undefined if none has. */
-  transactionIdOf(chain: string, hash: string): Promise<string | undefined>;
   /** Ids of the relayers that have final transactions. */
   relayersWithFinished(): Promise<readonly string[]>;
   /** A relayer's oldest transactions, oldest first by acceptance. */
@@ -72,4 +60,10 @@ export interface TransactionReads {
   openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
+}
+
+/** Queries of a relayer's transactions in pages. */
+export interface TransactionListReads {
+  /** Newest first by acceptance; no statuses: all. */
+  transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
 }
