@@ -265,4 +265,17 @@ describe('transactions on Solana', () => {
     await rig.until(later, 'submitted');
     await rig.until(withdrawal, 'failed');
   });
+
+  it('a transaction that fails in the simulation does not wait for an earlier one that waits for funds', async (test) => {
+    const rig = await start(test);
+    const vault = await createAddressWithSeed({ baseAddress: address(rig.key.address), programAddress: systemProgram, seed: 'vault' });
+    const poor = (await rig.send({ instructions: [transferFrom(rig, 10_000_000n * sol)] })).transaction.id;
+    await waitFor(
+      'the reason',
+      async () => /insufficient balance/.test((await rig.view(poor)).transaction.statusReason ?? '') || undefined,
+    );
+    const withdrawal = (await rig.send({ instructions: [transferWithSeed(vault, rig.key.address, sol)] })).transaction.id;
+    await rig.until(withdrawal, 'failed');
+    assert.equal((await rig.view(poor)).transaction.status, 'pending');
+  });
 });

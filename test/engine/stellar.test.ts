@@ -496,6 +496,7 @@ describe('simulations that one node gets wrong', { concurrency: 4 }, () => {
       accounts,
       nodeCount: 2,
       fundsStroops: 10_000_000_000n,
+      policies: { maxFeeStroops: 2n ** 40n },
       async answerOf(place, call, ask) {
         const answer = await ask(call);
         return isLying && place === 0 && call.method === 'simulateTransaction' && 'result' in answer

@@ -179,8 +179,8 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum fee of one transaction, including the priority fee. In lamports, decimal, at least 1. Absent: no maximum, but the
-   * service itself adds a priority fee of at most 10000000 lamports.
+   * Maximum fee of one transaction, including the priority fee, whether the caller or the service sets it. In lamports, decimal, at least 1.
+   * Absent: 10000000 lamports and 5000 lamports per signature.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */

@@ -78,7 +78,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * The maximum total fee; a limit, not the bid. In stroops (10^-7 XLM), 1 to 2^63-1. It includes the resource fee of a contract operation.
-   * Absent: 1000000 stroops, but never more than the relayer's policy `max_fee`.
+   * Absent: 1000000 stroops, but never more than the relayer's policy `max_fee`. At most that policy, or 1000000000 stroops (100 XLM) without it.
    *
    * @generated from field: optional int64 max_fee = 8;
    */
@@ -1214,7 +1214,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum `max_fee` that a transaction may set; it also limits the default. In stroops, decimal, at least 1. Absent: no maximum.
+   * Maximum `max_fee` that a transaction may set; it also limits the default. In stroops, decimal, at least 1. Absent: 1000000000 stroops (100 XLM).
    *
    * @generated from field: optional string max_fee = 3;
    */

@@ -139,7 +139,7 @@ export const programs: readonly Program[] = [
 ];
 
 /** A call of a program with the addresses of its accounts. */
-export interface ProgramCall {
+interface ProgramCall {
   readonly program: string;
   /** An account that a lookup table holds has no address here. */
   readonly accounts: readonly (string | undefined)[];
@@ -147,10 +147,25 @@ export interface ProgramCall {
 }
 
 /** A call as nodes parse it. */
-export interface ParsedCall {
+interface ParsedCall {
   readonly program: string;
   readonly type: string;
   readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** The state of an account after a simulation. */
+export interface AccountAfter {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly dataBytes: number;
+}
+
+/** What a simulation shows, as far as the node reports it. */
+export interface Effects {
+  /** The relayer's account after the transaction; null: not reported. */
+  readonly after: AccountAfter | null;
+  /** The calls that programs made. */
+  readonly inner: readonly (ProgramCall | ParsedCall)[];
 }
 
 /** Returns what a call takes from an account; null: nothing that the table has. */
@@ -217,6 +232,19 @@ export function forbiddenChangeIn({ accounts, instructions }: Message, relayer: 
     const call = { program: accounts[program] ?? '', accounts: used.map((index) => accounts[index]), data };
     const forbidden = forbiddenChange(changeBy(call, relayer.address), relayer);
     if (forbidden !== null) return `has an instruction ${at} that ${forbidden}`;
+  }
+  return null;
+}
+
+/** Returns why the policies forbid what a simulation shows, to follow the transaction; null if they allow it. */
+export function forbiddenChangeAfter({ after, inner }: Effects, relayer: Relayer): string | null {
+  const { address } = relayer;
+  const changes = inner.map((call) => ('type' in call ? changeByParsed(call, address) : changeBy(call, address)));
+  if (after !== null && after.owner !== systemProgram) changes.push('assign');
+  if (after !== null && after.dataBytes > 0) changes.push('allocate');
+  for (const change of changes) {
+    const forbidden = forbiddenChange(change, relayer);
+    if (forbidden !== null) return `calls a program that ${forbidden}`;
   }
   return null;
 }

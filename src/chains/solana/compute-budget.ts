@@ -1,3 +1,4 @@
+import type { SolanaPolicies } from '../../core/records/relayer.js';
 import { computeBudgetProgram, systemProgram } from './address.js';
 import { accountCount, type CompiledInstruction, type Message, maxAccounts, maxInstructions, unsignedTransactionBytes } from './wire.js';
 
@@ -108,4 +109,21 @@ export function namedFeeLamports(message: Message): bigint {
   const budget = computeBudgetOf(message);
   const price = budget.unitPriceMicroLamports ?? 0n;
   return signatureFeeLamports * BigInt(message.signers) + priorityFeeLamports(price, unitLimitOf(message, budget));
+}
+
+/** The maximum priority fee without a policy, also of a caller's own price: no hostile node or market spike may drain the account. */
+const maxPriorityFeeLamports = 10_000_000n;
+
+/** Returns the maximum fee of a message: the relayer's policy, or the default. */
+export function maxFeeOf({ maxAllowedFeeLamports }: SolanaPolicies, { signers }: Pick<Message, 'signers'>): bigint {
+  return maxAllowedFeeLamports ?? signatureFeeLamports * BigInt(signers) + maxPriorityFeeLamports;
+}
+
+/** Describes a fee above the maximum, to follow the name of what costs it. */
+export function excessOf(feeLamports: bigint, maxFeeLamports: bigint, { maxAllowedFeeLamports }: SolanaPolicies): string {
+  const limit =
+    maxAllowedFeeLamports === null
+      ? `the default maximum is ${maxFeeLamports}: set the relayer's max_allowed_fee_lamports to ${feeLamports} or more`
+      : `the relayer's max_allowed_fee_lamports allows at most ${maxFeeLamports}`;
+  return `costs a fee of ${feeLamports} lamports; ${limit}`;
 }

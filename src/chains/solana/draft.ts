@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
@@ -11,9 +12,11 @@ import { compileInstructions } from './instructions.js';
 import type { Lifetimes } from './lifetime.js';
 import { lookUpAccounts } from './lookup-tables.js';
 import { outflowLamports } from './outflow.js';
+import type { Patience } from './patience.js';
 import { disallowedAmong, restrictsAccounts } from './policy.js';
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { mustStay, readTransaction } from './read-transaction.js';
+import { patientRefusal } from './simulate.js';
 import { base64From, type Message, messageBytes } from './wire.js';
 
 export interface DraftDeps {
@@ -21,6 +24,7 @@ export interface DraftDeps {
   readonly memory: BlockMemory;
   readonly lifetimes: Lifetimes;
   readonly recent: RecentMessages;
+  readonly patience: Patience;
 }
 
 /**
@@ -40,12 +44,14 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
   // Funds first, because each program words insufficient funds differently.
   const unpaid = await fundsRefusal(deps, relayer, outflow + namedFeeLamports(bound));
   if (unpaid !== null) return unpaid;
-  const disallowed = await accountsRefusal(deps.rpc, relayer, bound, lifetime.since.slot);
+  const key = createHash('sha256').update(messageBytes(base)).digest('base64');
+  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isPatienceOver: () => deps.patience.isOver(key) };
+  const disallowed = await accountsRefusal(deps.rpc, pricing);
   if (disallowed !== null) return disallowed;
-  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, policies: onNetwork('solana', relayer.policies) };
   const priced = await priceAttempt(deps.rpc, deps.recent, pricing);
   if ('refused' in priced) return priced;
-  const { message, feeLamports } = priced;
+  deps.patience.forget(key);
+  const { message, feeLamports, balanceAfter } = priced;
   const costLamports = outflow + feeLamports;
   const { blockhash: recentBlockhash, lastValidBlockHeight, since } = lifetime;
   const draft: SolanaDraft = {
@@ -59,7 +65,7 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
     feeLamports,
     costLamports,
   };
-  return (await fundsRefusal(deps, relayer, costLamports)) ?? draft;
+  return (await fundsRefusal(deps, relayer, costLamports)) ?? remainderRefusal(relayer, balanceAfter) ?? draft;
 }
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;
@@ -84,11 +90,21 @@ async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLa
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 
-async function accountsRefusal(rpc: Rpc, relayer: Relayer, { tables }: Message, slot: bigint): Promise<Refusal | null> {
+/** Programs can spend the account's lamports, too: as rent of accounts that they create. */
+function remainderRefusal(relayer: Relayer, balanceAfter: bigint | null): Refusal | null {
+  const { minBalanceLamports } = onNetwork('solana', relayer.policies);
+  if (balanceAfter === null || balanceAfter >= minBalanceLamports) return null;
+  const sentence = `insufficient balance: the transaction would leave ${balanceAfter} lamports, and ${minBalanceLamports} lamports must remain`;
+  return { refused: 'insufficient_funds', sentence, lasting: false };
+}
+
+async function accountsRefusal(rpc: Rpc, pricing: Pricing): Promise<Refusal | null> {
+  const { relayer, message, slot } = pricing;
+  const { tables } = message;
   const policies = onNetwork('solana', relayer.policies);
   if (tables.length === 0 || !restrictsAccounts(policies)) return null;
   const found = await lookUpAccounts(rpc, tables, slot);
-  if ('problem' in found) return { refused: 'reverts', sentence: `the transaction ${found.problem}`, lasting: true };
+  if ('problem' in found) return patientRefusal(`the transaction ${found.problem}`, pricing);
   const problem = disallowedAmong(found, relayer.address, policies);
   return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
 }

@@ -6,6 +6,7 @@ import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type AtSlot, atSlotFrom, integerFrom, keyFrom } from './answer.js';
 import { type BlockPosition, confirmedPosition } from './history.js';
+import { createPatience } from './patience.js';
 
 /** How long an attempt can land. */
 export interface Lifetime {
@@ -20,7 +21,6 @@ export interface Lifetime {
 const validBlocks = 150n;
 /** An unknown blockhash may come from a node that is ahead, so it is refused permanently only after this time. */
 const unknownForMs = 10_000;
-const maxUnknown = 1_000;
 const atHead = { first: 'head' } as const;
 
 /** Determines how long attempts can land. Methods throw `NODE_UNAVAILABLE`. */
@@ -33,15 +33,11 @@ export interface Lifetimes {
 
 /** Creates lifetimes. */
 export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationClock): Lifetimes {
-  const unknownSinceMs = new Map<string, number>();
+  const unknown = createPatience(clock, unknownForMs);
 
   function refusal(blockhash: string): Refusal {
-    if (unknownSinceMs.size >= maxUnknown) unknownSinceMs.clear();
-    const elapsedMs = clock.elapsedMs();
-    const sinceMs = unknownSinceMs.get(blockhash) ?? elapsedMs;
-    unknownSinceMs.set(blockhash, sinceMs);
     const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
-    return { refused: 'outdated', sentence, lasting: elapsedMs - sinceMs >= unknownForMs };
+    return { refused: 'outdated', sentence, lasting: unknown.isOver(blockhash) };
   }
 
   async function newest(): Promise<Lifetime> {
@@ -57,7 +53,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
       const valid = await rpc.ask('isBlockhashValid', [blockhash, { commitment: 'processed' }], validityFrom, atHead);
       const since = await confirmedPosition(rpc, memory);
       if (!valid.value) return refusal(blockhash);
-      unknownSinceMs.delete(blockhash);
+      unknown.forget(blockhash);
       // The blockhash may be from the node's newest block, which is at most this many blocks ahead of the confirmed one.
       const ahead = valid.slot > since.slot ? valid.slot - since.slot : 0n;
       return { since, blockhash, lastValidBlockHeight: since.height + ahead + validBlocks };

@@ -3,7 +3,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
 import { forbiddenChangeIn } from './account-changes.js';
 import { computeBudgetProgram } from './address.js';
-import { namedFeeLamports } from './compute-budget.js';
+import { excessOf, maxFeeOf, namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
@@ -15,7 +15,7 @@ import { type Message, unsignedTransactionBytes } from './wire.js';
 export function requireAllowed(field: string, message: Message, relayer: Relayer): void {
   const { address, policies: allPolicies } = relayer;
   const policies = onNetwork('solana', allPolicies);
-  const { allowedPrograms, maxSignatures, maxTxDataSizeBytes, maxAllowedFeeLamports } = policies;
+  const { allowedPrograms, maxSignatures, maxTxDataSizeBytes } = policies;
   const bytes = unsignedTransactionBytes(message).length;
   if (bytes > maxTxDataSizeBytes)
     throw invalidField(field, `takes ${bytes} bytes as a transaction; the relayer's max_tx_data_size allows at most ${maxTxDataSizeBytes}`);
@@ -31,10 +31,8 @@ export function requireAllowed(field: string, message: Message, relayer: Relayer
   const problem = forbiddenChangeIn(message, relayer) ?? disallowedAmong(message.accounts, address, policies);
   if (problem !== null) throw notAllowed(field, problem);
   const fee = namedFeeLamports(message);
-  if (message.accounts[0] === address && maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {
-    const excess = `costs a fee of ${fee} lamports; the relayer's max_allowed_fee_lamports allows at most ${maxAllowedFeeLamports}`;
-    throw invalidField(field, excess);
-  }
+  const maxFee = maxFeeOf(policies, message);
+  if (message.accounts[0] === address && fee > maxFee) throw invalidField(field, excessOf(fee, maxFee, policies));
 }
 
 /** True if policies restrict accounts, so accounts in lookup tables must be checked. */

@@ -1,11 +1,15 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
-import type { SolanaPolicies } from '../../core/records/relayer.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { forbiddenChangeAfter } from './account-changes.js';
 import { atSlotFrom, integerFrom } from './answer.js';
 import {
   computeBudgetOf,
+  excessOf,
+  maxFeeOf,
   maxUnitLimit,
   microLamportsPerLamport,
   namedFeeLamports,
@@ -24,17 +28,19 @@ export interface Pricing {
   readonly isFixed: boolean;
   /** The slot that the node must have reached. */
   readonly slot: bigint;
-  readonly policies: SolanaPolicies;
+  readonly relayer: Relayer;
+  /** See `SimulationRequest`. */
+  readonly isPatienceOver: () => boolean;
 }
 
 /** The message to sign and its fee. */
 export interface PricedMessage {
   readonly message: Message;
   readonly feeLamports: bigint;
+  /** The account's balance after the transaction, as simulated; null: the node does not report it. */
+  readonly balanceAfter: bigint | null;
 }
 
-/** The limit without a policy: neither a hostile node nor a market spike may drain the account. */
-const maxPriorityFeeLamports = 10_000_000n;
 /** Unit limits are random within this range, so that equal transactions get different bytes: see `RecentMessages`. */
 const unitLimitRange = 512;
 const maxDraws = 16;
@@ -44,8 +50,12 @@ const maxDraws = 16;
  * price, if they fit and within the relayer's maximum fee. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
-  const { message, isFixed, slot, policies } = pricing;
+  const { message, isFixed, slot, relayer, isPatienceOver } = pricing;
+  const policies = onNetwork('solana', relayer.policies);
   const budget = computeBudgetOf(message);
+  const named = namedFeeLamports(message);
+  // The policies may have changed since the content was accepted.
+  if (named > maxFeeOf(policies, message)) return feeRefusal(named, maxFeeOf(policies, message), policies);
   // A caller that sets a price has also chosen the limit.
   const isOpen = !isFixed && budget.unitPriceMicroLamports === null;
   const withBudget = (unitLimit: number, unitPriceMicroLamports: bigint | null): Message | null => {
@@ -53,15 +63,23 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
     return withComputeBudget(message, added, policies.maxTxDataSizeBytes);
   };
   const widest = isOpen ? withBudget(maxUnitLimit, 0n) : null;
-  const [simulation, baseFee, marketPrice] = await Promise.all([
-    simulate(rpc, unsignedTransactionBytes(widest ?? message), slot),
-    readFee(rpc, widest ?? message, slot),
-    widest === null ? 0n : marketUnitPrice(rpc, writableAccounts(message)),
-  ]);
+  const simulated = widest ?? message;
+  const transaction = unsignedTransactionBytes(simulated);
+  const fees = Promise.all([readFee(rpc, simulated, slot), widest === null ? 0n : marketUnitPrice(rpc, writableAccounts(message))]);
+  // The verdict comes first: nodes name no fee for a transaction that they cannot read. The fees are awaited below.
+  fees.catch(() => undefined);
+  const simulation = await simulate(rpc, { transaction, slot, account: relayer.address, isPatienceOver });
   if ('refused' in simulation) return simulation;
-  const maxFeeLamports = policies.maxAllowedFeeLamports ?? baseFee + maxPriorityFeeLamports;
-  if (baseFee > maxFeeLamports) return feeRefusal(baseFee, maxFeeLamports);
-  if (widest === null) return isFixed || recent.add(message) ? { message, feeLamports: baseFee } : sameRefusal;
+  const forbidden = forbiddenChangeAfter(simulation, relayer);
+  if (forbidden !== null) return { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: false, isDoubted: true };
+  const [baseFee, marketPrice] = await fees;
+  const maxFeeLamports = maxFeeOf(policies, simulated);
+  // One node alone names this fee.
+  if (baseFee > maxFeeLamports) return { ...feeRefusal(baseFee, maxFeeLamports, policies), lasting: false, isDoubted: true };
+  const balanceAfter = (feeLamports: bigint): bigint | null =>
+    simulation.after === null ? null : simulation.after.lamports + baseFee - feeLamports;
+  if (widest === null)
+    return isFixed || recent.add(message) ? { message, feeLamports: baseFee, balanceAfter: balanceAfter(baseFee) } : sameRefusal;
 
   const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed, unitLimitOf(message, budget));
   const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
@@ -71,7 +89,8 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
     const unitPrice = marketPrice < affordable ? marketPrice : affordable;
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
     if (budgeted !== null && recent.add(budgeted)) {
-      return { message: budgeted, feeLamports: baseFee + priorityFeeLamports(unitPrice, unitLimit) };
+      const feeLamports = baseFee + priorityFeeLamports(unitPrice, unitLimit);
+      return { message: budgeted, feeLamports, balanceAfter: balanceAfter(feeLamports) };
     }
   }
   return sameRefusal;
@@ -97,9 +116,8 @@ function limitFor(unitsConsumed: bigint | null, defaultUnits: number): number {
   return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
 }
 
-function feeRefusal(feeLamports: bigint, maxFeeLamports: bigint): Refusal {
-  const sentence = `the transaction costs a fee of ${feeLamports} lamports; the relayer's max_allowed_fee_lamports allows at most ${maxFeeLamports}`;
-  return { refused: 'above_cap', sentence, lasting: true };
+function feeRefusal(feeLamports: bigint, maxFeeLamports: bigint, policies: SolanaPolicies): Refusal {
+  return { refused: 'above_cap', sentence: `the transaction ${excessOf(feeLamports, maxFeeLamports, policies)}`, lasting: true };
 }
 
 const sameRefusal: Refusal = {

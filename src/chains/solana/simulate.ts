@@ -1,14 +1,30 @@
+import { getBase58Encoder } from '@solana/kit';
 import type { Refusal } from '../../core/ports/chain.js';
-import { objectFrom } from '../rpc/answer.js';
-import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
-import { atSlotFrom, integerFrom } from './answer.js';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import { withSecondWord } from '../rpc/second-word.js';
+import type { AccountAfter, Effects } from './account-changes.js';
+import { atSlotFrom, integerFrom, textFrom } from './answer.js';
 import { errorName, failureSentence, linesFrom, type TransactionError, transactionErrorFrom } from './failure.js';
+import { base64From } from './wire.js';
 
 /** The result of a successful simulation. */
-export interface Simulation {
+export interface Simulation extends Effects {
   /** Null: the node does not report it. */
   readonly unitsConsumed: bigint | null;
+}
+
+/** What to simulate. */
+export interface SimulationRequest {
+  /** Unsigned, in wire format. */
+  readonly transaction: Uint8Array;
+  /** The slot that the node must have reached. */
+  readonly slot: bigint;
+  /** The relayer's account. */
+  readonly account: string;
+  /** True if a lookup table or another part that nodes do not know yet has had time to appear. */
+  readonly isPatienceOver: () => boolean;
 }
 
 /** Failures that end by themselves: a lock is released, a block has room again. */
@@ -26,31 +42,61 @@ const transientFailures: readonly string[] = [
 ];
 /** Failures of a payer without funds. */
 const unfundedFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee'];
+/** Failures that a node which lags reports, too: a lookup table was created or extended a moment ago. */
+const earlyFailures: readonly string[] = [
+  'AddressLookupTableNotFound',
+  'InvalidAddressLookupTableOwner',
+  'InvalidAddressLookupTableData',
+  'InvalidAddressLookupTableIndex',
+  'SanitizeFailure',
+];
 
 /**
- * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. The node
- * must have reached `slot`. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
+ * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. A lasting
+ * refusal is asked of a second endpoint. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
  */
-export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint): Promise<Simulation | Refusal> {
-  const config = { encoding: 'base64', commitment: 'processed', sigVerify: false, minContextSlot: Number(slot) };
-  const params = [Buffer.from(transaction).toString('base64'), config];
+export async function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulation | Refusal> {
+  const { answer, isDoubted } = await withSecondWord(
+    (options) => simulateOnce(rpc, request, options),
+    (first) => 'refused' in first && first.lasting,
+  );
+  return isDoubted && 'refused' in answer ? { ...answer, lasting: false, isDoubted: true } : answer;
+}
+
+async function simulateOnce(rpc: Rpc, request: SimulationRequest, options: CallOptions): Promise<Simulation | Refusal> {
+  const { transaction, slot, account } = request;
+  const config = {
+    encoding: 'base64',
+    commitment: 'processed',
+    sigVerify: false,
+    minContextSlot: Number(slot),
+    innerInstructions: true,
+    accounts: { encoding: 'base64', addresses: [account] },
+  };
+  const params = [base64From(transaction), config];
   try {
-    const { error, logs, unitsConsumed } = await rpc.call('simulateTransaction', params, simulationFrom, { first: 'head' });
+    const { error, logs, ...simulation } = await rpc.call('simulateTransaction', params, simulationFrom, options);
     // A transaction that already landed (the caller's transaction had the relayer's signature) is tracked like any other.
-    if (error === null || errorName(error) === 'AlreadyProcessed') return { unitsConsumed };
-    return refusalFrom(error, logs);
+    if (error === null || errorName(error) === 'AlreadyProcessed') return simulation;
+    return refusalFrom(error, logs, request);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     if (error.isAboutNode) throw nodeUnavailable(error);
     // A transaction that nodes cannot parse fails permanently; any other refusal may be temporary. Neither blocks other transactions.
     const sentence = `the network rejects the transaction: the node answered "${error.message}"`;
-    return { refused: 'reverts', sentence, lasting: error.code === invalidParams };
+    return error.code === invalidParams ? patientRefusal(sentence, request) : { refused: 'reverts', sentence, lasting: false };
   }
 }
 
 const invalidParams = -32602;
 
-function refusalFrom(error: TransactionError, logs: readonly string[]): Refusal {
+/** Refuses for as long as the node may only be behind. */
+export function patientRefusal(sentence: string, { isPatienceOver }: Pick<SimulationRequest, 'isPatienceOver'>): Refusal {
+  if (isPatienceOver()) return { refused: 'reverts', sentence, lasting: true };
+  return { refused: 'reverts', sentence: `${sentence}; will fail if this does not change within 20 seconds`, lasting: false };
+}
+
+function refusalFrom(error: TransactionError, logs: readonly string[], request: SimulationRequest): Refusal {
   const name = errorName(error);
   const sentence = failureSentence(error, logs);
   if (name === 'BlockhashNotFound') throw nodeUnavailable(new Error('the node does not know the blockhash'));
@@ -58,7 +104,9 @@ function refusalFrom(error: TransactionError, logs: readonly string[]): Refusal 
     const unfunded = `insufficient balance: the account cannot pay for the transaction (${sentence})`;
     return { refused: 'insufficient_funds', sentence: unfunded, lasting: false };
   }
-  return { refused: 'reverts', sentence: `the transaction would fail: ${sentence}`, lasting: !transientFailures.includes(name) };
+  const fails = `the transaction would fail: ${sentence}`;
+  if (earlyFailures.includes(name)) return patientRefusal(fails, request);
+  return { refused: 'reverts', sentence: fails, lasting: !transientFailures.includes(name) };
 }
 
 /** True if the payer (account 0) would keep less than the rent-exempt minimum. */
@@ -66,18 +114,55 @@ function leavesPayerBelowRent(error: TransactionError): boolean {
   return JSON.stringify(error) === '{"InsufficientFundsForRent":{"account_index":0}}';
 }
 
-interface SimulationAnswer {
+interface SimulationAnswer extends Simulation {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
-  readonly unitsConsumed: bigint | null;
 }
 
 function simulationFrom(answer: unknown): SimulationAnswer {
   const { value } = atSlotFrom(answer, 'simulation', (simulation) => objectFrom(simulation, 'simulation'));
-  const { err, logs, unitsConsumed } = value;
+  const { err, logs, unitsConsumed, accounts, innerInstructions } = value;
   return {
     error: transactionErrorFrom(err),
     logs: linesFrom(logs),
     unitsConsumed: unitsConsumed === undefined || unitsConsumed === null ? null : integerFrom(unitsConsumed, 'consumed units'),
+    after: accountAfterFrom(accounts),
+    inner: innerFrom(innerInstructions),
   };
+}
+
+/** Null: the node reports no accounts, or not this one, which then is empty or was not loaded. */
+function accountAfterFrom(accounts: unknown): AccountAfter | null {
+  const [account] = listFrom(accounts ?? [], 'simulated accounts');
+  if (account === undefined || account === null) return null;
+  const { lamports, owner, data } = objectFrom(account, 'simulated account');
+  const [text] = listFrom(data, 'account data');
+  const dataBytes = Buffer.from(textFrom(text, 'account data'), 'base64').length;
+  return { lamports: integerFrom(lamports, 'balance'), owner: textFrom(owner, 'owner'), dataBytes };
+}
+
+/** Reads the calls in both forms of a node: parsed, and as they are. */
+function innerFrom(value: unknown): Effects['inner'] {
+  return listFrom(value ?? [], 'inner instructions').flatMap((group) =>
+    listFrom(objectFrom(group, 'inner instructions').instructions, 'inner instructions').map((one) => {
+      const { programId, parsed, accounts, data } = objectFrom(one, 'inner instruction');
+      const program = textFrom(programId, 'program');
+      if (parsed === undefined) {
+        const keys = listFrom(accounts, 'accounts').map((account) => textFrom(account, 'account'));
+        return { program, accounts: keys, data: base58Bytes(textFrom(data, 'instruction data')) };
+      }
+      // The memo program's parsed form is a text.
+      if (typeof parsed === 'string') return { program, type: '', info: {} };
+      const { type, info } = objectFrom(parsed, 'inner instruction');
+      return { program, type: textFrom(type, 'instruction type'), info: info === undefined ? {} : objectFrom(info, 'instruction info') };
+    }),
+  );
+}
+
+/** Decoding base58 takes time in the square of its length, and no instruction that takes something away has long data. */
+const maxDataDigits = 2_000;
+
+function base58Bytes(text: string): Uint8Array {
+  if (!/^[1-9A-HJ-NP-Za-km-z]*$/.test(text)) throw new MalformedAnswerError('instruction data');
+  return text.length > maxDataDigits ? new Uint8Array() : Uint8Array.from(getBase58Encoder().encode(text));
 }

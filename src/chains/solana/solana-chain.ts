@@ -11,10 +11,14 @@ import { solanaDialect } from './dialect.js';
 import { draftAttempt, readBalance } from './draft.js';
 import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
+import { createPatience } from './patience.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
 import { whyFailed } from './statuses.js';
+
+/** A lookup table that nodes do not know may have been created or extended a moment ago, and nodes may lag. */
+const tablePatienceMs = 20_000;
 
 /** The options of a Solana cluster. */
 export interface SolanaChainOptions extends RpcOptions<SolanaNetwork> {
@@ -29,6 +33,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
   const lifetimes = createLifetimes(rpc, memory, clock);
   const recent = createRecentMessages(options.drawLimit);
+  const patience = createPatience(clock, tablePatienceMs);
   const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
@@ -63,7 +68,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     market: async () => null,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt({ rpc, memory, lifetimes, recent }, relayer, onNetwork('solana', content));
+      return draftAttempt({ rpc, memory, lifetimes, recent, patience }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),

@@ -13,7 +13,7 @@ import { leastBaseFeeStroops, minBumpStroops } from './fee-rules.js';
 import { whyInvalid } from './operation-validity.js';
 import { authBytesOf, operationFrom, type ReadOperation } from './operations.js';
 import { maxOperationBytes, nameOf, ownContentFrom, ownContentFromEnvelope } from './own-content.js';
-import { defaultMaxFeeStroops } from './price-attempt.js';
+import { defaultMaxFeeStroops, whyAboveMax } from './price-attempt.js';
 import { whyWronglySigned } from './sign.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
 
@@ -200,9 +200,8 @@ function requireSameKind(content: StellarContent, earlier: StellarContent | null
 function requireMaxFee(maxFeeStroops: bigint | undefined, policies: StellarPolicies): void {
   if (maxFeeStroops === undefined) return;
   if (maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1 stroop');
-  if (policies.maxFeeStroops !== null && maxFeeStroops > policies.maxFeeStroops) {
-    throw invalidField('max_fee', `is ${maxFeeStroops} stroops; the relayer's policy max_fee allows at most ${policies.maxFeeStroops}`);
-  }
+  const problem = whyAboveMax(maxFeeStroops, policies);
+  if (problem !== null) throw invalidField('max_fee', `is ${problem}`);
 }
 
 /** Rejects a request at once if its fee limit is too low for any market. */

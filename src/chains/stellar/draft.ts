@@ -145,7 +145,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   }
   // With a sequence number it would block all later transactions until then.
   if (minTimeS * 1000n > BigInt(drafting.clock.nowMs())) {
-    return { refused: 'reverts', sentence: `its time bounds begin at ${minTimeS} (Unix seconds)`, lasting: false };
+    return { refused: 'outdated', sentence: `its time bounds begin at ${minTimeS} (Unix seconds)`, lasting: false };
   }
   const untilMs = validUntilMs ?? (content.validityMs === null ? null : drafting.clock.nowMs() + content.validityMs);
   const limitS = isFiller || untilMs === null ? null : BigInt(Math.floor(untilMs / 1000));

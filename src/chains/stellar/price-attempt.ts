@@ -24,6 +24,20 @@ export interface PriceRequest {
 /** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
 
+/** The maximum that a caller may set without a policy: 100 XLM. A ledger charges resource fees that the caller's envelope declares. */
+const defaultMaxCallerFeeStroops = 1_000_000_000n;
+
+/** Returns why no fee of the relayer may be this high, to follow the field's name and a verb; null if one may. */
+export function whyAboveMax(feeStroops: bigint, { maxFeeStroops }: StellarPolicies): string | null {
+  const maxStroops = maxFeeStroops ?? defaultMaxCallerFeeStroops;
+  if (feeStroops <= maxStroops) return null;
+  const limit =
+    maxFeeStroops === null
+      ? `the default maximum is ${maxStroops}: set the relayer's policy max_fee to allow more`
+      : `the relayer's policy max_fee allows at most ${maxStroops}`;
+  return `${feeStroops} stroops; ${limit}`;
+}
+
 /** Returns the limit of the whole fee. */
 export function feeLimitOf({ policies, maxFeeStroops }: Pick<PriceRequest, 'policies' | 'maxFeeStroops'>): bigint {
   const named = maxFeeStroops ?? defaultMaxFeeStroops;

@@ -6,6 +6,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import { forbidden, forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
+import { whyAboveMax } from './price-attempt.js';
 import { signatureOf, whyWronglySigned } from './sign.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
@@ -96,8 +97,6 @@ function requireChanges(relayer: Relayer, transaction: xdr.Transaction): void {
 }
 
 function requireFee(relayer: Relayer, feeStroops: bigint): void {
-  const { maxFeeStroops } = onNetwork('stellar', relayer.policies);
-  if (maxFeeStroops !== null && feeStroops > maxFeeStroops) {
-    throw invalidField(field, `has a fee of ${feeStroops} stroops; the relayer's policy max_fee allows at most ${maxFeeStroops}`);
-  }
+  const problem = whyAboveMax(feeStroops, onNetwork('stellar', relayer.policies));
+  if (problem !== null) throw invalidField(field, `has a fee of ${problem}`);
 }

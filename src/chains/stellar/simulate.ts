@@ -1,10 +1,10 @@
 import { xdr } from '@stellar/stellar-sdk';
-import { DomainError } from '../../core/errors/errors.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
 import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import { withSecondWord } from '../rpc/second-word.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
 import { maxBaseFeeStroops } from './fee-rules.js';
 import { maxTransactionFeeStroops, transactionFrom } from './transaction.js';
@@ -31,15 +31,12 @@ export async function simulate(
   sequence: bigint,
   maxResourceFeeStroops: bigint,
 ): Promise<Simulation | Refusal> {
-  const answeredBy = new Set<number>();
-  const first = await simulateOnce(rpc, content, sequence, { first: 'head', answeredBy });
-  if ('refused' in first ? !first.lasting : first.resourceFeeStroops <= maxResourceFeeStroops) return first;
-  try {
-    return await simulateOnce(rpc, content, sequence, { first: { otherThan: answeredBy } });
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
-    return 'refused' in first ? { ...first, lasting: false, isDoubted: true } : { ...first, isFeeDoubted: true };
-  }
+  const { answer, isDoubted } = await withSecondWord(
+    (options) => simulateOnce(rpc, content, sequence, options),
+    (first) => ('refused' in first ? first.lasting : first.resourceFeeStroops > maxResourceFeeStroops),
+  );
+  if (!isDoubted) return answer;
+  return 'refused' in answer ? { ...answer, lasting: false, isDoubted: true } : { ...answer, isFeeDoubted: true };
 }
 
 async function simulateOnce(

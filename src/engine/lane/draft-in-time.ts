@@ -56,14 +56,21 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   return draft;
 }
 
+/** The maximum number of earlier transactions that are looked at: if none of them can be signed, a later one is taken to wait for more. */
+const maxEarlier = 100;
+
 /**
  * True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not
- * include it.
+ * include it. An unsigned one that waits for something else, such as funds, does not count: it may never be signed.
  */
 export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
   if (transactions.inFlightCount() > 0) return true;
-  const [oldest] = transactions.waiting();
-  if (oldest !== undefined && oldest.transaction.id < id) return true;
+  let seen = 0;
+  for (const { transaction, isHeldBack } of transactions.waiting()) {
+    if (transaction.id >= id) break;
+    seen += 1;
+    if (!isHeldBack || seen > maxEarlier) return true;
+  }
   for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
   return false;
 }

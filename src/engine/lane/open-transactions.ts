@@ -218,6 +218,7 @@ export function createOpenTransactions(
           transaction: waitingOf(open),
           notBeforeMs: 0,
           refusals: 0,
+          isHeldBack: false,
           forbidden: null,
           drafting: null,
           rejected: null,

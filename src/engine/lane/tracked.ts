@@ -52,6 +52,8 @@ export interface Tracked {
   notBeforeMs: number;
   /** Consecutive refusals to sign it. */
   refusals: number;
+  /** It waits for something else than earlier transactions, such as funds, which may never come: no later one waits for it. */
+  isHeldBack: boolean;
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
@@ -92,4 +94,5 @@ export function noteRefusal(record: Tracked, elapsedMs: number): void {
 export function forgetRefusals(record: Tracked): void {
   record.notBeforeMs = 0;
   record.refusals = 0;
+  record.isHeldBack = false;
 }

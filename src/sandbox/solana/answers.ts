@@ -32,6 +32,19 @@ export function simulationAnswer({ error, logs, unitsConsumed }: Execution) {
   return { err: error, logs, unitsConsumed, accounts: null, innerInstructions: null, replacementBlockhash: null, returnData: null };
 }
 
+/** Encodes the calls that programs made in a simulation, in the form that a node gives to programs that it cannot parse. */
+export function innerAnswer({ inner = [] }: Execution): unknown {
+  return inner.map(({ index, calls }) => ({
+    index,
+    instructions: calls.map(({ program, accounts, data, depth }) => ({
+      programId: program,
+      accounts,
+      data: base58.decode(data),
+      stackHeight: depth,
+    })),
+  }));
+}
+
 /** Encodes an entry of `getSignatureStatuses`. */
 export function statusAnswer({ slot, error }: Pick<Landed, 'slot' | 'error'>, blocksOnTop: number, commitment: Commitment): unknown {
   return {

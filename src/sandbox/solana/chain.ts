@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { getBase58Decoder } from '@solana/kit';
 import { systemProgram } from './instructions.js';
 import { createPool, type Pool } from './pool.js';
-import { type AccountState, createRuntime, type Execution, type Run, type Runtime } from './runtime.js';
+import { type AccountState, createRuntime, type Run, type Runtime, type Simulated } from './runtime.js';
 import type { TransactionError } from './transaction-error.js';
 import type { WireTransaction } from './wire-transaction.js';
 
@@ -104,7 +104,7 @@ export interface SolanaChain {
   /** Returns why the next block would reject a transaction before running it. */
   refusalOf(transaction: WireTransaction, view: View): TransactionError | null;
   /** Runs a transaction on the newest state without a trace. */
-  simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Execution;
+  simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Simulated;
   rentExemptLamports(dataBytes: bigint): bigint;
 }
 

@@ -1,4 +1,4 @@
-import { accountAnswer, simulationAnswer, statusAnswer, transactionAnswer } from './answers.js';
+import { accountAnswer, innerAnswer, simulationAnswer, statusAnswer, transactionAnswer } from './answers.js';
 import type { Commitment, Landed, SolanaChain, View } from './chain.js';
 import {
   base64Bytes,
@@ -22,7 +22,7 @@ import {
   preflightFailure,
   slotSkipped,
 } from './rpc-error.js';
-import type { Execution } from './runtime.js';
+import type { Execution, Simulated } from './runtime.js';
 import { textOfTransactionError } from './transaction-error.js';
 import { isWellSigned, readMessage, type WireMessage, type WireTransaction } from './wire-transaction.js';
 
@@ -111,10 +111,21 @@ export function createMethods(
   }
 
   /** Simulates a transaction at a view, including the checks of blockhash and duplicates. */
-  function tryOut(transaction: WireTransaction, view: View, ignoresBlockhash: boolean, verifiesSignatures: boolean): Execution {
+  function tryOut(
+    transaction: WireTransaction,
+    view: View,
+    ignoresBlockhash: boolean,
+    verifiesSignatures: boolean,
+  ): Execution & Partial<Simulated> {
     const refusal = chain.refusalOf(transaction, view);
     if (refusal !== null && !(ignoresBlockhash && refusal === 'BlockhashNotFound')) return { error: refusal, logs: [], unitsConsumed: 0n };
     return chain.simulate(transaction, { verifiesSignatures });
+  }
+
+  /** The accounts that a simulation was asked for, as it leaves them. */
+  function accountsAfter({ after = null }: Partial<Simulated>, wanted: unknown): unknown {
+    if (typeof wanted !== 'object' || wanted === null || !('addresses' in wanted) || !Array.isArray(wanted.addresses)) return null;
+    return wanted.addresses.map((key) => (after === null ? null : accountAnswer(after.get(keyFrom(key)) ?? null, { encoding: 'base64' })));
   }
 
   function preflight(transaction: WireTransaction, options: CallOptions): void {
@@ -260,7 +271,13 @@ export function createMethods(
       const replacementBlockhash =
         replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
       const { unitsConsumed, ...answer } = simulationAnswer(outcome);
-      return withContext(view, { ...answer, ...(condition.reportsUnits ? { unitsConsumed } : {}), replacementBlockhash });
+      return withContext(view, {
+        ...answer,
+        ...(condition.reportsUnits ? { unitsConsumed } : {}),
+        accounts: accountsAfter(outcome, options.accounts),
+        innerInstructions: options.innerInstructions === true && outcome.error === null ? innerAnswer(outcome) : null,
+        replacementBlockhash,
+      });
     },
     sendTransaction(params) {
       const options = optionsAt(params, 1);

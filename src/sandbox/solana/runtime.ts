@@ -19,6 +19,22 @@ export interface Execution {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint;
+  /** The calls that programs made, by the instruction that began them. */
+  readonly inner?: readonly { readonly index: number; readonly calls: readonly InnerCall[] }[];
+}
+
+/** A call that a program made. */
+export interface InnerCall {
+  readonly program: string;
+  readonly accounts: readonly string[];
+  readonly data: Uint8Array;
+  /** 2 for a call by the program that the transaction calls. */
+  readonly depth: number;
+}
+
+/** A simulation, and the accounts as they would be after it; null: it failed. */
+export interface Simulated extends Execution {
+  readonly after: ReadonlyMap<string, AccountState> | null;
 }
 
 /** The effect of a transaction on the bank. */
@@ -35,7 +51,7 @@ export interface Runtime {
   put(name: string, state: AccountState | null): void;
   /** Runs a transaction and verifies its signatures; the chain checks its blockhash. */
   run(transaction: WireTransaction): Run;
-  simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Execution;
+  simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Simulated;
   /** Sets the clock that programs see. */
   moveTo(slot: bigint, unixSeconds: bigint): void;
   rentExemptLamports(dataBytes: bigint): bigint;
@@ -67,23 +83,41 @@ export function createRuntime(): Runtime {
     });
   }
 
-  /** Returns all writable accounts: its own and those of its lookup tables. */
-  function writable({ message }: WireTransaction): readonly string[] {
+  /** Returns the accounts that a message loads from lookup tables. */
+  function loaded(message: WireTransaction['message'], which: 'writableIndexes' | 'readonlyIndexes'): readonly string[] {
     const tables = 'addressTableLookups' in message ? (message.addressTableLookups ?? []) : [];
-    return [
-      ...writableStatic(message),
-      ...tables.flatMap(({ lookupTableAddress, writableIndexes }) => {
-        const table = addressesOf(account(lookupTableAddress));
-        return writableIndexes.flatMap((index) => table[index] ?? []);
-      }),
-    ];
+    return tables.flatMap((table) => {
+      const addresses = addressesOf(account(table.lookupTableAddress));
+      return table[which].flatMap((index) => addresses[index] ?? []);
+    });
+  }
+
+  /** Returns all writable accounts: its own and those of its lookup tables. */
+  const writable = ({ message }: WireTransaction): readonly string[] => [...writableStatic(message), ...loaded(message, 'writableIndexes')];
+
+  function innerOf(message: WireTransaction['message'], meta: TransactionMetadata): NonNullable<Execution['inner']> {
+    const keys = [...message.staticAccounts, ...loaded(message, 'writableIndexes'), ...loaded(message, 'readonlyIndexes')];
+    const keyAt = (index: number): string => keys[index] ?? '';
+    return meta.innerInstructions().flatMap((calls, index) => {
+      const made = calls.map((call): InnerCall => {
+        const instruction = call.instruction();
+        const accounts = [...instruction.accounts()].map(keyAt);
+        return { program: keyAt(instruction.programIdIndex()), accounts, data: instruction.data(), depth: call.stackHeight() };
+      });
+      return made.length === 0 ? [] : [{ index, calls: made }];
+    });
   }
 
   function executionOf({ message }: WireTransaction, failed: FailedTransactionMetadata | null, meta: TransactionMetadata): Execution {
     const error = failed === null ? null : transactionErrorFromDebug(failed.toString());
     // Nodes tell a program that does not exist from an account that is no program.
     const isMissing = error === 'InvalidProgramForExecution' && programsOf(message).some((program) => account(program) === null);
-    return { error: isMissing ? 'ProgramAccountNotFound' : error, logs: meta.logs(), unitsConsumed: meta.computeUnitsConsumed() };
+    return {
+      error: isMissing ? 'ProgramAccountNotFound' : error,
+      logs: meta.logs(),
+      unitsConsumed: meta.computeUnitsConsumed(),
+      inner: innerOf(message, meta),
+    };
   }
 
   return {
@@ -100,9 +134,11 @@ export function createRuntime(): Runtime {
       bank.withSigverify(verifiesSignatures);
       try {
         const outcome = bank.simulateTransaction(wire.transaction);
-        return outcome instanceof FailedTransactionMetadata
-          ? executionOf(wire, outcome, outcome.meta())
-          : executionOf(wire, null, outcome.meta());
+        if (outcome instanceof FailedTransactionMetadata) return { ...executionOf(wire, outcome, outcome.meta()), after: null };
+        const after = outcome.postAccounts().map(({ address: name, lamports: amount, programAddress: owner, data, executable }) => {
+          return [name, { lamports: amount, owner, data: new Uint8Array(data), executable }] as const;
+        });
+        return { ...executionOf(wire, null, outcome.meta()), after: new Map<string, AccountState>(after) };
       } finally {
         bank.withSigverify(true);
       }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { address } from '@solana/kit';
+import { address, type KeyPairSigner } from '@solana/kit';
 import { contentFromRequest } from '../../../src/chains/solana/content.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import type { SolanaPolicies } from '../../../src/core/records/relayer.js';
 import type { SolanaInstruction, SolanaRequest } from '../../../src/core/records/solana.js';
 import { signerOf } from '../../../src/sandbox/solana/build-transaction.js';
-import { transferOf } from '../../../src/sandbox/solana/instructions.js';
+import { transferOf, unitLimitOf, unitPriceOf } from '../../../src/sandbox/solana/instructions.js';
 import { solanaKey, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
 import { solanaRefusals, strictRefusals, strictSolanaPolicies } from '../../support/solana-refusals.js';
 import { builtTransaction, memoInstruction, memoProgram, readonlyAccounts, withSignature } from '../../support/solana-samples.js';
@@ -90,6 +90,17 @@ describe('policies of the relayer', () => {
     assert.ok(contentOf(request, { disallowedAccounts: [memoProgram, relayer], maxTxDataSizeBytes: 274, maxAllowedFeeLamports: 5000n }));
     const transaction = await builtTransaction(relayer, shared, { version: 0, signers: [other] });
     assert.ok(contentOf({ transaction }, { maxSignatures: 2, maxAllowedFeeLamports: 10_000n }));
+  });
+
+  it('policies of the relayer: without a maximum, bound the fee that the caller sets', async () => {
+    const priced = async (microLamports: bigint, signers: readonly KeyPairSigner[] = []) =>
+      builtTransaction(relayer, [...(signers.length === 0 ? [] : shared), unitLimitOf(1_000_000), unitPriceOf(microLamports)], { signers });
+    assert.ok(contentOf({ transaction: await priced(10_000_000n) }));
+    assert.ok(contentOf({ transaction: await priced(10_000_000n, [other]) }));
+    const sentence =
+      "transaction costs a fee of 10005001 lamports; the default maximum is 10005000: set the relayer's max_allowed_fee_lamports to 10005001 or more";
+    assert.deepEqual(refusalOf({ transaction: await priced(10_000_001n) }), ['FIELD_INVALID', sentence]);
+    assert.ok(contentOf({ transaction: await priced(10_000_001n) }, { maxAllowedFeeLamports: 10_005_001n }));
   });
 
   for (const { what, request, sentence, reason = 'FIELD_INVALID' } of policyRefusals) {

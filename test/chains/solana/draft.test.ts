@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit';
 import { computeBudgetOf } from '../../../src/chains/solana/compute-budget.js';
 import { base64From, type Message, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaDraft } from '../../../src/core/records/solana.js';
@@ -8,6 +9,10 @@ import { transferOf, unitLimitOf, unitPriceOf } from '../../../src/sandbox/solan
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { funds, other, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 import { memoInstruction as memo } from '../../support/solana-samples.js';
+
+const systemProgram = address('11111111111111111111111111111111');
+const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 
 function messageOf({ message, signatures }: SolanaDraft): Message {
   const missing = signatures.map(() => new Uint8Array(64));
@@ -147,6 +152,37 @@ describe('draft: refuses', () => {
       lasting: false,
     });
     assert.equal((await drafted(of(10_000n), { minBalanceLamports: 985_000n })).costLamports, 15_000n);
+  });
+
+  it('draft: refuses a transaction whose rent, paid by a program, would leave less than the minimum balance', async (test) => {
+    const { payer, refused, drafted, solana } = await startSolanaChain(test);
+    const mint = solanaKey().address;
+    const data = new Uint8Array(82);
+    data.set([1], 45);
+    solana.chain.putAccount(mint, { lamports: 10n ** 9n, owner: tokenProgram, data, executable: false });
+    const [tokenAccount] = await getProgramDerivedAddress({
+      programAddress: associatedTokenProgram,
+      seeds: [to, tokenProgram, mint].map((key) => getAddressEncoder().encode(address(key))),
+    });
+    const use = (pubkey: string, isWritable = false, isSigner = false) => ({ pubkey, isSigner, isWritable });
+    const accounts = [use(payer, true, true), use(tokenAccount, true), use(to), use(mint), use(systemProgram), use(tokenProgram)];
+    const instructions = [{ programId: associatedTokenProgram, accounts, data: 'AQ==' }];
+    const rent = 2_039_280n;
+    const limit = funds - rent - 5_000n;
+    assert.ok(await drafted({ instructions }, { minBalanceLamports: limit }));
+    assert.deepEqual(await refused({ instructions }, { minBalanceLamports: limit + 1n }), {
+      refused: 'insufficient_funds',
+      sentence: `insufficient balance: the transaction would leave ${limit} lamports, and ${limit + 1n} lamports must remain`,
+      lasting: false,
+    });
+  });
+
+  it('draft: the verdict of the simulation comes before the fee, which nodes do not name for a transaction that they cannot read', async (test) => {
+    const { payer, refused, solana } = await startSolanaChain(test);
+    const transfer = { ...transferInstruction(payer, to, 5n), accounts: [] };
+    solana.node.fail('getFeeForMessage', { error: { code: -32602, message: 'invalid transaction message' } }, 9);
+    const refusal = await refused({ instructions: [transfer] });
+    assert.deepEqual([refusal.refused, refusal.lasting], ['reverts', true], refusal.sentence);
   });
 
   it('draft: refuses a fee above the policy limit', async (test) => {

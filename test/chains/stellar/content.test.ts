@@ -184,6 +184,15 @@ describe('the content of transaction_xdr', () => {
     }
   });
 
+  it('is refused with a max_fee above the default maximum if the relayer has no policy', () => {
+    const transactionXdr = envelopeOf(own, pay);
+    assert.equal(refusalOf({ transactionXdr, maxFeeStroops: 1_000_000_000n }), null);
+    assert.equal(
+      refusalOf({ transactionXdr, maxFeeStroops: 1_000_000_001n }),
+      "max_fee is 1000000001 stroops; the default maximum is 1000000000: set the relayer's policy max_fee to allow more",
+    );
+  });
+
   it('is refused for a fee bump whose resource fee the default max_fee does not cover', () => {
     const upload = Operation.uploadContractWasm({ wasm: Buffer.from('0061736d01000000', 'hex') });
     const built = new TransactionBuilder(new Account(user.publicKey(), '6'), { fee: '100', networkPassphrase: network.passphrase })
