@@ -251,6 +251,15 @@ describe('dependencies point one way', () => {
     });
   }
 
+  it('chains/evm: no file but the table of questions names a method of nodes', () => {
+    const naming = files
+      .filter((file) => file.startsWith(join('chains', 'evm') + sep))
+      .filter((file) => {
+        return /['"](?:eth|net|web3|txpool|debug|trace)_\w+['"]/.test(readFileSync(join('src', file), 'utf8'));
+      });
+    assert.deepEqual(naming, [join('chains', 'evm', 'questions.ts')]);
+  });
+
   it('files: none import one another in a circle', () => {
     assert.deepEqual(circlesOf(imports), []);
   });

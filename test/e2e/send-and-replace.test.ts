@@ -95,6 +95,33 @@ describe('send, replace and mine', () => {
     });
   }
 
+  it('replace: without to, the response says that the replacement creates a contract', async () => {
+    const path = `/relayers/${home.relayerId}/transactions`;
+    const sent = (await rest(service.baseUrl, 'POST', path, first)).body.data;
+    await waitFor('the transaction at the node', async () => {
+      const seen = (await rest(service.baseUrl, 'GET', `${path}/${sent.id}`)).body.data;
+      return seen.status === 'submitted' ? seen : undefined;
+    });
+    const { body } = await rest(service.baseUrl, 'PUT', `${path}/${sent.id}`, {
+      value: '0',
+      data: '0x600a',
+      gas_limit: 100_000,
+      speed: 'fastest',
+    });
+    assert.equal(body.success, true);
+    assert.deepEqual(
+      body.metadata.logs.map(({ message }: { message: string }) => message),
+      ['to is not set, so the replacement creates a contract'],
+    );
+    const { body: named } = await rest(service.baseUrl, 'PUT', `${path}/${sent.id}`, { ...second, speed: 'fastest' });
+    assert.equal(named.metadata?.logs?.length ?? 0, 0);
+    await anvil.mine(1);
+    await waitFor('the confirmation', async () => {
+      const seen = (await rest(service.baseUrl, 'GET', `${path}/${sent.id}`)).body.data;
+      return seen.status === 'confirmed' ? seen : undefined;
+    });
+  });
+
   it('replace: refuses a confirmed transaction and names its status', async () => {
     const [newest] = (await rest(service.baseUrl, 'GET', `/relayers/${home.relayerId}/transactions`)).body.data;
     const refused = await rest(service.baseUrl, 'PUT', `/relayers/${home.relayerId}/transactions/${newest.id}`, second);

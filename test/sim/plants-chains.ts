@@ -17,8 +17,8 @@ function atHeadOnly(rpc: Rpc): Rpc {
   return {
     ...rpc,
     isSingle: () => false,
-    ask: (method, params, read, options) => rpc.ask(method, params, read, { ...options, first }),
-    call: (method, params, read, options) => rpc.call(method, params, read, { ...options, first }),
+    ask: (call, options) => rpc.ask(call, { ...options, first }),
+    call: (call, options) => rpc.call(call, { ...options, first }),
     batch: (calls, options) => rpc.batch(calls, { ...options, first }),
     together: (calls, options) => rpc.together(calls, { ...options, first }),
   };
@@ -101,11 +101,13 @@ export const chainPlants: readonly Plant[] = [
           (original) =>
           (rpc, ...args) => {
             const apart: Rpc['together'] = async (calls) => {
-              const answers = await Promise.all(calls.map(({ method, params, read }) => rpc.ask(method, params, read, { first: 'head' })));
+              const answers = await Promise.all(
+                calls.map(({ method, params, read }) => rpc.ask({ method, params, read }, { first: 'head' })),
+              );
               return answers.map((one) => (isStatuses(one) ? { ...one, slot: endOfTime } : one)) as never;
             };
             // The second search finds nothing.
-            const search: Rpc['call'] = async (_method, params) =>
+            const search: Rpc['call'] = async ({ params }) =>
               ({ slot: endOfTime, value: (params as readonly [readonly string[]])[0].map(() => null) }) as never;
             return original({ ...rpc, together: apart, call: search }, ...args);
           },

@@ -1,8 +1,6 @@
 import type { Head } from '../../core/ports/chain.js';
 import { objectFrom } from '../rpc/answer.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
 
 /** Reads a JSON-RPC quantity. Throws `MalformedAnswerError`. */
 export function quantityFrom(value: unknown, what: string): bigint {
@@ -27,24 +25,17 @@ export interface Block extends Head {
   readonly parentHash: string | null;
   /** In wei per gas; null if the network has no base fee. */
   readonly baseFeePerGasWei: bigint | null;
-  readonly gasLimit: bigint;
+  /** Null: the node shows none, or 0. */
+  readonly gasLimit: bigint | null;
 }
 
 /** The key of the newest block in the block memory. */
 export const latestBlockKey = 'latest block';
 
-/** Reads a block by number or tag. Throws `NODE_UNAVAILABLE`. */
-export function readBlock(rpc: Rpc, block: string): Promise<Block> {
-  return rpc.ask('eth_getBlockByNumber', [block, false], blockFrom);
-}
-
-/** The call for the hash of the block at this height; null if there is none. */
-export function blockHashCall(height: bigint): RpcCall<string | null> {
-  return {
-    method: 'eth_getBlockByNumber',
-    params: [quantityOf(height), false],
-    read: (answer) => (answer === null ? null : blockFrom(answer).hash),
-  };
+/** Old blocks of some networks have no gas limit, and others have the limit 0. */
+function gasLimitFrom(value: unknown): bigint | null {
+  const limit = value === undefined || value === null ? 0n : quantityFrom(value, 'block gas limit');
+  return limit === 0n ? null : limit;
 }
 
 /** Reads a block from a node's answer. Throws `MalformedAnswerError`. */
@@ -57,6 +48,6 @@ export function blockFrom(value: unknown): Block {
     parentHash: block.parentHash === undefined || block.parentHash === null ? null : hashFrom(block.parentHash, 'parent hash'),
     baseFeePerGasWei: baseFee === undefined || baseFee === null ? null : quantityFrom(baseFee, 'base fee'),
     timestampMs: Number(quantityFrom(block.timestamp, 'block timestamp')) * 1000,
-    gasLimit: quantityFrom(block.gasLimit, 'block gas limit'),
+    gasLimit: gasLimitFrom(block.gasLimit),
   };
 }

@@ -1,7 +1,8 @@
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Block, blockFrom, quantityOf } from './answer.js';
+import type { Block } from './answer.js';
+import { questions } from './questions.js';
 
 /** The newest blocks, each linked to the next by its parent hash. Some networks have numbers without a block. */
 export interface Branch {
@@ -67,12 +68,12 @@ export function createBranch(rpc: Rpc): Branch {
       const from = lowest(height);
       if (from === null) return false;
       const calls: RpcCall<Link | null>[] = [];
-      for (let number = from.number - 1n; number >= height; number -= 1n) if (isWanted(number)) calls.push(linkCall(number));
+      for (let number = from.number - 1n; number >= height; number -= 1n) if (isWanted(number)) calls.push(questions.block(number));
       if (calls.length > 0) await read(calls);
     }
     // The parent may be below the height, if that has no block.
     const last = lowest(height);
-    if (last !== null && last.number > height && last.parentHash !== null) await read([parentCall(last.parentHash)]);
+    if (last !== null && last.number > height && last.parentHash !== null) await read([questions.blockOfHash(last.parentHash)]);
     const reached = lowest(height);
     return reached !== null && reached.number <= height;
   }
@@ -105,28 +106,6 @@ export function createBranch(rpc: Rpc): Branch {
       };
       started.done.then(end, end);
       return started.done;
-    },
-  };
-}
-
-function linkCall(height: bigint): RpcCall<Link | null> {
-  return {
-    method: 'eth_getBlockByNumber',
-    params: [quantityOf(height), false],
-    read(answer) {
-      const block = answer === null ? null : blockFrom(answer);
-      return block?.number === height ? block : null;
-    },
-  };
-}
-
-function parentCall(hash: string): RpcCall<Link | null> {
-  return {
-    method: 'eth_getBlockByHash',
-    params: [hash, false],
-    read(answer) {
-      const block = answer === null ? null : blockFrom(answer);
-      return block?.hash === hash ? block : null;
     },
   };
 }

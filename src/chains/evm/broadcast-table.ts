@@ -196,3 +196,8 @@ export const broadcastTable: readonly BroadcastRule[] = [
     },
   },
 ];
+
+/** Returns the rule for a node's words; undefined: none matches them. */
+export function ruleFor(text: string): BroadcastRule | undefined {
+  return broadcastTable.find(({ pattern }) => pattern.test(text));
+}

@@ -3,9 +3,10 @@ import type { EvmNetwork } from '../../core/records/network.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { hashFrom } from './answer.js';
-import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
+import { ruleFor } from './broadcast-table.js';
+import { isRevert } from './execution-failure.js';
 import { paysPublishingByGas } from './publishing-fee.js';
+import { questions } from './questions.js';
 
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {
@@ -34,21 +35,23 @@ export function createBroadcaster(rpc: Rpc, log: Log, network: EvmNetwork): Broa
 
   return {
     async send(raws) {
-      const calls = raws.map((raw) => ({
-        method: 'eth_sendRawTransaction',
-        params: [raw],
-        read: (answer: unknown) => hashFrom(answer, 'transaction hash'),
-      }));
-      const settled = await rpc.batch(calls, { first: 'head', inOrder: true, copied: true, isAboutNode });
+      const settled = await rpc.batch(raws.map(questions.broadcast), { first: 'head', inOrder: true, copied: true });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
-        const outcome = outcomeFromNodeText(answer.error.message);
+        const outcome = outcomeFromNodeError(answer.error);
         if (outcome.kind === 'unknown') logUnknown(answer.error);
         return paysPublishingByGas(network) && isGasShort(outcome) ? { kind: 'underpriced', sentence: outcome.sentence } : outcome;
       });
     },
   };
+}
+
+/** Some sequencers run a transaction before they take it: a contract's own words are in no table. */
+function outcomeFromNodeError(error: NodeError): BroadcastOutcome {
+  return isRevert(error)
+    ? { kind: 'unknown', sentence: `the node answered "${error.message}"`, because: 'words' }
+    : outcomeFromNodeText(error.message);
 }
 
 /** Classifies a node's error by the table. `text` must be safe to show. */
@@ -73,17 +76,4 @@ function isGasShort(outcome: BroadcastOutcome): outcome is BroadcastOutcome & { 
 /** True if a node requires a higher bid of every transaction, not only to replace another one. */
 export function isBelowMinimum(outcome: BroadcastOutcome): boolean {
   return outcome.kind === 'wait' && outcome.because === undefined && /minimum|underpriced|fee ?too ?low/i.test(outcome.sentence);
-}
-
-function ruleFor(text: string): BroadcastRule | undefined {
-  return broadcastTable.find(({ pattern }) => pattern.test(text));
-}
-
-/**
- * A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be
- * those of one node only, so the transaction goes to every other one.
- */
-function isAboutNode(error: NodeError): boolean {
-  const rule = ruleFor(error.message);
-  return rule === undefined || rule.isAboutNode === true;
 }

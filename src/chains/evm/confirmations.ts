@@ -1,11 +1,11 @@
 import type { Head } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
 import { propagationBlocks } from '../rpc/lag-tracker.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Block, blockFrom, blockHashCall } from './answer.js';
+import type { Block } from './answer.js';
 import { type Branch, maxDepth } from './branch.js';
+import { questions } from './questions.js';
 
 /** Finds out which blocks have their confirmations. */
 export interface Confirmations {
@@ -54,8 +54,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     if (wasLinked) return false;
     unlinkedSinceMs ??= clock.elapsedMs();
     if (clock.elapsedMs() - unlinkedSinceMs < unlinkedForMs) return false;
-    const { method, params, read } = blockHashCall(head.number);
-    return (await rpc.ask(method, params, read, { first: 'head' })) === head.hash;
+    return (await rpc.ask(questions.blockHash(head.number))) === head.hash;
   }
 
   /** Returns our hashes at these heights. On a network whose blocks are not linked, reads them from the endpoint of the head. */
@@ -65,7 +64,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
       await branch.reach(heights.at(-1) ?? 0n);
       return heights.map((height) => branch.hashAt(height) ?? null);
     }
-    const settled = await rpc.batch(heights.map(blockHashCall), { first: 'head' });
+    const settled = await rpc.batch(heights.map(questions.blockHash), { first: 'head' });
     return settled.map((answer) => ('result' in answer ? answer.result : null));
   }
 
@@ -81,7 +80,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     const isShared = (height: bigint): boolean => shared?.number === height && branch.hashAt(height) === shared.hash;
     if (shared !== null && isShared(shared.number) && shared.number >= head.number - 1n) return head.number;
     const heights = distances.map((distance) => head.number - distance).filter((height) => height >= 0n);
-    const settled = await rpc.batch([...heights.map(blockCall), newestCall], { first: 'another' });
+    const settled = await rpc.batch<Block | null>([...heights.map(questions.block), questions.head()], { first: 'another' });
     const answers = settled.map((answer) => ('result' in answer ? answer.result : null));
     const own = await ownHashes(heights);
     const index = heights.findIndex((_, at) => own[at] !== null && answers[at]?.hash === own[at]);
@@ -118,14 +117,6 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
       return proved === null ? null : proved - BigInt(required) + 1n;
     },
   };
-}
-
-const readBlockOrNull = (answer: unknown): Block | null => (answer === null ? null : blockFrom(answer));
-
-const newestCall: RpcCall<Block | null> = { method: 'eth_getBlockByNumber', params: ['latest', false], read: readBlockOrNull };
-
-function blockCall(height: bigint): RpcCall<Block | null> {
-  return { ...blockHashCall(height), read: readBlockOrNull };
 }
 
 /** The distances below the head at which another endpoint's blocks are read: 1, 2, 4, up to normal propagation. */

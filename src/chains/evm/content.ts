@@ -8,7 +8,7 @@ import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';
-import { intrinsicGas } from './gas.js';
+import { intrinsicGas } from './intrinsic-gas.js';
 
 const maxAmount = 2n ** 128n - 1n;
 const maxGasLimit = 2n ** 63n - 1n;

@@ -1,5 +1,6 @@
 import type { NodeDialect } from '../rpc/json-rpc.js';
-import { blockFrom, blockHashCall } from './answer.js';
+import { isRevert } from './execution-failure.js';
+import { questions } from './questions.js';
 
 /** Limit exceeded, resource unavailable, internal error, no such method. */
 const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
@@ -9,13 +10,14 @@ export function evmDialect(chainId: bigint): NodeDialect {
   return {
     identity: {
       name: 'chain ID',
-      call: { method: 'eth_chainId', params: [], read: (result) => (typeof result === 'string' ? result : JSON.stringify(result)) },
+      call: questions.chainId(),
       expected: chainId.toString(),
       isExpected: (answered) => /^0x[0-9a-f]{1,64}$/i.test(answered) && BigInt(answered) === chainId,
     },
-    genesis: { method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash },
-    position: { method: 'eth_getBlockByNumber', params: ['latest', false], read: blockFrom },
-    hashAt: blockHashCall,
+    genesis: questions.anchor,
+    position: questions.head(),
+    hashAt: questions.blockHash,
+    isVerdict: isRevert,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),
   };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { DomainError } from '../../core/errors/errors.js';
-import { maxCost } from '../../core/fees/price.js';
+import { max, maxCost } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -8,12 +8,13 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
-import { quantityFrom } from './answer.js';
-import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, maxTransactionGas, readTransactionLimit } from './gas.js';
+import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
+import { gasAcceptedEverywhere } from './intrinsic-gas.js';
 import type { Market } from './market.js';
 import type { OwnBids } from './own-bids.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import { type PublishingFee, paysPublishingByGas } from './publishing-fee.js';
+import { questions, type SimulatedCall } from './questions.js';
 
 /** The dependencies of `draftAttempt`. */
 export interface DraftDeps {
@@ -38,14 +39,18 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const content = request.content === 'filler' ? fillerOf(account) : onNetwork('evm', request.content);
   // A self-transfer must free its slot even if the account is nearly empty.
   const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;
-  // Checked first: a node refuses to estimate if the balance is too low, and each node words that differently.
-  const unpaidValue = await fundsRefusal(deps, account, content.valueWei, mustRemainWei);
-  if (unpaidValue !== null) return unpaidValue;
+  // Decided first: a node refuses to estimate if the balance is too low, and each node words that differently. A known balance saves the
+  // other questions; an unknown one is asked together with them, since each answer may take seconds.
+  const funds = fundsRefusal(deps, account, content.valueWei, mustRemainWei);
+  const unpaid = deps.memory.has(balanceKey(account)) ? await funds : null;
+  if (unpaid !== null) return unpaid;
   const bidder = isFiller ? 'self_transfer' : 'caller';
-  const [gasLimit, price] = await Promise.all([
-    gasLimitFor(deps, request, content),
+  const [unpaidValue, gasLimit, price] = await Promise.all([
+    funds,
+    isFiller ? fillerGas(deps, request, content) : gasLimitFor(deps, request, content),
     priceAttempt(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder, bump: null }),
   ]);
+  if (unpaidValue !== null) return unpaidValue;
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
   const { to, valueWei, data } = content;
@@ -59,17 +64,18 @@ export function fillerOf(account: string): EvmContent {
   return { network: 'evm', to: account, valueWei: 0n, data: null, gasLimit: null, pricing: selfTransferPricing };
 }
 
+function balanceKey(account: string): string {
+  return `balance of ${account}`;
+}
+
+/** A node that lags, or lies, may show less than there is: the highest of several balances decides, read once per block. */
 async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, mustRemainWei: bigint): Promise<Refusal | null> {
-  const key = `balance of ${account}`;
-  const ask = (first?: 'head'): Promise<bigint> =>
-    deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), {
-      shared: true,
-      ...(first === undefined ? {} : { first }),
-    });
+  const key = balanceKey(account);
+  const asked = questions.balance(account);
   const neededWei = costWei + mustRemainWei;
-  if ((await deps.memory.recall(key, () => ask())) >= neededWei) return null;
-  // The node may lag. The node that reported the head decides, once per block for all transactions that wait.
-  const balanceWei = await deps.memory.recall(`${key} at the head`, () => ask('head'));
+  const first = await deps.memory.recall(key, () => deps.rpc.ask(asked, { shared: true }));
+  if (first >= neededWei) return null;
+  const balanceWei = await deps.memory.recall(`${key} by several`, async () => max(first, ...(await deps.rpc.opinions(asked))));
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
   const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
@@ -89,33 +95,74 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   const blockGasLimit = await deps.market.blockGasLimit();
   const account = request.relayer.address;
   if (given !== null) {
-    if (given > blockGasLimit)
-      return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`, limits(given, blockGasLimit));
+    if (blockGasLimit !== null && given > blockGasLimit) {
+      const sentence = `gas_limit is ${given}; a block allows at most ${blockGasLimit}`;
+      return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, async () => {
+        const other = (await otherBlockGasLimit(deps)) ?? given;
+        return given > other ? gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${other}`, limits(given, other)) : given;
+      });
+    }
     if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
       return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
     }
     if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
       const { rejection, answeredBy } = await rejectionOf(deps, account, content, given);
       if (rejection === null) return given;
-      return seconded(rejection, async () => (await rejectionOf(deps, account, content, given, answeredBy)).rejection ?? given);
+      return seconded(rejection, deps, async () => (await rejectionOf(deps, account, content, given, answeredBy)).rejection ?? given);
     }
   }
   // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
   const estimate = await estimateFor(deps, account, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
-  if (given !== null)
-    return given >= estimate
-      ? given
-      : gasLimitRefusal(`gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`, {
-          actual: String(given),
-          minimum: String(estimate),
-        });
-  if (estimate > blockGasLimit)
-    return gasLimitRefusal(
-      `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`,
-      limits(estimate, blockGasLimit),
-    );
+  if (given !== null) {
+    if (given >= estimate) return given;
+    const sentence = `gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`;
+    const tooLow = gasLimitRefusal(sentence, { actual: String(given), minimum: String(estimate) });
+    return seconded(tooLow, deps, async () => {
+      const second = await estimateByOthers(deps, account, content);
+      return typeof second === 'bigint' && second <= given ? given : tooLow;
+    });
+  }
+  if (blockGasLimit !== null && estimate > blockGasLimit) {
+    const sentence = `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`;
+    const tooMuch = gasLimitRefusal(sentence, limits(estimate, blockGasLimit));
+    return seconded(tooMuch, deps, async () => {
+      const second = await estimateByOthers(deps, account, content);
+      const limit = (await otherBlockGasLimit(deps)) ?? blockGasLimit;
+      return typeof second === 'bigint' && second <= limit ? withMargin(deps, account, second, limit) : tooMuch;
+    });
+  }
   return withMargin(deps, account, estimate, blockGasLimit);
+}
+
+/** The block gas limit that another endpoint shows; null: it shows none. Throws `NODE_UNAVAILABLE`. */
+async function otherBlockGasLimit({ rpc }: DraftDeps): Promise<bigint | null> {
+  return (await rpc.ask(questions.head(), { first: 'another' })).gasLimit;
+}
+
+/** The estimate of another endpoint than that of the head, at its own newest block. Throws `NODE_UNAVAILABLE`. */
+function estimateByOthers({ rpc }: DraftDeps, account: string, { to, valueWei, data }: EvmContent): Promise<bigint | Refusal> {
+  return estimateGas(rpc, { from: account, to, valueWei, data }, 'latest', { first: 'another' });
+}
+
+/** The gas of a self-transfer without code. */
+const plainTransferGas = 21_000n;
+/** A self-transfer needs no more, but on networks that charge for publishing as gas. */
+const maxFillerGas = { usual: 200_000n, byGas: 20_000_000n };
+/** Each self-transfer that replaces another one in its slot gets twice the gas, at most this number of times. */
+const maxFillerDoublings = 7;
+
+/**
+ * Returns the gas limit of a self-transfer, which needs no answer: a sane estimate if there is one, else what a transfer costs. An account
+ * with delegated code may revert it, which takes the slot nevertheless. If that gas was not enough for nodes to accept it, the next one in
+ * the slot has more.
+ */
+async function fillerGas(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint> {
+  const earlier = request.outbids.filter(({ purpose }) => purpose !== 'content').length;
+  const fallback = plainTransferGas << BigInt(Math.min(earlier, maxFillerDoublings));
+  const estimated = await gasLimitFor(deps, request, content).catch(refusedIfUnavailable);
+  const limit = paysPublishingByGas(deps.network) ? maxFillerGas.byGas : maxFillerGas.usual;
+  return typeof estimated === 'bigint' && estimated <= limit ? max(estimated, fallback) : fallback;
 }
 
 /**
@@ -139,9 +186,9 @@ function refusedIfUnavailable(error: unknown): null {
 }
 
 /** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
-async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint): Promise<bigint> {
+async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint | null): Promise<bigint> {
   const wanted = (estimate * 110n) / 100n;
-  const limited = wanted < blockGasLimit ? wanted : blockGasLimit;
+  const limited = blockGasLimit === null || wanted < blockGasLimit ? wanted : blockGasLimit;
   if (limited <= maxTransactionGas || estimate > maxTransactionGas) return limited;
   // Without an answer, a smaller margin is safer than a transaction that no node accepts.
   return (await transactionLimit(deps, account)) === 'absent' ? limited : maxTransactionGas;
@@ -163,7 +210,7 @@ async function rejectionOf(
   otherThan?: ReadonlySet<number>,
 ): Promise<{ readonly rejection: Refusal | null; readonly answeredBy: ReadonlySet<number> }> {
   const { to, valueWei, data } = content;
-  const question: GasQuestion = { from: account, to, valueWei: isTransfer(content) ? 0n : valueWei, data };
+  const question: SimulatedCall = { from: account, to, valueWei: isTransfer(content) ? 0n : valueWei, data };
   const first: First = otherThan === undefined ? 'head' : { otherThan };
   const key = `${[...(otherThan ?? ['head'])]}: ${gasLimit} gas for ${questionDigest(question)}`;
   const { text, answeredBy } = await memory.recall(key, async () => {
@@ -174,9 +221,17 @@ async function rejectionOf(
   return { rejection, answeredBy };
 }
 
-/** Returns the answer of another endpoint to a lasting refusal. If none answers, the refusal is doubted. */
-async function seconded(refusal: Refusal, askAnother: () => Promise<bigint | Refusal>): Promise<bigint | Refusal> {
+/**
+ * Returns the answer of another endpoint to a lasting refusal. If none answers, or there is only one, which cannot confirm itself, the
+ * refusal is doubted.
+ */
+async function seconded(
+  refusal: Refusal,
+  { rpc }: Pick<DraftDeps, 'rpc'>,
+  askAnother: () => Promise<bigint | Refusal>,
+): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
+  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: refusal.refused === 'reverts' ? 'briefly' : true };
   try {
     return await askAnother();
   } catch (error) {
@@ -189,15 +244,13 @@ function isTransfer({ to, data }: EvmContent): boolean {
   return to !== null && (data === null || data === '0x');
 }
 
-const plainTransferGas = 21_000n;
-
 /**
  * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
  * next block; both are remembered until then.
  */
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
-  const question: GasQuestion = { from: account, to, valueWei, data };
+  const question: SimulatedCall = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
   const ask = (options: CallOptions) => estimateGas(deps.rpc, question, deps.headBlock(), options);
   const own = () => deps.memory.recall(key, () => ask({}));
@@ -216,11 +269,11 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
     const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
     if (typeof onPool === 'bigint') return onPool;
   }
-  return seconded(atHead, () => ask({ first: { otherThan: answeredBy } }));
+  return seconded(atHead, deps, () => ask({ first: { otherThan: answeredBy } }));
 }
 
 /** Shortens the memory key, since call data may be long. */
-function questionDigest({ from, to, valueWei, data }: GasQuestion): string {
+function questionDigest({ from, to, valueWei, data }: SimulatedCall): string {
   return hash('sha256', `${from} ${to} ${valueWei} ${data}`, 'base64');
 }
 

@@ -1,3 +1,4 @@
+import { DomainError } from '../../core/errors/errors.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -6,8 +7,9 @@ import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
+import { nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
-import { blockFrom, blockHashCall, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
+import { latestBlockKey, quantityOf } from './answer.js';
 import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
@@ -19,6 +21,7 @@ import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
 import { createPublishingFee } from './publishing-fee.js';
+import { anchorAt, genesisAnchor, questions } from './questions.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
@@ -33,6 +36,9 @@ export interface EvmChain extends Chain {
   readonly sequence: EvmSequence;
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
 }
+
+/** If no node shows the genesis block, the block this far below the newest one identifies the chain. No reorg reaches it. */
+const anchorDepth = 256n;
 
 /** Opens an EVM network; sends nothing yet. */
 export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
@@ -57,8 +63,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
    * Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time.
    */
   async function hasDelegatedCode(account: string): Promise<boolean> {
-    const code = await rpc.ask('eth_getCode', [account, 'latest'], (answer) => answer, atHead);
-    return typeof code === 'string' && code.toLowerCase().startsWith('0xef0100');
+    return (await rpc.ask(questions.code(account), atHead)).startsWith('0xef0100');
   }
 
   return {
@@ -76,9 +81,17 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       });
     },
     isUnsequenced: () => false,
-    genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
+    async genesisHash() {
+      const genesis = await rpc.ask(questions.anchor(genesisAnchor)).catch(noneIfUnavailable);
+      if (genesis !== null) return genesis;
+      const { number } = await rpc.ask(questions.head());
+      const anchor = await rpc.ask(questions.anchor(anchorAt(number > anchorDepth ? number - anchorDepth : number)));
+      if (anchor === null) throw nodeUnavailable(null);
+      log.warn({ network: network.name, anchor }, 'no RPC node shows the genesis block; a later block identifies the chain in its place');
+      return anchor;
+    },
     async head() {
-      const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
+      const block = await rpc.askHead(questions.head());
       if (block.hash !== newest?.hash) {
         memory.forgetAll();
         await memory.recall(latestBlockKey, async () => block);
@@ -89,14 +102,16 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
       return newest;
     },
-    balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
+    balanceOf: (account) => rpc.ask(questions.balance(account), atHead),
     lockedOf: async () => 0n,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),
     draft: (request) => draftAttempt(drafting, request),
-    sign(draft, nonce, signer) {
+    async sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
       if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction needs a secp256k1 signer');
-      return signDraft(chainId, onNetwork('evm', draft), nonce, signer);
+      const signed = await signDraft(chainId, onNetwork('evm', draft), nonce, signer);
+      ownBids.signed(signed.hash);
+      return signed;
     },
     async broadcastAll(raws) {
       const outcomes = await broadcaster.send(raws);
@@ -110,7 +125,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     sequence: {
       losesBlocks: true,
-      nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
+      nextOf: (account) => rpc.ask(questions.newestNonce(account), atHead),
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
       async receipts(hashes, blocks) {
@@ -119,14 +134,11 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         return answers;
       },
       // The head decides which block is below it, even if another endpoint has to answer.
-      async blockHash(height) {
-        const { method, params, read } = blockHashCall(height);
-        return branch.hashAt(height) ?? rpc.ask(method, params, read, atHead);
-      },
+      blockHash: async (height) => branch.hashAt(height) ?? rpc.ask(questions.blockHash(height), atHead),
       finalBlock: (head, required) =>
         memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
-      knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
+      knows: async (hash) => (await rpc.ask(questions.transaction(hash), atHead)) !== null,
       bumpFee(request) {
         if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);
         return bumpFee({ network, market, ownBids, publishingFee, gasLimitNow: (bump) => gasLimitNow(drafting, bump) }, request);
@@ -136,6 +148,11 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     unsequenced: null,
     signForeign: null,
   };
+}
+
+function noneIfUnavailable(error: unknown): null {
+  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
+  throw error;
 }
 
 function speedOf(content: Content | null): Speed | null {

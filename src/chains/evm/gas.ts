@@ -1,81 +1,51 @@
 import type { Refusal } from '../../core/ports/chain.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
-import { quantityFrom, quantityOf } from './answer.js';
 import { isBlockUnknown } from './dialect.js';
-import { isExecutionFailure, reasonFromNodeError } from './revert.js';
-
-/** Computes the gas charged before execution: 21000, or 53000 for a creation, plus call data by EIP-2028 (4 or 16 per byte). */
-export function intrinsicGas(isCreation: boolean, data: string | null): bigint {
-  const { zeros, others } = countBytes(data);
-  return (isCreation ? 53_000n : 21_000n) + 4n * zeros + 16n * others;
-}
+import { isExecutionFailure, isRevert } from './execution-failure.js';
+import { isFundsShort, isGasLimit, isInvalidForBlocks, questions, type SimulatedCall } from './questions.js';
+import { reasonFromNodeError } from './revert.js';
 
 /**
- * Computes a gas limit with which every network accepts the transaction, even if execution then fails. It covers EIP-7623's floor for call
- * data (10 or 40 per byte) and EIP-3860's price of creation code (2 per word).
+ * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Words that
+ * no rule knows, and a limit that may be the node's own, count only if every endpoint answers so. Throws `NODE_UNAVAILABLE`, also if an
+ * endpoint does not have the block and none can estimate.
  */
-export function gasAcceptedEverywhere(isCreation: boolean, data: string | null): bigint {
-  const { zeros, others } = countBytes(data);
-  const floor = 21_000n + 10n * zeros + 40n * others;
-  const words = (zeros + others + 31n) / 32n;
-  const intrinsic = intrinsicGas(isCreation, data) + (isCreation ? 2n * words : 0n);
-  return intrinsic > floor ? intrinsic : floor;
-}
-
-function countBytes(data: string | null): { readonly zeros: bigint; readonly others: bigint } {
-  const bytes = Buffer.from(data?.slice(2) ?? '', 'hex');
-  let zeros = 0;
-  for (const byte of bytes) if (byte === 0) zeros += 1;
-  return { zeros: BigInt(zeros), others: BigInt(bytes.length - zeros) };
-}
-
-/** The transaction to estimate. */
-export interface GasQuestion {
-  readonly from: string;
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  readonly data: string | null;
-}
-
-/**
- * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Unknown
- * words count only if every endpoint answers so. Throws `NODE_UNAVAILABLE`, also if an endpoint does not have the block and none can
- * estimate.
- */
-export async function estimateGas(rpc: Rpc, question: GasQuestion, block: string, options: CallOptions = {}): Promise<bigint | Refusal> {
+export async function estimateGas(rpc: Rpc, call: SimulatedCall, block: string, options: CallOptions = {}): Promise<bigint | Refusal> {
   const doubted: NodeError[] = [];
-  const isAboutNode = (error: NodeError): boolean => {
-    if (!error.isAboutNode && !mayBeOfOneNode(error)) return false;
+  const { isAnswer, ...asked } = questions.gasEstimate(call, takesOneParameter.has(rpc) ? null : block);
+  const isKnown = (error: NodeError): boolean => {
+    if (isAnswer(error)) return true;
     doubted.push(error);
-    return true;
+    return false;
   };
   try {
-    const asking = { ...options, unanimous: true, isAboutNode };
-    return await rpc.call('eth_estimateGas', [callOf(question), block], (answer) => quantityFrom(answer, 'gas estimate'), asking);
+    return await rpc.call({ ...asked, isAnswer: isKnown }, { ...options, unanimous: true });
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     const known = knownRefusal(error);
     if (known !== null && known.refused !== 'gas_limit') return known;
+    // The words are about the parameters: they say nothing about the transaction.
+    if (doubted.some(isAboutParameters) && !takesOneParameter.has(rpc)) {
+      takesOneParameter.add(rpc);
+      return estimateGas(rpc, call, block, options);
+    }
     // A node in trouble, or without the block, says nothing about the transaction.
     if (doubted.some(saysNothing)) throw nodeUnavailable(error);
     return known ?? { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
   }
 }
 
+/** Networks whose nodes take no block for an estimate, such as Metis and old erigon. */
+const takesOneParameter = new WeakSet<Rpc>();
+
+/** Invalid parameters. Also geth's words if they come with another code. */
+function isAboutParameters({ code, message }: NodeError): boolean {
+  return code === -32602 || /too many arguments|invalid (?:params|arguments?)|parameters? (?:count|number)/i.test(message);
+}
+
 function saysNothing(error: NodeError): boolean {
-  return knownRefusal(error) === null && (error.isAboutNode || isBlockUnknown(error.message));
-}
-
-/** True for unknown words, and for a limit of gas: a node may limit its own estimates, such as geth with `--rpc.gascap`. */
-function mayBeOfOneNode(error: NodeError): boolean {
-  const known = knownRefusal(error);
-  return known === null || known.refused === 'gas_limit';
-}
-
-function callOf({ from, to, valueWei, data }: GasQuestion): object {
-  // Nodes call the field `data` or `input`; all of them accept `data`.
-  return { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
+  return knownRefusal(error) === null && (error.isAboutNode || isAboutParameters(error) || isBlockUnknown(error.message));
 }
 
 /**
@@ -84,26 +54,23 @@ function callOf({ from, to, valueWei, data }: GasQuestion): object {
  */
 export async function findRejection(
   rpc: Rpc,
-  question: GasQuestion,
+  call: SimulatedCall,
   gasLimit: bigint,
   block: string,
   options: CallOptions,
 ): Promise<string | null> {
   try {
-    return await rpc.call('eth_call', [{ ...callOf(question), gas: quantityOf(gasLimit) }, block], () => null, options);
+    return await rpc.call(questions.dryRun(call, gasLimit, block), options);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
+    if (isRevert(error)) return null;
+    if (isInvalidForBlocks(error.message)) return error.message;
     // A failing node gives no second opinion. In a first one its error rejects nothing, since some nodes answer so if execution fails.
     const isNoOpinion = typeof options.first === 'object' && error.isAboutNode;
     if (isNoOpinion || isBlockUnknown(error.message)) throw nodeUnavailable(error);
-    return invalidForBlocks.test(error.message) ? error.message : null;
+    return null;
   }
 }
-
-// geth "intrinsic gas too low: ...", "insufficient gas for floor data gas cost: ...", "max initcode size exceeded: ..."; erigon
-// "IntrinsicGas", "initcode too large"; reth and anvil as geth. A limit that is too high is not among them: reth says so if it exceeds the
-// node's own limit for calls.
-const invalidForBlocks = /intrinsic ?gas|floor data gas|init ?code/i;
 
 /** EIP-7825's limit of gas per transaction, on networks that apply it. */
 export const maxTransactionGas = 2n ** 24n;
@@ -121,9 +88,10 @@ const beyondTransactionLimit = '0x622cec005100';
  * have lower limits of their own for estimates. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'in force' | 'absent' | 'unknown'> {
-  const call = callOf({ from: account, to: null, valueWei: 0n, data: beyondTransactionLimit });
+  const call = { from: account, to: null, valueWei: 0n, data: beyondTransactionLimit };
   try {
-    const gas = await rpc.call('eth_estimateGas', [call, 'latest'], (answer) => quantityFrom(answer, 'gas estimate'), { first: 'head' });
+    const block = takesOneParameter.has(rpc) ? null : 'latest';
+    const gas = await rpc.call(questions.gasEstimate(call, block), { first: 'head' });
     return gas > maxTransactionGas ? 'absent' : 'unknown';
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
@@ -133,16 +101,18 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
 
 /** The refusal that a node's words stand for; null: they are unknown. */
 function knownRefusal(error: NodeError): Refusal | null {
-  if (/insufficient (?:funds|balance)|exceeds (?:account )?balance/i.test(error.message)) {
+  if (isRevert(error)) return reverts(error);
+  if (isFundsShort(error.message)) {
     return { refused: 'insufficient_funds', sentence: `insufficient balance: the node answered "${error.message}"`, lasting: false };
   }
-  if (/gas required exceeds allowance|exceeds block gas limit|gas limit is too high/i.test(error.message)) {
+  if (isGasLimit(error.message)) {
     return { refused: 'gas_limit', sentence: 'the transaction needs more gas than the network allows', lasting: true };
   }
-  if (isExecutionFailure(error)) {
-    const reason = reasonFromNodeError(error);
-    const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
-    return { refused: 'reverts', sentence, lasting: true };
-  }
-  return null;
+  return isExecutionFailure(error) ? reverts(error) : null;
+}
+
+function reverts(error: NodeError): Refusal {
+  const reason = reasonFromNodeError(error);
+  const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
+  return { refused: 'reverts', sentence, lasting: true };
 }

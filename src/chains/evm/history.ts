@@ -1,13 +1,10 @@
 import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
-import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 import { isStatePruned } from './dialect.js';
-import { senderFrom } from './recover-sender.js';
+import { questions, type Use } from './questions.js';
 
 /** Maximum number of blocks to scan if nodes have pruned the state that a binary search needs. */
 const maxScanBlocks = 64n;
@@ -19,11 +16,10 @@ const blocksPerBatch = 4;
  * block.
  */
 export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint, first: First = 'head'): Promise<NonceAnswer> {
-  const params = [account, quantityOf(blockNumber)];
   const answeredBy = new Set<number>();
   const options = { first, answeredBy, unanimous: true, shared: true };
   try {
-    const next = await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), options);
+    const next = await rpc.call(questions.nonceAt(account, blockNumber), options);
     return nonceAnswer(next, answeredBy);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
@@ -37,11 +33,6 @@ export interface HistoryDeps {
   readonly rpc: Rpc;
   readonly chainId: bigint;
   readonly memory: BlockMemory;
-}
-
-/** A transaction of an account, and its nonce. */
-interface Use extends SenderTransaction {
-  readonly nonce: bigint;
 }
 
 /**
@@ -110,7 +101,7 @@ async function usesIn(
   const keyOf = (block: bigint): string => `transactions of ${account} in block ${block}`;
   const unread = blocks.filter((block) => !memory.has(keyOf(block)));
   const answers = rpc.batch(
-    unread.map((block) => usesCall(chainId, block, account)),
+    unread.map((block) => questions.usesInBlock(chainId, block, account)),
     { first: 'head' },
   );
   const readOne = async (block: bigint): Promise<readonly Use[]> => {
@@ -119,24 +110,4 @@ async function usesIn(
     return answer.result;
   };
   return Promise.all(blocks.map((block) => memory.recall(keyOf(block), () => readOne(block))));
-}
-
-/** Reads the account's transactions in a block. Those whose signatures do not prove the sender are left out. */
-function usesCall(chainId: bigint, block: bigint, account: string): RpcCall<readonly Use[]> {
-  const wanted = account.toLowerCase();
-  return {
-    method: 'eth_getBlockByNumber',
-    params: [quantityOf(block), true],
-    read(answer) {
-      const { number, hash: blockHash, transactions } = objectFrom(answer, 'block');
-      if (quantityFrom(number, 'block number') !== block) throw new MalformedAnswerError('block');
-      return listFrom(transactions, 'transactions').flatMap((one): readonly Use[] => {
-        const transaction = objectFrom(one, 'transaction');
-        if (typeof transaction.from !== 'string') throw new MalformedAnswerError('transaction');
-        const sender = transaction.from.toLowerCase() === wanted ? senderFrom(transaction, chainId) : null;
-        if (sender?.account.toLowerCase() !== wanted) return [];
-        return [{ hash: sender.hash, nonce: sender.nonce, blockNumber: block, blockHash: hashFrom(blockHash, 'block hash') }];
-      });
-    },
-  };
 }

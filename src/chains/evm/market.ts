@@ -1,10 +1,11 @@
 import type { MarketView } from '../../core/ports/chain.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Block, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
+import { type Block, latestBlockKey } from './answer.js';
 import type { OwnBids } from './own-bids.js';
+import { createPriceBounds } from './price-bounds.js';
+import { type FeeHistoryAnswer, questions } from './questions.js';
 
 /** Current gas prices and limits. Throws `NODE_UNAVAILABLE`. */
 export interface Market {
@@ -12,7 +13,8 @@ export interface Market {
   priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
   /** The next block's base fee in wei per gas; null if the network has none. */
   baseFeeWei(): Promise<bigint | null>;
-  blockGasLimit(): Promise<bigint>;
+  /** Null: the network shows none. */
+  blockGasLimit(): Promise<bigint | null>;
   /** The price of every speed, and the base fee. */
   view(kind: EvmPrice['kind']): Promise<MarketView>;
 }
@@ -37,14 +39,14 @@ export interface MarketDeps {
  * service's own transactions do not count.
  */
 export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): Market {
-  const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
+  const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => rpc.ask(questions.head()));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
   const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
 
   async function readGasPrice(): Promise<bigint> {
-    const [price, { baseFeePerGasWei }] = await Promise.all([medianAmount(rpc, 'eth_gasPrice', 'gas price'), latest()]);
+    const [price, { baseFeePerGasWei }] = await Promise.all([medianOf(rpc.opinions(questions.gasPrice())), latest()]);
     const baseFeeWei = baseFeePerGasWei ?? 0n;
-    return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', price - baseFeeWei);
+    return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', await bounds.bounded(price - baseFeeWei));
   }
 
   /**
@@ -52,12 +54,11 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
    */
   async function readFeeHistory(): Promise<FeeHistory> {
     const wanted = speeds.map((speed) => percentiles[speed]);
-    const { gasLimit } = await latest();
-    const read = (answer: unknown) =>
-      feeHistoryFrom(answer, (block, gasUsedRatio) => shareOf(ownBids.gasIn(block), gasUsedRatio, gasLimit));
-    const histories = await rpc.opinions('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], read);
-    const nextBaseFeeWei = median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n;
-    const mediansWei = speeds.map((_, index) => median(histories.map((history) => history.mediansWei[index] ?? null)));
+    const { gasLimit, baseFeePerGasWei } = await latest();
+    const histories = await rpc.opinions(questions.feeHistory(blocksOfHistory, wanted));
+    const nextBaseFeeWei = nextAfter(baseFeePerGasWei, median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n);
+    const paid = histories.map((history) => paidByOthers(history, (block, ratio) => shareOf(ownBids.gasIn(block), ratio, gasLimit)));
+    const mediansWei = speeds.map((_, index) => median(paid.map((medians) => medians[index] ?? null)));
     const isPaid = mediansWei.some((medianWei) => medianWei !== null);
     const suggestedWei = isPaid ? null : await suggestedPriority(nextBaseFeeWei);
     const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
@@ -67,7 +68,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
       const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
       const priority = mediansWei[index] ?? suggested;
       slower = priority > slower ? priority : slower;
-      priorityWei[speed] = slower;
+      priorityWei[speed] = await bounds.bounded(slower);
     }
     return { nextBaseFeeWei, priorityWei };
   }
@@ -75,7 +76,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
   /** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
   async function suggestedPriority(baseFeeWei: bigint): Promise<bigint | null> {
     if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
-    const suggestedWei = await medianAmount(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
+    const suggestedWei = await medianOf(rpc.opinions(questions.priorityFee())).catch(() => null);
     return suggestedWei === null ? null : ownBids.leftOut('priority fee', suggestedWei);
   }
 
@@ -93,6 +94,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     return { nextBaseFeeWei, priorityWei };
   }
 
+  const bounds = createPriceBounds({ rpc, memory, ownBids, latest });
   const market: Market = {
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
@@ -112,6 +114,13 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
   return market;
 }
 
+/** The base fee stands in the newest block, and the next one differs from it by at most an eighth: no opinion beats that. */
+function nextAfter(baseFeeWei: bigint | null, opinion: bigint): bigint {
+  if (baseFeeWei === null || baseFeeWei === 0n) return opinion;
+  const [least, most] = [(baseFeeWei * 7n) / 8n, (baseFeeWei * 9n) / 8n + 1n];
+  return opinion < least ? least : opinion > most ? most : opinion;
+}
+
 /**
  * Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest.
  */
@@ -121,9 +130,8 @@ function median<T extends bigint | null>(values: readonly T[]): T | null {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-/** Reads the median of an amount from several endpoints. Throws `NODE_UNAVAILABLE`. */
-async function medianAmount(rpc: Rpc, method: string, what: string): Promise<bigint> {
-  return median(await rpc.opinions(method, [], (answer) => quantityFrom(answer, what))) ?? 0n;
+async function medianOf(opinions: Promise<readonly bigint[]>): Promise<bigint> {
+  return median(await opinions) ?? 0n;
 }
 
 function scaled(wei: bigint, speed: Speed): bigint {
@@ -136,34 +144,25 @@ interface FeeHistory {
 }
 
 /** The share of a block's gas that is ours, from 0 to 1. A block without gas has nothing of others. */
-function shareOf(ownGas: bigint, gasUsedRatio: unknown, gasLimit: bigint): number {
+function shareOf(ownGas: bigint, gasUsedRatio: number, gasLimit: bigint | null): number {
   if (ownGas === 0n) return 0;
-  const gasUsed = typeof gasUsedRatio === 'number' ? gasUsedRatio * Number(gasLimit) : 0;
+  const gasUsed = gasUsedRatio * Number(gasLimit ?? 0n);
   return gasUsed > 0 ? Number(ownGas) / gasUsed : 1;
 }
 
 /**
- * Reads the next base fee, and the median priority fee of each speed; null if others paid none. A block in which our share of the gas
- * reaches from the speed's percentile to the top is left out: others may have paid less.
+ * Returns the median priority fee of each speed; null if others paid none. A block in which our share of the gas reaches from the speed's
+ * percentile to the top is left out: others may have paid less.
  */
-function feeHistoryFrom(
-  value: unknown,
-  ownShareOf: (block: bigint, gasUsedRatio: unknown) => number,
-): { readonly nextBaseFeeWei: bigint; readonly mediansWei: readonly (bigint | null)[] } {
-  const answer = objectFrom(value, 'fee history');
-  const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
-  const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
-  const oldest = rewards.length === 0 ? 0n : quantityFrom(answer.oldestBlock, 'oldest block');
-  const ratios = Array.isArray(answer.gasUsedRatio) ? answer.gasUsedRatio : [];
-  const rows = rewards.map((row, index) => ({
-    rewardsWei: listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')),
-    ownShare: ownShareOf(oldest + BigInt(index), ratios[index]),
-  }));
-  const mediansWei = speeds.map((speed, index) => {
+function paidByOthers(
+  { blocks }: FeeHistoryAnswer,
+  ownShareOf: (block: bigint, gasUsedRatio: number) => number,
+): readonly (bigint | null)[] {
+  const rows = blocks.map(({ number, rewardsWei, gasUsedRatio }) => ({ rewardsWei, ownShare: ownShareOf(number, gasUsedRatio) }));
+  return speeds.map((speed, index) => {
     const ofOthers = rows.filter(({ ownShare }) => ownShare < 1 - percentiles[speed] / 100);
     return medianOfPaid(ofOthers.map(({ rewardsWei }) => rewardsWei[index] ?? 0n));
   });
-  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), mediansWei };
 }
 
 /**

@@ -9,6 +9,10 @@ import type { EvmPrice } from '../../core/records/evm.js';
 export interface OwnBids {
   /** Takes note of a transaction of the service in a block. */
   mined(receipt: Receipt): void;
+  /** Takes note of a transaction that the service signed. */
+  signed(hash: string): void;
+  /** True if the service signed this transaction, as far as it remembers. */
+  isOurs(hash: string): boolean;
   /** Takes note of a price that the service chose. */
   chosen(price: EvmPrice): void;
   /** Returns the gas that the service's transactions used in this block. */
@@ -29,6 +33,8 @@ export interface OwnBids {
 
 /** Fee histories are shorter. */
 const rememberedBlocks = 16n;
+/** More than blocks of a few minutes hold. */
+const maxHashes = 10_000;
 /** If our bids are the market, one of them is mined in fewer blocks. */
 const maxBlocksWithoutOurs = 10n;
 
@@ -36,6 +42,7 @@ const maxBlocksWithoutOurs = 10n;
 export function createOwnBids(): OwnBids {
   /** The gas used by hash, by block. */
   const gas = new Map<bigint, Map<string, bigint>>();
+  const hashes = new Set<string>();
   const counted = new Map<string, bigint>();
   let highestWei: bigint | null = null;
   let lastMined: bigint | null = null;
@@ -47,6 +54,12 @@ export function createOwnBids(): OwnBids {
       gas.set(blockNumber, (gas.get(blockNumber) ?? new Map()).set(hash, facts.gasUsed));
       for (const block of gas.keys()) if (block + rememberedBlocks < blockNumber) gas.delete(block);
     },
+    signed(hash) {
+      const [oldest] = hashes;
+      if (hashes.size >= maxHashes && oldest !== undefined) hashes.delete(oldest);
+      hashes.add(hash);
+    },
+    isOurs: (hash) => hashes.has(hash),
     chosen(price) {
       highestWei = max(highestWei ?? 0n, bidOf(price).maxPriorityFeePerGasWei);
     },

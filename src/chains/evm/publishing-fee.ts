@@ -4,6 +4,7 @@ import type { Log } from '../../core/work/log.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
+import { questions } from './questions.js';
 import { unsignedBytes } from './sign.js';
 
 /** A draft without its L1 fee. */
@@ -39,7 +40,7 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
   async function ask(draft: Unpublished): Promise<bigint> {
     const data = callDataFor(unsignedBytes(network.chainId, draft, sampleNonce));
     // If nothing is deployed at the address, the answer is empty. That is not the node's failure.
-    return quantityFrom(await rpc.call('eth_call', [{ to: oracle, data }, 'latest'], (answer) => answer), 'L1 fee');
+    return quantityFrom(await rpc.call(questions.publishingFee({ to: oracle, data })), 'L1 fee');
   }
 
   return {

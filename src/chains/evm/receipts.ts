@@ -1,12 +1,9 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, Receipt, ReceiptAnswers } from '../../core/ports/chain.js';
-import type { MinedFacts } from '../../core/records/transaction.js';
 import { monotonicMs } from '../../core/work/clock.js';
-import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
-import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { hashFrom, quantityFrom, quantityOf } from './answer.js';
+import { questions } from './questions.js';
 
 /** With this many transactions per block, fetching all receipts of a block costs less than fetching single ones. */
 const minHashesPerBlock = 25n;
@@ -27,12 +24,12 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
 
   /** Returns the hashes without an answer. */
   async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<ReadonlySet<string>> {
-    const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head', shared: true });
+    const settled = await rpc.batch(hashes.map(questions.receipt), { first: 'head', shared: true });
     const unanswered = new Set<string>();
     for (const [index, hash] of hashes.entries()) {
       const answer = settled[index];
       if (answer === undefined || 'error' in answer) unanswered.add(hash);
-      else if (answer.result !== null) found.set(hash, answer.result);
+      else if (answer.result !== null && answer.result !== 'unreadable') found.set(hash, answer.result);
     }
     return unanswered;
   }
@@ -42,8 +39,8 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
     const wanted = new Map(hashes.map((hash) => [hash.toLowerCase(), hash]));
     for (let block = to; block >= from && found.size < wanted.size; block -= 1n) {
       try {
-        const receipts = await rpc.call('eth_getBlockReceipts', [quantityOf(block)], blockReceiptsFrom, { first: 'head' });
-        for (const receipt of receipts) {
+        // Null: the nodes lag.
+        for (const receipt of (await rpc.call(questions.blockReceipts(block))) ?? []) {
           const hash = wanted.get(receipt.hash);
           if (hash !== undefined) found.set(hash, receipt);
         }
@@ -66,55 +63,4 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       return { found, unanswered: missing.length > 0 ? await byHash(missing, found) : new Set() };
     },
   };
-}
-
-function receiptCall(hash: string): RpcCall<Receipt | null> {
-  return {
-    method: 'eth_getTransactionReceipt',
-    params: [hash],
-    read(answer) {
-      const receipt = answer === null ? null : receiptFrom(answer);
-      // The answer to another call: a gateway mixed up a batch.
-      if (receipt !== null && receipt.hash !== hash.toLowerCase()) throw new MalformedAnswerError('receipt of another transaction');
-      return receipt;
-    },
-  };
-}
-
-/** Returns no receipts for an unknown block (null): the node may lag. */
-function blockReceiptsFrom(answer: unknown): readonly Receipt[] {
-  if (answer === null) return [];
-  return listFrom(answer, 'block receipts').flatMap((one) => receiptFrom(one) ?? []);
-}
-
-function receiptFrom(answer: unknown): Receipt | null {
-  const receipt = objectFrom(answer, 'receipt');
-  // Some nodes return a receipt without a block for a pending transaction.
-  if (receipt.blockHash === null || receipt.blockNumber === null) return null;
-  return {
-    hash: hashFrom(receipt.transactionHash, 'transaction hash'),
-    blockNumber: quantityFrom(receipt.blockNumber, 'block number'),
-    blockHash: hashFrom(receipt.blockHash, 'block hash'),
-    succeeded: quantityFrom(receipt.status, 'receipt status') === 1n,
-    facts: factsFrom(receipt),
-  };
-}
-
-/**
- * Returns the gas that the transaction used and the fee that it paid. A malformed fact is unknown: it must not keep the transaction from
- * being settled.
- */
-function factsFrom({ gasUsed, effectiveGasPrice, l1Fee, operatorFeeScalar, operatorFeeConstant }: Answer): MinedFacts {
-  const used = amountFrom(gasUsed);
-  const priceWei = amountFrom(effectiveGasPrice);
-  // The fee that a rollup charges on top of gas to publish the transaction.
-  const l1FeeWei = amountFrom(l1Fee ?? '0x0');
-  // OP stack networks can charge an operator fee too. Receipts have only its parameters, and its formula depends on the network's version.
-  const hasOperatorFee = [operatorFeeScalar, operatorFeeConstant].some((parameter) => amountFrom(parameter ?? '0x0') !== 0n);
-  const feePaid = used === null || priceWei === null || l1FeeWei === null || hasOperatorFee ? null : used * priceWei + l1FeeWei;
-  return { gasUsed: used !== null && used < 2n ** 64n ? used : null, feePaid, returnValueXdr: null };
-}
-
-function amountFrom(value: unknown): bigint | null {
-  return typeof value === 'string' && /^0x[0-9a-f]{1,32}$/i.test(value) ? BigInt(value) : null;
 }

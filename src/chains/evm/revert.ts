@@ -1,12 +1,12 @@
-import { type Answer, nodeText, objectFrom } from '../rpc/answer.js';
+import { nodeText } from '../rpc/answer.js';
 import { NodeError } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
-import { quantityOf } from './answer.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { isExecutionFailure } from './execution-failure.js';
 import { type KnownError, knownErrors } from './known-errors.js';
+import { questions } from './questions.js';
 
 /** Longer revert data is truncated. */
 const maxRevertDataBytes = 2048;
-const atHead: CallOptions = { first: 'head' };
 
 /** The known facts about a revert. */
 export interface RevertReason {
@@ -23,13 +23,12 @@ const unknownReason: RevertReason = { reason: null, data: null };
  */
 export async function findRevertReason(rpc: Rpc, hash: string, blockNumber: bigint): Promise<RevertReason> {
   try {
-    const read = (answer: unknown): Answer | null => (answer === null ? null : objectFrom(answer, 'transaction'));
-    const sent = await rpc.call('eth_getTransactionByHash', [hash], read, atHead);
+    const sent = await rpc.call(questions.transaction(hash));
     if (sent === null) return unknownReason;
     const { from, value, gas, input: data, to } = sent;
     const call = { from, value, gas, data, ...(to === null ? {} : { to }) };
     for (const block of blockNumber > 0n ? [blockNumber, blockNumber - 1n] : [blockNumber]) {
-      const found = await run(rpc, call, quantityOf(block));
+      const found = await run(rpc, call, block);
       if (found !== null) return found;
     }
     return unknownReason;
@@ -39,9 +38,9 @@ export async function findRevertReason(rpc: Rpc, hash: string, blockNumber: bigi
 }
 
 /** Returns null if the call succeeds or the node cannot run it. */
-async function run(rpc: Rpc, call: object, block: string): Promise<RevertReason | null> {
+async function run(rpc: Rpc, call: object, block: bigint): Promise<RevertReason | null> {
   try {
-    await rpc.call('eth_call', [call, block], () => undefined, atHead);
+    await rpc.call(questions.revert(call, block));
     return null;
   } catch (error) {
     if (!(error instanceof NodeError) || !isExecutionFailure(error)) return null;
@@ -85,17 +84,6 @@ export function reasonFromNodeError(error: NodeError): string | null {
   const text = error.message.replace(/^(?:vm exception while processing transaction: )?(?:execution )?reverted?[:,]?\s*/i, '');
   return text === '' ? null : text;
 }
-
-/** Reports whether a node's error means that execution failed. */
-export function isExecutionFailure({ code, message }: NodeError): boolean {
-  return code === 3 || executionFailures.test(message);
-}
-
-// geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth the same; besu "Execution reverted";
-// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode"; geth "invalid code: must not begin with 0xef", "return data out of
-// bounds".
-const executionFailures =
-  /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing|invalid code|return data out of bounds/i;
 
 /** Decodes a string argument: an offset, a length, the bytes. */
 function stringFrom(args: Buffer): string | null {

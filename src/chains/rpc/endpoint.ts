@@ -85,6 +85,7 @@ export function createEndpoint({
   const responder = { target, dialect };
   let verification: Promise<void> | null = null;
   let foreignGenesis: string | null = null;
+  let isUnshownLogged = false;
   const onLost = () => {
     verification = null;
   };
@@ -132,7 +133,13 @@ export function createEndpoint({
     if (identity !== null && answered !== null && !identity.isExpected(answered)) rejectOtherChain(answered, mark);
     const expected = genesisHash();
     if (genesis === null || expected === null) return;
-    const hash = await askUnverified(genesis, 'genesis block');
+    const asked = askUnverified(genesis(expected), 'genesis block');
+    // Where the node has said its chain, the genesis block is a bonus: some nodes have pruned it.
+    const hash = identity === null ? await asked : await asked.catch(noneIfUnanswered);
+    if (hash === null) {
+      noteUnshown();
+      return;
+    }
     foreignGenesis = hash === expected ? null : hash;
     if (foreignGenesis !== null) rejectOtherChain(answered === null ? `genesis ${hash}` : `${answered}, with genesis block ${hash}`, mark);
   }
@@ -142,7 +149,13 @@ export function createEndpoint({
     throw new OtherChainError(host);
   }
 
-  async function askUnverified(call: RpcCall<string>, what: string): Promise<string> {
+  function noteUnshown(): void {
+    if (!isUnshownLogged)
+      log.info({ network: networkName, host }, 'RPC endpoint does not show the genesis block; its chain ID is verified');
+    isUnshownLogged = true;
+  }
+
+  async function askUnverified<T>(call: RpcCall<T>, what: string): Promise<T> {
     const settled = settledFromSingle(await client.post(singleBody(call), 1), call, responder);
     if ('error' in settled) throw new TransportError(host, `did not return its ${what}: ${settled.error.message}`);
     return settled.result;
@@ -274,6 +287,11 @@ class OtherChainError extends TransportError {
   constructor(host: string) {
     super(host, 'serves another chain');
   }
+}
+
+function noneIfUnanswered(error: unknown): null {
+  if (error instanceof TransportError) return null;
+  throw error;
 }
 
 /** True if the endpoint failed: no answer, a malformed answer, or a rate limit. */

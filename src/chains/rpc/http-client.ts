@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
@@ -11,6 +13,15 @@ import { TransportError } from './node-error.js';
 /** Enough for the receipts of a large block with logs. */
 const maxResponseBytes = 32 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
+/** Redirects of one request that are followed. */
+const maxRedirects = 3;
+/** How to undo the compressions that gateways use, asked or not. */
+const decompressions: ReadonlyMap<string, (bytes: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>> = new Map([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
 
 /** The parts of an RPC URL. Errors and logs show the host only. */
 export interface RpcTarget {
@@ -60,7 +71,11 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   const url = new URL(text);
   const user = percentDecoded(url.username);
   const password = percentDecoded(url.password);
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+  };
   const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
   if (credentials !== null) headers.authorization = `Basic ${credentials}`;
   const secrets = [...(credentials === null ? [] : [credentials]), ...secretPartsOf(url)];
@@ -71,23 +86,40 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
 export function createHttpClient({ target, networkName, timeoutMs, onLost, telemetry, connect }: HttpClientOptions): HttpClient {
   const { meter, tracer } = telemetry;
   const { host } = target;
-  const pool = new Pool(target.origin, {
-    connections: 64,
-    connect: connect ?? { timeout: Math.min(connectTimeoutMs, timeoutMs) },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxResponseSize: maxResponseBytes,
-  });
-  pool.on('disconnect', onLost);
+  const pools = new Map<string, Pool>();
+  let place: Place = target;
   let http = 0;
   let items = 0;
 
-  function request(body: string, itemsOfBody: number, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    http += 1;
-    items += itemsOfBody;
+  function poolOf(origin: string): Pool {
+    const known = pools.get(origin);
+    if (known !== undefined) return known;
+    const pool = new Pool(origin, {
+      connections: 64,
+      connect: connect ?? { timeout: Math.min(connectTimeoutMs, timeoutMs) },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      maxResponseSize: maxResponseBytes,
+    });
+    pool.on('disconnect', onLost);
+    pools.set(origin, pool);
+    return pool;
+  }
+
+  async function request(body: string, itemsOfBody: number, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const traceparent = tracer.current();
     const headers = traceparent === null ? target.headers : { ...target.headers, traceparent };
-    return pool.request({ method: 'POST', path: target.path, headers, body, signal });
+    let at = place;
+    for (let redirects = 0; ; redirects += 1) {
+      http += 1;
+      items += itemsOfBody;
+      const response = await poolOf(at.origin).request({ method: 'POST', path: at.path, headers, body, signal });
+      const next = redirects < maxRedirects ? redirectOf(response, at) : null;
+      if (next === null) return response;
+      await response.body.dump();
+      if (response.statusCode === 308) place = next;
+      at = next;
+    }
   }
 
   return {
@@ -106,7 +138,7 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
           deadline = startDeadline(timeoutMs);
           return request(body, itemsOfBody, deadline.signal);
         });
-        const text = await response.body.text();
+        const text = await textOf(response);
         measure(response.statusCode < 300 ? 'answered' : 'refused');
         return {
           statusCode: response.statusCode,
@@ -122,8 +154,30 @@ export function createHttpClient({ target, networkName, timeoutMs, onLost, telem
       }
     },
     calls: () => ({ http, items }),
-    close: () => pool.destroy(),
+    close: async () => void (await Promise.all([...pools.values()].map((pool) => pool.destroy()))),
   };
+}
+
+/** Where requests go. */
+type Place = Pick<RpcTarget, 'origin' | 'path'>;
+
+/** Returns where a redirect leads that keeps the method; null: it is none, or leads to another host, which must not get the URL's keys. */
+function redirectOf({ statusCode, headers: { location } }: Dispatcher.ResponseData, at: Place): Place | null {
+  if ((statusCode !== 307 && statusCode !== 308) || typeof location !== 'string' || !URL.canParse(location, `${at.origin}${at.path}`))
+    return null;
+  const to = new URL(location, `${at.origin}${at.path}`);
+  const from = new URL(at.origin);
+  const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname;
+  return to.origin === from.origin || isUpgrade ? { origin: to.origin, path: `${to.pathname}${to.search}` } : null;
+}
+
+/** Reads the body, within the limit of its size also when it is decompressed. */
+async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<string> {
+  const encoding = headers['content-encoding'];
+  const decompress = typeof encoding === 'string' ? decompressions.get(encoding.trim().toLowerCase()) : undefined;
+  if (decompress === undefined) return body.text();
+  const bytes = await decompress(Buffer.from(await body.arrayBuffer()), { maxOutputLength: maxResponseBytes });
+  return bytes.toString();
 }
 
 function codeOf(error: unknown): string | null {

@@ -15,6 +15,12 @@ export interface RpcCall<T> {
   readonly paramsJson?: string;
   /** Reads the result. `responseText` is the whole response, null if it answers other calls too. Throws `MalformedAnswerError`. */
   readonly read: (result: unknown, responseText: string | null) => T;
+  /** Whose word counts; see `Entry.asks`. Absent: that of any endpoint. */
+  readonly asks?: 'any' | 'head' | 'several';
+  /** True if the result says "I have none": it counts only if no other endpoint has one. Absent: no result does. */
+  isEmpty?(result: T): boolean;
+  /** True if the error answers the call; after any other, the next endpoint is asked. Absent: `NodeError.isAboutNode` decides. */
+  isAnswer?(error: NodeError): boolean;
 }
 
 /** The result of one call, or why there is none. */
@@ -27,12 +33,17 @@ export interface NodeDialect {
    * network.
    */
   readonly identity: NodeIdentity | null;
-  /** Reads the genesis hash, to compare with the expected one. Null if `identity` suffices. */
-  readonly genesis: RpcCall<string> | null;
+  /**
+   * The call for the genesis hash, to compare with the expected one, or for the block that replaces it; null in its answer: the node does
+   * not show it. Null if `identity` suffices.
+   */
+  readonly genesis: ((expected: string) => RpcCall<string | null>) | null;
   /** Reads the number of the newest block, and its timestamp if that costs no further call. */
   readonly position: RpcCall<Position>;
   /** Reads the hash of the block at a height, to compare the branches that two nodes are on. Null if `position` has no hash. */
   readonly hashAt: ((height: bigint) => RpcCall<string | null>) | null;
+  /** True if the error is about the request, for any words: they are decided before any table. Absent: none is. */
+  isVerdict?(error: { readonly code: number; readonly message: string; readonly data: string | null }): boolean;
   /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
   isAboutNode(code: number, text: string): boolean;
   /** Returns the useful part of an error's `data`; null if there is none. */
@@ -184,15 +195,17 @@ function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: 
   const masked = (text: string) => withoutSecrets(text, target.secrets);
   const text = masked(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
+  const dataText = dialect.dataFrom(data);
+  const isVerdict = dialect.isVerdict?.({ code: codeNumber, message: text.slice(0, 1024), data: dataText }) === true;
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));
   return new NodeError(nodeText(text), {
     code: codeNumber,
-    data: dialect.dataFrom(data),
+    data: dataText,
     dataJson:
       data === undefined || data === null
         ? null
         : JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? masked(part) : part)),
-    isAboutNode: isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024)),
-    isOverload: isRateLimit || statusCode >= 500,
+    isAboutNode: !isVerdict && (isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024))),
+    isOverload: !isVerdict && (isRateLimit || statusCode >= 500),
   });
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../../core/work/clock.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
 import { createEndpointSelector, type First } from './endpoint-selector.js';
 import { createHttpClient } from './http-client.js';
-import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
+import type { NodeDialect, RpcCall, Settled } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 import { createSharedCalls, type Given, maxBatchCalls } from './shared-calls.js';
@@ -47,17 +47,20 @@ export interface BatchOptions<T> extends CallOptions {
   readonly onAsked?: (endpoint: object, calls: readonly RpcCall<T>[], answers: Promise<readonly Settled<T>[]>) => void;
 }
 
+/** A newest block, as far as a node shows it. */
+type NewestBlock = Pick<Position, 'number' | 'hash' | 'parentHash'> & { readonly timestampMs?: number | null };
+
 /** The JSON-RPC client of a network. */
 export interface Rpc {
   /** Sends a call. Throws `NodeError` if a node answers with an error, `NODE_UNAVAILABLE` if none answers. */
-  call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
+  call<T>(call: RpcCall<T>, options?: CallOptions): Promise<T>;
   /** Sends a call that no node has a reason to reject. Throws `NODE_UNAVAILABLE`, also for a node's error. */
-  ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
+  ask<T>(call: RpcCall<T>, options?: CallOptions): Promise<T>;
   /**
    * Sends a call to several endpoints in rotation, at most `maxOpinions`. Returns the answers, at least one. Throws `NODE_UNAVAILABLE` if
    * no endpoint gives one.
    */
-  opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<readonly T[]>;
+  opinions<T>(call: RpcCall<T>): Promise<readonly T[]>;
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
   batch<T>(calls: readonly RpcCall<T>[], options?: BatchOptions<T>): Promise<readonly Settled<T>[]>;
   /**
@@ -70,11 +73,7 @@ export interface Rpc {
    * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet,
    * compared with those of the other endpoints, is not returned.
    */
-  askHead<T extends Pick<Position, 'number' | 'hash' | 'parentHash'> & { readonly timestampMs?: number | null }>(
-    method: string,
-    params: RpcParams,
-    read: RpcCall<T>['read'],
-  ): Promise<T>;
+  askHead<T extends NewestBlock>(call: RpcCall<T>): Promise<T>;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
   /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
@@ -135,9 +134,11 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   /** Returns the result of each call, and the endpoint that was tried last. */
   async function settle<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>) {
     const results = new Map<RpcCall<T>, Given<T>>();
+    const empty = new Map<RpcCall<T>, Given<T>>();
     const nodeErrors = new Map<RpcCall<T>, Given<T> & { readonly answer: { readonly error: NodeError } }>();
     const order = selector.order(options.first);
-    const isAboutNode = options.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
+    const isAnswer = (call: RpcCall<T>, error: NodeError): boolean =>
+      options.isAboutNode !== undefined ? !options.isAboutNode(error) : (call.isAnswer?.(error) ?? !error.isAboutNode);
     if (options.copied === true) copy(calls, order, options);
     const problems: string[] = [];
     let open = calls;
@@ -145,7 +146,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     for (const endpoint of order) {
       // A tripped endpoint may keep the caller waiting: it gets only calls that nothing else answered, not a second opinion.
       if (endpoint.isTripped() && options.unanimous !== true)
-        open = open.filter((call) => nodeErrors.get(call)?.answer.error.isOverload !== false);
+        open = open.filter((call) => !empty.has(call) && nodeErrors.get(call)?.answer.error.isOverload !== false);
       if (open.length === 0) break;
       by = endpoint;
       const asking = endpoint.ask(open, options.inOrder === true, options.whole);
@@ -164,19 +165,21 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       open.forEach((call, index) => {
         const answer = answers[index];
         if (answer === undefined) return;
-        if ('result' in answer) results.set(call, { answer, from: endpoint });
+        if ('result' in answer) (call.isEmpty?.(answer.result) === true ? empty : results).set(call, { answer, from: endpoint });
         else if (answer.error instanceof TransportError) problems.push(answer.error.message);
-        else if (!isAboutNode(answer.error)) results.set(call, { answer, from: endpoint });
+        else if (isAnswer(call, answer.error)) results.set(call, { answer, from: endpoint });
         else if (!nodeErrors.has(call)) nodeErrors.set(call, { answer: { error: answer.error }, from: endpoint });
       });
       open = open.filter((call) => !results.has(call));
     }
-    const mayReportNode = options.unanimous !== true || (problems.length === 0 && !selector.hasBlocked());
-    const settled = calls.map(
-      (call): Given<T> =>
-        results.get(call) ??
-        (mayReportNode ? nodeErrors.get(call) : undefined) ?? { answer: { error: unreachableFor(problems) }, from: null },
-    );
+    const isWhole = options.unanimous !== true || (problems.length === 0 && !selector.hasBlocked());
+    const none = { answer: { error: unreachableFor(problems) }, from: null };
+    const settled = calls.map((call): Given<T> => {
+      const given = results.get(call);
+      if (given !== undefined || !isWhole) return given ?? none;
+      const nodeError = nodeErrors.get(call);
+      return (nodeError !== undefined && options.unanimous === true ? nodeError : empty.get(call)) ?? nodeError ?? none;
+    });
     return { settled, by };
   }
 
@@ -209,20 +212,21 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       });
   }
 
-  async function call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options: CallOptions = {}): Promise<T> {
-    const [answer] = await answersTo([{ method, params, read }], options);
+  async function call<T>(one: RpcCall<T>, given: CallOptions = {}): Promise<T> {
+    const options = one.asks === 'head' ? { first: 'head' as const, ...given } : given;
+    const [answer] = await answersTo([one], options);
     if (answer !== undefined && 'result' in answer) return answer.result;
     throw answer?.error instanceof NodeError ? answer.error : nodeUnavailable(answer?.error);
   }
 
   return {
     call,
-    ask: (method, params, read, options) => call(method, params, read, options).catch(unavailable),
-    async opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']) {
+    ask: (one, options) => call(one, options).catch(unavailable),
+    async opinions<T>(one: RpcCall<T>) {
       const working = selector.order().filter((endpoint) => !endpoint.isTripped());
-      const answers = await Promise.all(working.slice(0, maxOpinions).map((endpoint) => opinionOf(endpoint, { method, params, read })));
+      const answers = await Promise.all(working.slice(0, maxOpinions).map((endpoint) => opinionOf(endpoint, one)));
       const known = answers.flatMap((answer) => answer ?? []);
-      return known.length > 0 ? known.map(({ result }) => result) : [await call(method, params, read).catch(unavailable)];
+      return known.length > 0 ? known.map(({ result }) => result) : [await call(one).catch(unavailable)];
     },
     async batch<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T> = {}) {
       const all: Settled<T>[] = [];
@@ -236,9 +240,9 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
         return answer.result;
       }) as readonly unknown[] as T;
     },
-    async askHead(method, params, read) {
+    async askHead<T extends NewestBlock>(one: RpcCall<T>) {
       for (const _ of endpoints) {
-        const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
+        const { settled, by } = await settle([one], { first: 'head' });
         const answer = settled[0]?.answer;
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
         const { number, timestampMs = null, hash, parentHash = null } = answer.result;

@@ -49,7 +49,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
   /** Searches the history of a node; null if nodes keep none. */
   async function inHistory(attempts: readonly SolanaAttempt[]): Promise<Statuses | null> {
     const { method, params, read } = statusesCall(signaturesOf(attempts), true);
-    return rpc.ask(method, params, read, atHead).catch((error: unknown) => {
+    return rpc.ask({ method, params, read }, atHead).catch((error: unknown) => {
       logFailure(error);
       if (error instanceof DomainError && error.cause instanceof NodeError) return null;
       throw error;
@@ -85,7 +85,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     if (oldest === undefined) return;
     const since = sinceOf(oldest.fields);
     const history = blocksCall(since, height);
-    const listed = await rpc.ask(history.method, history.params, history.read, atHead);
+    const listed = await rpc.ask({ method: history.method, params: history.params, read: history.read }, atHead);
     const absent = await absence.among(attempts, { windowOf: ({ fields }, more) => windowOf(listed, fields, more), budget, height });
     if (absent.length === 0) return;
     const answeredBy = new Set<number>();
@@ -120,11 +120,11 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
       return error.isAboutNode;
     };
     try {
-      return await rpc.call(method, params, read, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
+      return await rpc.call({ method, params, read }, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       if (hasHistory) throw nodeUnavailable(error);
-      return rpc.ask(method, params, read, atHead);
+      return rpc.ask({ method, params, read }, atHead);
     }
   }
 
@@ -142,7 +142,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
       const outcomes = new Map<string, AttemptOutcome>();
       for (const some of chunksOf(attempts)) {
         const { method, params, read } = statusesCall(signaturesOf(some), false);
-        const { value } = await rpc.ask(method, params, read, atHead);
+        const { value } = await rpc.ask({ method, params, read }, atHead);
         for (const [at, attempt] of some.entries()) outcomes.set(attempt.hash, outcomeFrom(attempt, value[at] ?? null));
       }
       const unseen = attempts.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');

@@ -43,7 +43,7 @@ export function createBlockContents(rpc: Rpc): BlockContents {
 
   async function readOne(slot: bigint): Promise<BlockContent> {
     const config = { commitment: 'finalized', transactionDetails: 'signatures', rewards: false, maxSupportedTransactionVersion: 0 };
-    const content = await rpc.ask('getBlock', [Number(slot), config], contentFrom, { first: 'head' });
+    const content = await rpc.ask({ method: 'getBlock', params: [Number(slot), config], read: contentFrom }, { first: 'head' });
     const [oldest] = known.keys();
     if (known.size >= maxRemembered && oldest !== undefined) known.delete(oldest);
     known.set(slot, content);

@@ -112,5 +112,5 @@ async function accountsRefusal(rpc: Rpc, pricing: Pricing): Promise<Refusal | nu
 /** Reads a balance in lamports; 0 if the account does not exist. Throws `NODE_UNAVAILABLE`. */
 export function readBalance(rpc: Rpc, account: string, commitment: 'processed' | 'confirmed'): Promise<bigint> {
   const read = (answer: unknown): bigint => atSlotFrom(answer, 'balance', (value) => integerFrom(value, 'balance')).value;
-  return rpc.ask('getBalance', [account, { commitment }], read, { first: 'head' });
+  return rpc.ask({ method: 'getBalance', params: [account, { commitment }], read }, { first: 'head' });
 }

@@ -27,7 +27,7 @@ export function positionCall(commitment: 'confirmed' | 'finalized'): RpcCall<Blo
 /** Returns the newest confirmed block from memory or a node. Throws `NODE_UNAVAILABLE`. */
 export function confirmedPosition(rpc: Rpc, memory: BlockMemory): Promise<BlockPosition> {
   const { method, params, read } = positionCall('confirmed');
-  return memory.recall(memoryKey, () => rpc.ask(method, params, read, { first: 'head' }));
+  return memory.recall(memoryKey, () => rpc.ask({ method, params, read }, { first: 'head' }));
 }
 
 /** Clears the memory of earlier blocks and remembers this one. */

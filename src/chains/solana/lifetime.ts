@@ -42,7 +42,10 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
 
   async function newest(): Promise<Lifetime> {
     // From a confirmed block: a processed one may be on a fork that is dropped together with the transactions bound to it.
-    const latest = await rpc.ask('getLatestBlockhash', [{ commitment: 'confirmed' }], latestBlockhashFrom, atHead);
+    const latest = await rpc.ask(
+      { method: 'getLatestBlockhash', params: [{ commitment: 'confirmed' }], read: latestBlockhashFrom },
+      atHead,
+    );
     const since = await confirmedPosition(rpc, memory);
     return { ...latest, since };
   }
@@ -50,7 +53,10 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
   return {
     fresh: () => memory.recall('newest blockhash', newest),
     async given(blockhash) {
-      const valid = await rpc.ask('isBlockhashValid', [blockhash, { commitment: 'processed' }], validityFrom, atHead);
+      const valid = await rpc.ask(
+        { method: 'isBlockhashValid', params: [blockhash, { commitment: 'processed' }], read: validityFrom },
+        atHead,
+      );
       const since = await confirmedPosition(rpc, memory);
       if (!valid.value) return refusal(blockhash);
       unknown.forget(blockhash);

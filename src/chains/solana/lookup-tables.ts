@@ -21,7 +21,7 @@ export async function lookUpAccounts(
 ): Promise<readonly string[] | { readonly problem: string }> {
   const keys = tables.map(({ table }) => table);
   const params = [keys, { encoding: 'base64', commitment: 'processed', minContextSlot: Number(slot) }];
-  const contents = await rpc.ask('getMultipleAccounts', params, tablesFrom, { first: 'head' });
+  const contents = await rpc.ask({ method: 'getMultipleAccounts', params, read: tablesFrom }, { first: 'head' });
   const found: string[] = [];
   for (const [at, { table, writable, readonly }] of tables.entries()) {
     const addresses = contents[at];

@@ -13,7 +13,7 @@ const percentile = 75;
  */
 export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
   const params = [writable.slice(0, maxAccounts)];
-  const fees = await rpc.call('getRecentPrioritizationFees', params, prioritizationFeesFrom).catch((error: unknown) => {
+  const fees = await rpc.call({ method: 'getRecentPrioritizationFees', params, read: prioritizationFeesFrom }).catch((error: unknown) => {
     if (!(error instanceof NodeError)) throw error;
     if (error.isOverload) throw nodeUnavailable(error);
     return [];

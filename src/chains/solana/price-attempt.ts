@@ -101,7 +101,7 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint
   const config = { commitment: 'processed', minContextSlot: Number(slot) };
   const read = (answer: unknown): bigint | null =>
     atSlotFrom(answer, 'fee', (value) => (value === null ? null : integerFrom(value, 'fee'))).value;
-  const asked = await rpc.ask('getFeeForMessage', [base64From(messageBytes(message)), config], read, { first: 'head' });
+  const asked = await rpc.ask({ method: 'getFeeForMessage', params: [base64From(messageBytes(message)), config], read }, { first: 'head' });
   if (asked === null) throw nodeUnavailable(new Error('the node does not know the blockhash'));
   const named = namedFeeLamports(message);
   return asked > named ? asked : named;

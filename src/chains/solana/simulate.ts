@@ -75,7 +75,7 @@ async function simulateOnce(rpc: Rpc, request: SimulationRequest, options: CallO
   };
   const params = [base64From(transaction), config];
   try {
-    const { error, logs, ...simulation } = await rpc.call('simulateTransaction', params, simulationFrom, options);
+    const { error, logs, ...simulation } = await rpc.call({ method: 'simulateTransaction', params, read: simulationFrom }, options);
     // A transaction that already landed (the caller's transaction had the relayer's signature) is tracked like any other.
     if (error === null || errorName(error) === 'AlreadyProcessed') return simulation;
     return refusalFrom(error, logs, request);

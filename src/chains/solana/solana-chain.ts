@@ -7,7 +7,7 @@ import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
-import { solanaDialect } from './dialect.js';
+import { genesisCall, solanaDialect } from './dialect.js';
 import { draftAttempt, readBalance } from './draft.js';
 import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
@@ -36,15 +36,18 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const patience = createPatience(clock, tablePatienceMs);
   const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
-  const { genesis } = solanaDialect;
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
   /** Reads the newest confirmed block, named by its slot, and clears the memory of the previous one. */
   async function readHead(): Promise<Head> {
     const { method, params, read } = positionCall('confirmed');
-    const newest = await rpc.askHead(method, params, (answer) => {
-      const position = read(answer, null);
-      return { ...position, number: position.slot };
+    const newest = await rpc.askHead({
+      method,
+      params,
+      read: (answer) => {
+        const position = read(answer, null);
+        return { ...position, number: position.slot };
+      },
     });
     rememberPosition(memory, newest);
     if (newest.slot !== seen.number)
@@ -57,7 +60,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     isUnsequenced: () => true,
-    genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
+    genesisHash: () => rpc.ask(genesisCall),
     head: readHead,
     async balanceOf(account) {
       const [processed, confirmed] = await Promise.all([readBalance(rpc, account, 'processed'), readBalance(rpc, account, 'confirmed')]);

@@ -48,12 +48,12 @@ export async function whyFailed(rpc: Rpc, signature: string): Promise<string> {
 
 function withLogs(rpc: Rpc, signature: string): Promise<string | null> {
   const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 0 };
-  return rpc.call('getTransaction', [signature, config], sentenceFrom, { first: 'head' });
+  return rpc.call({ method: 'getTransaction', params: [signature, config], read: sentenceFrom }, { first: 'head' });
 }
 
 async function withoutLogs(rpc: Rpc, signature: string): Promise<string | null> {
   const { method, params, read } = statusesCall([signature], false);
-  const { value } = await rpc.call(method, params, read, { first: 'head' });
+  const { value } = await rpc.call({ method, params, read }, { first: 'head' });
   const error = value[0]?.error ?? null;
   return error === null ? null : failureSentence(error, []);
 }

@@ -40,7 +40,7 @@ export async function readAccounts(
   for (let start = 0; start < addresses.length; start += maxKeys) {
     const asked = addresses.slice(start, start + maxKeys);
     const read = (answer: unknown) => accountsFrom(answer, new Set(asked));
-    for (const [address, account] of await rpc.ask('getLedgerEntries', { keys: asked.map(keyOf) }, read, options))
+    for (const [address, account] of await rpc.ask({ method: 'getLedgerEntries', params: { keys: asked.map(keyOf) }, read }, options))
       accounts.set(address, account);
   }
   return accounts;

@@ -123,7 +123,7 @@ async function readFrom(
   const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], options);
   const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
   const { method, params, read } = latestLedgerCall;
-  const closeTimeMs = isBounded ? ((await rpc.ask(method, params, read, options)).timestampMs ?? clock.nowMs()) : 0;
+  const closeTimeMs = isBounded ? ((await rpc.ask({ method, params, read }, options)).timestampMs ?? clock.nowMs()) : 0;
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
   const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
   const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), options);

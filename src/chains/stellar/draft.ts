@@ -72,7 +72,7 @@ async function liveBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: re
   const [first] = unrefused;
   if (first === undefined || bids.every(({ maxTimeS }) => maxTimeS === null)) return bids.map(({ bid }) => bid);
   const { method, params, read } = getTransactionCall(first.hash, networkId);
-  const { latestCloseTimeS } = await rpc.ask(method, params, read, { first: 'head' });
+  const { latestCloseTimeS } = await rpc.ask({ method, params, read }, { first: 'head' });
   return bids.filter(({ maxTimeS }) => maxTimeS === null || latestCloseTimeS < maxTimeS).map(({ bid }) => bid);
 }
 

@@ -46,7 +46,7 @@ export async function findSenderTransaction(
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'unused';
   const read = (answer: unknown): bigint => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger');
-  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask('getHealth', null, read, { first: 'head' }));
+  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask({ method: 'getHealth', params: null, read }, { first: 'head' }));
   if (ledgers === null) return 'pruned';
   const found = await scan(rpc, networkId, address, sequence, ledgers);
   if (found !== 'not_found') return found;
@@ -86,7 +86,7 @@ async function scan(
     const params: Readonly<Record<string, unknown>> = cursor === null ? { startLedger: Number(from), pagination } : { pagination };
     let page: Page;
     try {
-      page = await rpc.call('getTransactions', params, read, { first: 'head' });
+      page = await rpc.call({ method: 'getTransactions', params, read }, { first: 'head' });
     } catch (error) {
       // The node has dropped these ledgers.
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';

@@ -18,7 +18,7 @@ export interface Market {
 
 /** Creates a market that caches bids per ledger. It bids the 90th percentile; a ledger charges only the lowest bid that it included. */
 export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
-  const read = (): Promise<Bids> => memory.recall('fee stats', () => rpc.ask('getFeeStats', null, bidsFrom));
+  const read = (): Promise<Bids> => memory.recall('fee stats', () => rpc.ask({ method: 'getFeeStats', params: null, read: bidsFrom }));
   let rules = usualRules;
   return {
     rules: () => rules,

@@ -15,7 +15,7 @@ const required = Buffer.from('1');
 export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<string | null> {
   const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXDR(text, 'base64').body()) ?? []));
   if (paid.size === 0) return null;
-  return rpc.ask('getLedgerEntries', { keys: [...paid].map(keyOf) }, requiringFrom, { first: 'head' });
+  return rpc.ask({ method: 'getLedgerEntries', params: { keys: [...paid].map(keyOf) }, read: requiringFrom }, { first: 'head' });
 }
 
 /** Returns the destination of a payment to an account that is not muxed. */

@@ -50,7 +50,7 @@ async function simulateOnce(
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
   const answer = await rpc
-    .call('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, options)
+    .call({ method: 'simulateTransaction', params: { transaction: envelope.toXDR('base64') }, read: answerFrom }, options)
     .catch((error: unknown): Refusal => {
       if (!(error instanceof NodeError)) throw error;
       if (error.isAboutNode) throw nodeUnavailable(error);

@@ -40,7 +40,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const outcomes = createAttemptOutcomes({ rpc, networkId, networkName, clock, log });
   const askTransaction = (hash: string) => {
     const { method, params, read } = getTransactionCall(hash, networkId);
-    return rpc.ask(method, params, read, { first: 'head' });
+    return rpc.ask({ method, params, read }, { first: 'head' });
   };
 
   return {
@@ -58,10 +58,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     },
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
-    genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
+    genesisHash: async () =>
+      networkIdOf(await rpc.ask({ method: passphraseCall.method, params: null, read: passphraseCall.read })).toString('hex'),
     async head() {
       const { method, params, read } = latestLedgerCall;
-      const { number, timestampMs, rules } = await rpc.askHead(method, params, read);
+      const { number, timestampMs, rules } = await rpc.askHead({ method, params, read });
       market.takeRules(rules);
       const endpoint = rpc.headEndpoint();
       const time = timestampMs === null ? ({ timestampMs: clock.nowMs(), isOwnTime: true } as const) : { timestampMs };
@@ -98,12 +99,12 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       },
       async blockHash(height) {
         const { method, params, read } = latestLedgerCall;
-        return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
+        return height <= (await rpc.ask({ method, params, read })).number ? ledgerName(height) : null;
       },
       // A closed ledger is final; the node must show the ledger that it reported.
       async finalBlock({ number }, required) {
         const { method, params, read } = latestLedgerCall;
-        if (required > 1 && (await rpc.ask(method, params, read)).number < number) return null;
+        if (required > 1 && (await rpc.ask({ method, params, read })).number < number) return null;
         return number - BigInt(required) + 1n;
       },
       maxInFlight: async () => 1,

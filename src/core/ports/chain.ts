@@ -74,8 +74,11 @@ export interface Refusal {
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
-  /** One node says so and no other one answered: it lasts only if later heads show the same. */
-  readonly isDoubted?: boolean;
+  /**
+   * One node says so and no other one answered: it lasts only if later answers are the same. `briefly`: after seconds, since callers wait
+   * for the verdict about a call of a contract.
+   */
+  readonly isDoubted?: boolean | 'briefly';
   /** The values that the sentence names. */
   readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;
 }

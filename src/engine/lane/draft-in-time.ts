@@ -77,7 +77,7 @@ export function followsOthers({ transactions }: LaneContext, { id }: Transaction
 
 /** Turns a refusal that earlier transactions may end into a reason to wait. */
 export function undecided(draft: Draft | Refusal): Draft | Refusal {
-  if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && draft.isDoubted !== true)) return draft;
+  if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && !draft.isDoubted)) return draft;
   return {
     ...draft,
     sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`,

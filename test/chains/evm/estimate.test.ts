@@ -41,7 +41,7 @@ describe('gas estimate', () => {
   });
 
   it('gas estimate: unknown words of one node do not count if another node answers', async (test) => {
-    assert.equal(await estimate(test, [words('the moon is full'), '0x5208']), 21_000n);
+    assert.equal(await estimate(test, [words('the moon is full'), '0xea60']), 60_000n);
     const refusal = await estimate(test, [words('the moon is full'), words('execution reverted', 3)]);
     assert.ok(typeof refusal !== 'bigint' && refusal.refused === 'reverts');
   });

@@ -171,7 +171,9 @@ describe('receipts', () => {
       // A batch that lacks one of its answers still has the other.
       const answered = name === 'missing' ? hashes.slice(0, 1) : [];
       assert.deepEqual([...alone.found.keys()], answered, name);
-      assert.deepEqual([...alone.unanswered], hashes.slice(answered.length), name);
+      // Without a receipt that can be read, the block has to show the transaction.
+      const unanswered = name === 'without a block number' ? [] : hashes.slice(answered.length);
+      assert.deepEqual([...alone.unanswered], unanswered, name);
       const { chain: both } = openChain(test, [bad.url, node.url]);
       assert.equal((await both.sequence.receipts(hashes, range)).found.size, 2, name);
     }

@@ -56,7 +56,7 @@ function openWith(
 }
 
 const asIs = (answer: unknown): unknown => answer;
-const ask = (rpc: Rpc, method: string): Promise<unknown> => rpc.ask(method, [], asIs);
+const ask = (rpc: Rpc, method: string): Promise<unknown> => rpc.ask({ method, params: [], read: asIs });
 const heavy = (url: string): RpcUrl => ({ url, weight: 1000 });
 const light = (url: string): RpcUrl => ({ url, weight: 1 });
 
@@ -136,7 +136,7 @@ describe('failover', { concurrency: true }, () => {
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new MalformedAnswerError('number');
       return BigInt(answer);
     };
-    assert.equal(await rpc.ask('eth_blockNumber', [], read), 0n);
+    assert.equal(await rpc.ask({ method: 'eth_blockNumber', params: [], read }), 0n);
     assert.match(lines[0] ?? '', /answered with a malformed number/);
   });
 
@@ -144,7 +144,7 @@ describe('failover', { concurrency: true }, () => {
     const data = '['.repeat(20_000) + ']'.repeat(20_000);
     const hostile = await nodeThat(test, () => ({ body: `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}` }));
     const { rpc } = open(test, heavy(hostile.url));
-    await assert.rejects(rpc.call('eth_a', [], asIs), { name: 'NodeError', message: 'no', dataJson: null });
+    await assert.rejects(rpc.call({ method: 'eth_a', params: [], read: asIs }), { name: 'NodeError', message: 'no', dataJson: null });
   });
 
   it('failover: follows Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
@@ -175,19 +175,19 @@ describe('failover', { concurrency: true }, () => {
   it('failover: accepts the first error about the request; tries the next node for an error about the node', async (test) => {
     const other = await nodeThat(test, () => '0x2');
     const refused = open(test, heavy(node.url), light(other.url)).rpc;
-    await assert.rejects(refused.call('eth_sendRawTransaction', ['0x00'], asIs), NodeError);
-    await isUnavailable(refused.ask('eth_sendRawTransaction', ['0x00'], asIs));
+    await assert.rejects(refused.call({ method: 'eth_sendRawTransaction', params: ['0x00'], read: asIs }), NodeError);
+    await isUnavailable(refused.ask({ method: 'eth_sendRawTransaction', params: ['0x00'], read: asIs }));
     assert.deepEqual(other.methods, []);
-    assert.equal(await refused.ask('eth_noSuchMethod', [], asIs), '0x2');
+    assert.equal(await refused.ask({ method: 'eth_noSuchMethod', params: [], read: asIs }), '0x2');
   });
 
   it('failover: does not wait for a tripped endpoint to get a second opinion', async (test) => {
     const full = await nodeThat(test, () => new FakeError(-32603, 'no room'));
     const resting = await nodeThat(test, () => 'hang up');
     const { rpc } = open(test, heavy(resting.url), light(full.url));
-    await assert.rejects(rpc.call('eth_a', [], asIs), /no room/);
+    await assert.rejects(rpc.call({ method: 'eth_a', params: [], read: asIs }), /no room/);
     const asked = resting.requests.length;
-    await assert.rejects(rpc.call('eth_a', [], asIs), /no room/);
+    await assert.rejects(rpc.call({ method: 'eth_a', params: [], read: asIs }), /no room/);
     assert.equal(resting.requests.length, asked);
   });
 
@@ -218,8 +218,8 @@ describe('head calls', () => {
     const nodes = await Promise.all([0, 1].map(() => nodeThat(test, () => '0x1')));
     const { rpc } = open(test, ...nodes.map(({ url }) => light(url)));
     for (let round = 0; round < 4; round += 1) {
-      await rpc.askHead('eth_head', [], height(1));
-      await rpc.ask('eth_nonce', [], asIs, { first: 'head' });
+      await rpc.askHead({ method: 'eth_head', params: [], read: height(1) });
+      await rpc.ask({ method: 'eth_nonce', params: [], read: asIs }, { first: 'head' });
     }
     const asked = nodes.map(({ methods }) => methods.filter((method) => method === 'eth_head' || method === 'eth_nonce').length);
     assert.deepEqual(asked.toSorted(), [0, 8]);
@@ -235,7 +235,8 @@ describe('head calls', () => {
         return { number: `0x${number().toString(16)}`, hash: `0x${'ab'.repeat(32)}`, timestamp, gasLimit: '0x1' };
       }),
     );
-  const headOf = async (rpc: Rpc): Promise<bigint> => (await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom)).number;
+  const headOf = async (rpc: Rpc): Promise<bigint> =>
+    (await rpc.askHead({ method: 'eth_getBlockByNumber', params: ['latest', false], read: blockFrom })).number;
 
   it('head calls: never return a block far ahead of another endpoint that its own timestamp does not allow', async (test) => {
     let claimed = 1_100;
@@ -271,22 +272,22 @@ describe('head calls', () => {
     const level = await nodeThat(test, () => '0x64');
     const { rpc, lines } = openWith(test, { dialect: heightDialect }, heavy(lagging.url), light(level.url));
     const read = height(0);
-    assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 1n);
+    assert.equal((await rpc.askHead({ method: 'eth_blockNumber', params: [], read })).number, 1n);
     await waitFor('the level endpoint to report the head', async () =>
-      (await rpc.askHead('eth_blockNumber', [], read)).number === 100n ? true : undefined,
+      (await rpc.askHead({ method: 'eth_blockNumber', params: [], read })).number === 100n ? true : undefined,
     );
     assert.match(lines[0] ?? '', /RPC endpoint is lagging; removed from rotation/);
     slow = 99;
     await waitFor('the endpoint to come back', async () => {
-      await rpc.askHead('eth_blockNumber', [], read);
+      await rpc.askHead({ method: 'eth_blockNumber', params: [], read });
       return (await ask(rpc, 'eth_x')) === '0x63' ? true : undefined;
     });
     assert.equal(lines.length, 2);
     // Nearly level suffices for other calls. The head endpoint only changes if the head does not move back.
-    assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 100n);
+    assert.equal((await rpc.askHead({ method: 'eth_blockNumber', params: [], read })).number, 100n);
     slow = 101;
     await waitFor('the heavier endpoint to report the head again', async () =>
-      (await rpc.askHead('eth_blockNumber', [], read)).number === 101n ? true : undefined,
+      (await rpc.askHead({ method: 'eth_blockNumber', params: [], read })).number === 101n ? true : undefined,
     );
   });
 });
@@ -302,8 +303,8 @@ describe('chain ID', () => {
 
   it('chain ID: blocks and logs an endpoint of another chain', async (test) => {
     const { rpc, lines } = open(test, heavy(otherChain.url));
-    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
-    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
+    await isUnavailable(rpc.call({ method: 'eth_sendRawTransaction', params: ['0x00'], read: asIs }));
+    await isUnavailable(rpc.call({ method: 'eth_sendRawTransaction', params: ['0x00'], read: asIs }));
     assert.equal(lines.length, 1);
     assert.deepEqual(JSON.parse(lines[0] ?? ''), {
       level: 'error',
@@ -324,7 +325,7 @@ describe('chain ID', () => {
       rpc.endpoints().map(({ state }) => state),
       ['in_use', 'in_use'],
     );
-    await isUnavailable(rpc.call('eth_chainId', [], asIs));
+    await isUnavailable(rpc.call({ method: 'eth_chainId', params: [], read: asIs }));
     assert.deepEqual(rpc.endpoints(), [
       { host: new URL(otherChain.url).host, weight: 1000, state: 'wrong_chain' },
       { host: new URL(deadUrl).host, weight: 7, state: 'failing' },
@@ -536,7 +537,7 @@ describe('batches', () => {
 
 describe('shared calls', () => {
   const shared = (rpc: Rpc, param: string, answeredBy = new Set<number>()): Promise<unknown> =>
-    rpc.call('eth_x', [param], asIs, { shared: true, first: 'head', answeredBy });
+    rpc.call({ method: 'eth_x', params: [param], read: asIs }, { shared: true, first: 'head', answeredBy });
   const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch((error: unknown) => (error as Error).message);
   const sizes = ({ requests }: { readonly requests: readonly { readonly calls: readonly unknown[] }[] }) =>
     requests.map(({ calls }) => calls.length);
@@ -547,7 +548,7 @@ describe('shared calls', () => {
     const fake = await startFakeNode(test, (request) => answering(request, echo));
     const { rpc } = open(test, heavy(fake.url));
     const by = [new Set<number>(), new Set<number>()] as const;
-    const alone = rpc.call('eth_x', ['alone'], asIs);
+    const alone = rpc.call({ method: 'eth_x', params: ['alone'], read: asIs });
     const answers = [shared(rpc, 'a', by[0]), outcome(shared(rpc, 'bad')), shared(rpc, 'c', by[1]), alone];
     assert.deepEqual(await Promise.all(answers), ['a', 'nonsense', 'c', 'alone']);
     assert.deepEqual(sizes(fake).sort(), [1, 1, 3]);
@@ -571,7 +572,7 @@ describe('shared calls', () => {
     }
     for (let index = 0; index < 120; index += 1) answers.push(shared(rpc, `later ${index}`));
     // A call of its own does not wait for them, and comes after everything that would not wait either.
-    const own = rpc.call('eth_own', ['own'], asIs);
+    const own = rpc.call({ method: 'eth_own', params: ['own'], read: asIs });
     assert.equal(await own, 'own');
     assert.deepEqual(sizes(fake), [1, 1, 1, 1, 1, 1]);
     letGo();
@@ -619,7 +620,7 @@ describe('calls that need consistent answers', () => {
     await isUnavailable(rpc.together<[string, number]>(both));
     await isUnavailable(rpc.together<[string, number]>(both));
     assert.equal(single.methods.filter((method) => method === 'eth_b').length, 1, 'only the first batch had it');
-    assert.equal(await rpc.call('eth_c', [], String), '7');
+    assert.equal(await rpc.call({ method: 'eth_c', params: [], read: String }), '7');
   });
 
   it('calls that need consistent answers: are never sent in parts to an endpoint that accepts smaller batches', async (test) => {
@@ -656,7 +657,12 @@ describe('secrets in an RPC URL', () => {
     const shown: unknown[] = [];
     for (const url of [echo.url, down.url, dead, wrong.url].map(secretUrl)) {
       const { rpc, lines } = open(test, heavy(url));
-      shown.push(await rpc.call('eth_x', [], asIs).catch((error: unknown) => error), await rpc.batch([]), lines, rpc.calls());
+      shown.push(
+        await rpc.call({ method: 'eth_x', params: [], read: asIs }).catch((error: unknown) => error),
+        await rpc.batch([]),
+        lines,
+        rpc.calls(),
+      );
     }
     const text = inspect(shown, { depth: 10 });
     assert.match(text, /bad key \*\*\*/);

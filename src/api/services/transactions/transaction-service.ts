@@ -32,7 +32,10 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       return { transaction: protoOfTransaction(view) };
     }),
     replaceTransaction: replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
-      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), {
+      const wanted = contentRequestOf(request);
+      if (wanted.network === 'evm' && wanted.to === undefined)
+        callOf(context).warnings.push({ level: 'warn', message: 'to is not set, so the replacement creates a contract' });
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wanted, {
         expectedRevision: request.expectedRevision ?? null,
         saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
       });

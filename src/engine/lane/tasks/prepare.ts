@@ -27,6 +27,8 @@ const retryUnansweredAfterMs = 2_000;
 
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
+/** The same for a refusal that is doubted briefly: the chain may have no other block soon. */
+const briefDoubt = { heads: 1, ms: 2_000 };
 
 /** The lane looks at a transaction that waits for another one again after this time. */
 const excludedPauseMs = 1_000;
@@ -179,12 +181,13 @@ function judged(
   const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
   // The amounts in a doubted refusal change with each block.
-  const cause = refusal.isDoubted === true ? refusal.refused : sentence;
-  if (refusal.refused !== 'rejected' && refusal.isDoubted !== true) record.rejected = null;
+  const cause = refusal.isDoubted ? refusal.refused : sentence;
+  if (refusal.refused !== 'rejected' && !refusal.isDoubted) record.rejected = null;
   else if (record.rejected?.cause !== cause) record.rejected = { cause, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
   else if (record.rejected.lastHash !== settled.hash)
     record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
-  const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
+  const { heads, ms } = refusal.isDoubted === 'briefly' ? briefDoubt : rejection;
+  const isAnswer = record.rejected !== null && record.rejected.heads >= heads && nowMs - record.rejected.sinceMs >= ms;
   if (!isAnswer) return refusal;
   return { ...refusal, sentence: refusal.refused === 'rejected' ? `no RPC node accepts it: ${sentence}` : sentence, lasting: true };
 }

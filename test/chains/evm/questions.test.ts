@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import { anchorAt, questions } from '../../../src/chains/evm/questions.js';
+import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
+import { createRpc } from '../../../src/chains/rpc/rpc.js';
+import { evmNetwork, rememberingLog } from '../../support/evm.js';
+import { type AskedRequest, answering, type FakeAnswer, FakeError, startFakeNode } from '../../support/fake-node.js';
+
+const account = `0x${'11'.repeat(20)}`;
+const hash = `0x${'ab'.repeat(32)}`;
+const block = { number: '0x7', hash, parentHash: hash, timestamp: '0x1', gasLimit: '0x1c9c380', baseFeePerGas: '0x1', transactions: [] };
+const call = { from: account, to: account, valueWei: 0n, data: null };
+const receipt = { transactionHash: hash, blockHash: hash, blockNumber: '0x7', status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
+
+/** A call of every question, and a result that an honest node gives. */
+const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown>, unknown]>> = {
+  chainId: [questions.chainId(), '0x7a69'],
+  head: [questions.head(), block],
+  anchor: [questions.anchor(anchorAt(7n)), block],
+  block: [questions.block(7n), block],
+  blockHash: [questions.blockHash(7n), block],
+  blockOfHash: [questions.blockOfHash(hash), block],
+  usesInBlock: [questions.usesInBlock(31_337n, 7n, account), block],
+  pricesInBlock: [questions.pricesInBlock(7n), block],
+  newestNonce: [questions.newestNonce(account), '0x5'],
+  nonceAt: [questions.nonceAt(account, 7n), '0x5'],
+  balance: [questions.balance(account), '0x5'],
+  code: [questions.code(account), '0x'],
+  feeHistory: [
+    questions.feeHistory(1n, [50]),
+    { oldestBlock: '0x7', baseFeePerGas: ['0x1', '0x1'], reward: [['0x1']], gasUsedRatio: [0.5] },
+  ],
+  gasPrice: [questions.gasPrice(), '0x5'],
+  priorityFee: [questions.priorityFee(), '0x5'],
+  gasEstimate: [questions.gasEstimate(call, '0x7'), '0x5208'],
+  dryRun: [questions.dryRun(call, 21_000n, '0x7'), '0x'],
+  revert: [questions.revert({}, 7n), '0x'],
+  publishingFee: [questions.publishingFee({ to: account, data: '0x' }), '0x5'],
+  receipt: [questions.receipt(hash), receipt],
+  blockReceipts: [questions.blockReceipts(7n), [receipt]],
+  transaction: [questions.transaction(hash), { hash }],
+  broadcast: [questions.broadcast('0x02'), hash],
+};
+
+const oddities: Readonly<Record<string, unknown>> = {
+  'unknown words': new FakeError(-39_999, 'the moon is in the wrong house'),
+  'words with the code of a wrong request': new FakeError(-32_602, 'the moon is in the wrong house'),
+  'no such method': new FakeError(-32_601, 'the method does not exist/is not available'),
+  'an internal error': new FakeError(-32_603, 'internal error'),
+  null: null,
+  'an object of another shape': { wrong: true },
+  'a number above 2^256': `0x${'f'.repeat(70)}`,
+  'an error without words': new FakeError(0, ''),
+};
+
+/** Questions whose answer has no content, so that any result is one. */
+const withoutContent: readonly string[] = ['dryRun', 'revert'];
+/** Questions that accept any text, whose answers are judged by what reads them. */
+const anyResult: readonly string[] = ['chainId', 'publishingFee'];
+
+async function rpcOf(test: TestContext, ...nodes: readonly ((request: AskedRequest) => FakeAnswer)[]) {
+  const started = await Promise.all(nodes.map((node) => startFakeNode(test, node)));
+  const rpcUrls = started.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31_337n));
+  test.after(() => rpc.close());
+  return rpc;
+}
+
+describe('questions to nodes', () => {
+  for (const [name, [asked, good]] of Object.entries(samples)) {
+    it(`questions to nodes: ${name}: an odd answer of one endpoint is never the answer`, async (test) => {
+      const honest = await rpcOf(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : good)));
+      const expected = await honest.ask(asked, { first: 'head' });
+      for (const [oddity, answer] of Object.entries(oddities)) {
+        if (name === 'code' && typeof answer === 'string') continue;
+        if (withoutContent.includes(name) && !(answer instanceof FakeError)) continue;
+        if (anyResult.includes(name) && !(answer instanceof FakeError) && (answer !== null || name === 'chainId')) continue;
+        let isVerified = false;
+        const odd = (request: AskedRequest): FakeAnswer => {
+          // A question in place of the chain ID must not be mistaken for the verification of the endpoint.
+          if (!isVerified && request.calls[0]?.method === 'eth_chainId') {
+            isVerified = true;
+            return answering(request, () => '0x7a69');
+          }
+          return answering(request, () => (answer === null ? undefined : answer));
+        };
+        const both = await rpcOf(test, odd, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : good)));
+        assert.deepEqual(await both.ask(asked, { first: 'head' }), expected, `${name}: ${oddity}`);
+      }
+    });
+  }
+
+  it('questions to nodes: null is the answer if every endpoint says so', async (test) => {
+    const none = (request: AskedRequest): FakeAnswer => answering(request, () => undefined);
+    const rpc = await rpcOf(test, none, none);
+    assert.equal(await rpc.ask(questions.receipt(hash)), null);
+    assert.equal(await rpc.ask(questions.transaction(hash)), null);
+  });
+
+  it('questions to nodes: null is no answer about something gone while another endpoint is silent', async (test) => {
+    const rpc = await rpcOf(
+      test,
+      (request) => answering(request, () => undefined),
+      () => 'hang up',
+    );
+    await assert.rejects(rpc.ask(questions.transaction(hash), { unanimous: true }), { reason: 'NODE_UNAVAILABLE' });
+  });
+
+  it('questions to nodes: each says what it decides and what happens without an answer', () => {
+    for (const [name, { entry }] of Object.entries(questions)) {
+      assert.ok(entry.fallback.length > 10, name);
+      assert.ok(entry.decides.length > 0, name);
+    }
+  });
+});
