@@ -288,6 +288,25 @@ describe('dependencies point one way', () => {
     );
   });
 
+  it('the whole store: only the storage, the composition and commands take it; others name the parts that they use', () => {
+    const users = files.filter((file) =>
+      /import type \{[^}]*\b(Store|Reads|Changes)\b[^}]*\} from '[^']*\/store\.js'/.test(readFileSync(join('src', file), 'utf8')),
+    );
+    assert.deepEqual(
+      users.filter((file) => !['storage', 'app', 'cli'].includes(topOf(file))),
+      [],
+    );
+    assert.ok(users.length > 0, 'the imports were read');
+  });
+
+  it('changes of the database: each is made in the file of its aggregate', () => {
+    const makers = files.filter((file) => /new BoundChange\(/.test(readFileSync(join('src', file), 'utf8')));
+    assert.deepEqual(
+      makers.filter((file) => dirname(file) !== join('storage', 'statements')),
+      [join('storage', 'create-store.ts'), join('storage', 'postgres', 'shared-database.ts')],
+    );
+  });
+
   it('environment: only the configuration reads it', () => {
     // The console has no environment, and shows the word in examples for callers.
     const readers = files.filter((file) => roomOf(file) !== 'console' && readFileSync(join('src', file), 'utf8').includes('process.env'));

@@ -296,6 +296,7 @@ export async function startApp(
         sharing,
         serviceVersion: packageVersion(),
       },
+      storedResponses: store,
       ageClock,
       databaseSecret,
       health,

@@ -5,7 +5,10 @@ import type { StoredDefinitions } from '../core/definitions/definition-writer.js
 import { createNodeUrlPolicy, type NodeUrlPolicy } from '../core/network/node-url-policy.js';
 import { followFile } from '../core/notification/follow-file.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
-import type { Store } from '../core/ports/store/store.js';
+import type { DefinitionChanges, DefinitionReads } from '../core/ports/store/definitions.js';
+import type { NotificationChanges, NotificationReads } from '../core/ports/store/notifications.js';
+import type { StoreFor } from '../core/ports/store/store.js';
+import type { TransactionChanges } from '../core/ports/store/transactions.js';
 import type { Definition } from '../core/records/definition.js';
 import type { Clock } from '../core/work/clock.js';
 import { createWanted, goneSentence, type Touched, type Wanted } from './wanted.js';
@@ -20,7 +23,7 @@ export interface ConfigInForce {
 }
 
 interface Deps {
-  readonly store: Store;
+  readonly store: StoreFor<DefinitionReads & NotificationReads, DefinitionChanges & NotificationChanges & TransactionChanges>;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
 }

@@ -46,6 +46,7 @@ export function compileApi(): CompiledApi {
 export interface ApiParts extends Pick<HandlerOptions, 'authenticate' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry'> {
   readonly compiled: CompiledApi;
   readonly services: ServicesDeps;
+  readonly storedResponses: Parameters<typeof createIdempotency>[0]['store'];
   /** Tells how old stored responses are. */
   readonly ageClock: AgeClock;
   readonly databaseSecret: Buffer;
@@ -59,10 +60,10 @@ export interface ApiParts extends Pick<HandlerOptions, 'authenticate' | 'rateLim
 export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
   const { compiled, databaseSecret, health, log } = parts;
   const { plans } = compiled;
-  const { store, directory, ids, clock } = parts.services;
+  const { directory, ids, clock } = parts.services;
   const served = createServices(parts.services);
   const serveOnce = createServeOnce({
-    idempotency: createIdempotency({ store, clock: parts.ageClock }),
+    idempotency: createIdempotency({ store: parts.storedResponses, clock: parts.ageClock }),
     fingerprint: createFingerprint(databaseSecret),
     secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
   });

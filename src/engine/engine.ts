@@ -3,7 +3,6 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Leases } from '../core/ports/leases.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store/store.js';
 import type { Ids } from '../core/records/ids.js';
 import { laneOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';
@@ -14,12 +13,13 @@ import type { Log } from '../core/work/log.js';
 import { createParallelLimit } from '../core/work/parallel-limit.js';
 import type { Timers } from '../core/work/timers.js';
 import { type Account, createAccount, laneKey, type StoredLanes } from './account.js';
+import type { LaneStore } from './lane/lane-inputs.js';
 import type { LaneFigures } from './lane/open-transactions.js';
 import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
 
 /** The parts that make the engine. */
 export interface EngineDeps {
-  readonly store: Store;
+  readonly store: LaneStore;
   /** Which lanes this instance runs. */
   readonly leases: Leases;
   readonly directory: Directory;

@@ -3,7 +3,8 @@ import { DomainError } from '../core/errors/errors.js';
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
-import type { Store } from '../core/ports/store/store.js';
+import type { LaneChanges, LaneReads } from '../core/ports/store/lanes.js';
+import type { StoreFor } from '../core/ports/store/store.js';
 import { chainKeyOf } from '../core/records/network.js';
 import { markRelayers } from '../core/relayer/mark-relayers.js';
 import type { Log } from '../core/work/log.js';
@@ -62,7 +63,7 @@ export interface Watcher {
 /** The parts that make a watcher. */
 export interface WatcherDeps {
   readonly chain: Chain;
-  readonly store: Store;
+  readonly store: StoreFor<LaneReads, LaneChanges>;
   readonly directory: Directory;
   readonly recordRelayerState: RecordRelayerState;
   readonly timers: Timers;

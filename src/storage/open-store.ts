@@ -122,7 +122,7 @@ export async function migrateDatabase(databaseUrl: string, options: { readonly l
 }
 
 /** Returns the same store, which calls `wake` after each commit that makes an event pending. */
-export function wakeOnEvents(store: Store, wake: () => void): Store {
+export function wakeOnEvents<S extends Pick<Store, 'commit'>>(store: S, wake: () => void): S {
   return {
     ...store,
     async commit(changes) {

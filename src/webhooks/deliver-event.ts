@@ -2,7 +2,9 @@ import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import { cosigningKeys, signingKeyPurpose } from '../core/notification/signing-key.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
-import type { Store } from '../core/ports/store/store.js';
+import type { NotificationChanges, NotificationReads } from '../core/ports/store/notifications.js';
+import type { OutboxChanges, OutboxReads } from '../core/ports/store/outbox.js';
+import type { StoreFor } from '../core/ports/store/store.js';
 import type { SpanFacts, Tracer } from '../core/ports/telemetry.js';
 import type { DeliveryAttempt, Notification, OutboxEvent } from '../core/records/notification.js';
 import type { Clock } from '../core/work/clock.js';
@@ -13,7 +15,7 @@ import { signatureHeaders } from './sign-delivery.js';
 
 /** The dependencies of one delivery attempt. */
 export interface DeliverEventDeps {
-  readonly store: Store;
+  readonly store: StoreFor<NotificationReads & OutboxReads, NotificationChanges & OutboxChanges>;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
   /** The time by which attempts are scheduled. */

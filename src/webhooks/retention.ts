@@ -1,4 +1,5 @@
-import type { Store } from '../core/ports/store/store.js';
+import type { OutboxChanges, OutboxReads } from '../core/ports/store/outbox.js';
+import type { StoreFor } from '../core/ports/store/store.js';
 import { pause } from '../core/work/abort.js';
 import type { Clock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
@@ -6,7 +7,7 @@ import { type Repeating, repeat } from '../core/work/repeat.js';
 
 /** The dependencies of retention. */
 export interface RetentionDeps {
-  readonly store: Store;
+  readonly store: StoreFor<OutboxReads, OutboxChanges>;
   readonly clock: Clock;
   readonly log: Log;
   /** Deliveries that were delivered or given up longer ago are deleted. */

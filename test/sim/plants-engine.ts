@@ -1,7 +1,7 @@
 import type { Sequence } from '../../src/core/ports/chain.js';
-import type { Store } from '../../src/core/ports/store/store.js';
 import type { DoubtedNonce } from '../../src/engine/lane/account-numbers.js';
 import type { LaneContext } from '../../src/engine/lane/lane-context.js';
+import type { LaneStore } from '../../src/engine/lane/lane-inputs.js';
 import type { Plant } from './plants.js';
 import { type Seam, seam } from './seam.js';
 
@@ -39,7 +39,7 @@ function commitsAnyway(isIgnored: (error: Error) => boolean): Seam {
   });
 }
 
-function withStore<L extends Pick<LaneContext, 'deps'>>(lane: L, store: Partial<Store>): L {
+function withStore<L extends Pick<LaneContext, 'deps'>>(lane: L, store: Partial<LaneStore>): L {
   return { ...lane, deps: { ...lane.deps, store: { ...lane.deps.store, ...store } } };
 }
 

@@ -44,7 +44,7 @@ export interface MovableClock extends DurationClock {
 
 /** The engine and the use cases on a real store and a chain, without the API. */
 export interface EngineRig {
-  readonly deps: TransactionDeps;
+  readonly deps: TransactionDeps & { readonly store: Store };
   readonly relayer: Relayer;
   readonly chain: Chain;
   readonly directory: ChangeableDirectory;

@@ -85,7 +85,7 @@ export async function startModelLane(
     address: relayer.address,
     signDigest: () => Promise.reject(new Error('the model signs by itself')),
   };
-  const deps: TransactionDeps = {
+  const deps: TransactionDeps & { readonly store: Store } = {
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
     lanes: {

@@ -8,7 +8,7 @@ import { type References, type RelayerEntry, relayerEntries } from '../../config
 import { DomainError } from '../../core/errors/errors.js';
 import type { NodeUrlPolicy } from '../../core/network/node-url-policy.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
-import type { Store } from '../../core/ports/store/store.js';
+import type { NotificationReads } from '../../core/ports/store/notifications.js';
 import type { Definition } from '../../core/records/definition.js';
 import { checkRelayerParts } from '../../core/relayer/relayer-rules.js';
 import { definitionFromKey } from '../../core/signer/signers.js';
@@ -22,7 +22,7 @@ export interface Judging {
   readonly config: LoadedConfig;
   readonly env: Environment;
   /** Its notifications have their URLs in plain text. */
-  readonly store: Store;
+  readonly store: { readonly read: NotificationReads };
   readonly secretBox: Pick<SecretBox, 'seal'>;
   /** OpenZeppelin Relayer's: 32 bytes. */
   readonly oldKey: Buffer;

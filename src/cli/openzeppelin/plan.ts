@@ -31,7 +31,9 @@ export interface ImportPlan {
 }
 
 /** The dependencies of planning. */
-export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'> & {
+export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox' | 'store'> & {
+  /** Its notifications have their URLs in plain text. */
+  readonly store: Store;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
   readonly hostedKeys: HostedKeys;

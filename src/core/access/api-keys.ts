@@ -1,7 +1,8 @@
 import { DomainError, invalidField } from '../errors/errors.js';
 import { readAll, readEach } from '../errors/read-all.js';
+import type { ApiKeyChanges, ApiKeyReads } from '../ports/store/api-keys.js';
 import { ConflictError } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import { type ApiKey, keyDigest, newKeyText } from '../records/api-key.js';
 import type { Ids } from '../records/ids.js';
@@ -14,10 +15,7 @@ import type { KeyRing } from './key-ring.js';
 
 /** The dependencies of creating and deleting keys. */
 export interface ApiKeyDeps {
-  readonly store: Pick<Store, 'commit'> & {
-    readonly read: Pick<Store['read'], 'apiKeys'>;
-    readonly change: Pick<Store['change'], 'insertApiKey' | 'deleteApiKey'>;
-  };
+  readonly store: StoreFor<ApiKeyReads, ApiKeyChanges>;
   readonly keys: Pick<KeyRing, 'add' | 'remove'>;
   readonly clock: Clock;
   readonly ids: Ids;

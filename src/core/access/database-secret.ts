@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { SecretBox } from '../ports/secret-box.js';
 import { isConflict } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { DatabaseChanges, DatabaseReads } from '../ports/store/database.js';
+import type { StoreFor } from '../ports/store/store.js';
 import { decideAgain } from '../work/decide-again.js';
 
 /** The purpose that the database's secret is sealed for. */
@@ -10,10 +11,7 @@ const secretBytes = 32;
 
 /** The dependencies of opening the secret. */
 export interface DatabaseSecretDeps {
-  readonly store: Pick<Store, 'commit'> & {
-    readonly read: Pick<Store['read'], 'databaseSecret'>;
-    readonly change: Pick<Store['change'], 'insertDatabaseSecret'>;
-  };
+  readonly store: StoreFor<Pick<DatabaseReads, 'databaseSecret'>, Pick<DatabaseChanges, 'insertDatabaseSecret'>>;
   readonly secretBox: Pick<SecretBox, 'open' | 'seal'>;
 }
 

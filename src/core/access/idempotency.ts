@@ -1,6 +1,7 @@
 import { DomainError } from '../errors/errors.js';
 import type { Change } from '../ports/store/change.js';
-import type { Changes, Reads, Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
+import type { StoredResponseChanges, StoredResponseReads } from '../ports/store/stored-responses.js';
 import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from '../records/stored-response.js';
 import type { AgeClock } from '../work/age-clock.js';
 import type { Clock } from '../work/clock.js';
@@ -37,8 +38,8 @@ export interface Idempotency {
 /** The dependencies of idempotency. */
 export interface IdempotencyDeps {
   readonly store: {
-    readonly read: Pick<Reads, 'storedResponse'>;
-    readonly change: Pick<Changes, 'putStoredResponse'>;
+    readonly read: Pick<StoredResponseReads, 'storedResponse'>;
+    readonly change: Pick<StoredResponseChanges, 'putStoredResponse'>;
   };
   readonly clock: AgeClock;
 }
@@ -111,7 +112,7 @@ const cleaningIntervalMs = 60 * 60 * 1000;
 
 /** The dependencies of the stored response cleaner. */
 export interface StoredResponseCleanerDeps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly store: StoreFor<StoredResponseReads, StoredResponseChanges>;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Reads } from '../ports/store/store.js';
+import type { ApiKeyReads } from '../ports/store/api-keys.js';
 import { type ApiKey, principalFromApiKey } from '../records/api-key.js';
 import type { Principal } from '../records/principal.js';
 import type { Clock } from '../work/clock.js';
@@ -37,7 +37,7 @@ export interface KeyRing {
 
 /** The dependencies of the key ring. */
 export interface KeyRingDeps {
-  readonly store: { readonly read: Pick<Reads, 'apiKeys'> };
+  readonly store: { readonly read: ApiKeyReads };
   readonly clock: Clock;
   readonly log: Log;
 }

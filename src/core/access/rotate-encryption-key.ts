@@ -2,13 +2,16 @@ import { urlPurpose } from '../notification/sealed-urls.js';
 import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { DatabaseChanges, DatabaseReads } from '../ports/store/database.js';
+import type { DefinitionChanges, DefinitionReads } from '../ports/store/definitions.js';
+import type { NotificationChanges, NotificationReads } from '../ports/store/notifications.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Definition } from '../records/definition.js';
 import { databaseSecretPurpose } from './database-secret.js';
 
 /** The dependencies of the rotation. Nothing else may use the store during the rotation. */
 export interface RotationDeps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly store: StoreFor<DatabaseReads & DefinitionReads & NotificationReads, DatabaseChanges & DefinitionChanges & NotificationChanges>;
   readonly from: Pick<SecretBox, 'open'>;
   readonly to: Pick<SecretBox, 'open' | 'seal'>;
 }

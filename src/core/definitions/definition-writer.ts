@@ -1,5 +1,6 @@
 import { type Change, ConflictError, StoreAwayError } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { DefinitionChanges, DefinitionReads } from '../ports/store/definitions.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Definition } from '../records/definition.js';
 import { decideAgain } from '../work/decide-again.js';
 import { createExclusively, type Exclusively } from '../work/exclusively.js';
@@ -35,15 +36,11 @@ export interface DefinitionWriter {
   follow(): Promise<void>;
 }
 
-/** The reads of definitions. */
-export type DefinitionReads = Pick<Store['read'], 'definitions' | 'definitionsVersion'>;
+type CurrentDefinitions = Pick<DefinitionReads, 'definitions' | 'definitionsVersion'>;
 
 /** The parts that make the writer. */
 export interface DefinitionWriterDeps {
-  readonly store: Pick<Store, 'commit'> & {
-    readonly read: DefinitionReads;
-    readonly change: Pick<Store['change'], 'putDefinition' | 'deleteDefinition' | 'moveDefinitions'>;
-  };
+  readonly store: StoreFor<CurrentDefinitions, DefinitionChanges>;
   /** Changes what the memory holds to all definitions, or to those that were written. If it throws, it is called again, with all. */
   readonly show: (stored: StoredDefinitions | readonly DefinitionWrite[]) => Promise<void>;
   /** The version of the definitions that the memory shows. */
@@ -51,7 +48,7 @@ export interface DefinitionWriterDeps {
 }
 
 /** Reads all definitions. */
-export async function readDefinitions(read: DefinitionReads): Promise<StoredDefinitions> {
+export async function readDefinitions(read: CurrentDefinitions): Promise<StoredDefinitions> {
   for (;;) {
     const version = await read.definitionsVersion();
     const [relayer, signer, network, pinned_key] = await Promise.all([

@@ -1,7 +1,9 @@
 import { DomainError } from '../errors/errors.js';
 import { ConflictError } from '../ports/store/change.js';
+import type { NotificationReads } from '../ports/store/notifications.js';
+import type { OutboxChanges, OutboxReads } from '../ports/store/outbox.js';
 import type { PageOf, PageQuery } from '../ports/store/page.js';
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Ids } from '../records/ids.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../records/notification.js';
 import { shownName } from '../text/safe-text.js';
@@ -14,7 +16,7 @@ import type { TestLimit } from './test-limit.js';
  * `NOTIFICATION_NOT_FOUND`.
  */
 export async function listDeliveries(
-  deps: { readonly store: Store },
+  deps: { readonly store: { readonly read: NotificationReads & OutboxReads } },
   notificationId: string,
   page: PageQuery,
   transactionId?: string,
@@ -24,7 +26,11 @@ export async function listDeliveries(
 }
 
 /** Returns a delivery. Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`. */
-export async function getDelivery(deps: { readonly store: Store }, notificationId: string, deliveryId: string): Promise<DeliveryRecord> {
+export async function getDelivery(
+  deps: { readonly store: { readonly read: NotificationReads & OutboxReads } },
+  notificationId: string,
+  deliveryId: string,
+): Promise<DeliveryRecord> {
   const { id } = await getNotification(deps, notificationId);
   const delivery = await deps.store.read.delivery(id, deliveryId);
   if (delivery === undefined) throw deliveryNotFound(deliveryId);
@@ -38,7 +44,7 @@ export function isOfTransaction({ event }: DeliveryRecord, transactionId: string
 
 /** The dependencies of redelivering and testing. */
 export interface DeliverNowDeps {
-  readonly store: Store;
+  readonly store: StoreFor<NotificationReads & OutboxReads, OutboxChanges>;
   readonly clock: Clock;
 }
 

@@ -1,6 +1,6 @@
 import type { RelayerStateEvent } from '../ports/record-event.js';
 import type { Change } from '../ports/store/change.js';
-import type { Changes } from '../ports/store/store.js';
+import type { OutboxChanges } from '../ports/store/outbox.js';
 import type { Ids } from '../records/ids.js';
 import type { OutboxEvent } from '../records/notification.js';
 import type { Relayer } from '../records/relayer.js';
@@ -9,7 +9,7 @@ import type { Clock } from '../work/clock.js';
 
 /** The dependencies of building events. */
 export interface EventDeps {
-  readonly change: Pick<Changes, 'insertEvent'>;
+  readonly change: Pick<OutboxChanges, 'insertEvent'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }

@@ -1,6 +1,8 @@
 import type { SecretBox } from '../ports/secret-box.js';
 import { type Change, isConflict } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { DefinitionChanges, DefinitionReads } from '../ports/store/definitions.js';
+import type { NotificationChanges, NotificationReads } from '../ports/store/notifications.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Notification } from '../records/notification.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
@@ -35,7 +37,7 @@ export function followFile(deps: FollowDeps, wanted: readonly FileNotification[]
 }
 
 interface FollowDeps {
-  readonly store: Store;
+  readonly store: StoreFor<DefinitionReads & NotificationReads, DefinitionChanges & NotificationChanges>;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
 }

@@ -3,8 +3,9 @@ import { DomainError } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { isConflict } from '../ports/store/change.js';
+import type { NotificationChanges, NotificationReads } from '../ports/store/notifications.js';
 import type { PageOf, PageQuery } from '../ports/store/page.js';
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
 import type { Ids } from '../records/ids.js';
 import type { Notification } from '../records/notification.js';
@@ -18,7 +19,7 @@ import { checkWebhookTarget } from './webhook-target.js';
 
 /** The dependencies of creating, changing and deleting notifications. */
 export interface NotificationDeps {
-  readonly store: Store;
+  readonly store: StoreFor<NotificationReads, NotificationChanges>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly secretBox: SecretBox;
@@ -103,7 +104,10 @@ function notificationExists(id: string): DomainError {
 }
 
 /** Reads a notification. Throws `NOTIFICATION_NOT_FOUND`, also for a text that cannot be an id. */
-export async function getNotification({ store }: { readonly store: Store }, id: string): Promise<Notification> {
+export async function getNotification(
+  { store }: { readonly store: { readonly read: NotificationReads } },
+  id: string,
+): Promise<Notification> {
   const notification = isEntryId(id) ? await store.read.notification(id) : undefined;
   if (notification !== undefined) return notification;
   throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', `Notification with ID ${shownName(id)} not found`, {
@@ -113,7 +117,10 @@ export async function getNotification({ store }: { readonly store: Store }, id: 
 }
 
 /** Lists all notifications, newest first. A page past the end is empty and has the true total. */
-export function listNotifications({ store }: { readonly store: Store }, page: PageQuery): Promise<PageOf<Notification>> {
+export function listNotifications(
+  { store }: { readonly store: { readonly read: NotificationReads } },
+  page: PageQuery,
+): Promise<PageOf<Notification>> {
   return store.read.notifications(page);
 }
 

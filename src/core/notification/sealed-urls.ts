@@ -1,5 +1,6 @@
 import type { SecretBox } from '../ports/secret-box.js';
-import type { Store } from '../ports/store/store.js';
+import type { NotificationChanges, NotificationReads } from '../ports/store/notifications.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Notification } from '../records/notification.js';
 
 /** Returns the purpose that a notification's URL is sealed for. */
@@ -8,8 +9,11 @@ export function urlPurpose(id: string): string {
 }
 
 /** Returns the same store, which seals the URLs of notifications: the path of a webhook is often its only credential. */
-export function withSealedUrls(store: Store, secretBox: Pick<SecretBox, 'open' | 'seal'>): Store {
-  const { read, change } = store;
+export function withSealedUrls<S extends StoreFor<NotificationReads, NotificationChanges>>(
+  store: S,
+  secretBox: Pick<SecretBox, 'open' | 'seal'>,
+): S {
+  const { read, change }: StoreFor<NotificationReads, NotificationChanges> = store;
   const sealed = (notification: Notification) => ({ ...notification, url: secretBox.seal(notification.url, urlPurpose(notification.id)) });
   const opened = (notification: Notification) => ({ ...notification, url: secretBox.open(notification.url, urlPurpose(notification.id)) });
   return {

@@ -3,8 +3,8 @@ import type { Chain } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Instances, RunningInstance } from '../ports/instances.js';
 import { StoreAwayError } from '../ports/store/change.js';
-import type { OpenOfRelayer } from '../ports/store/lane-views.js';
-import type { Reads } from '../ports/store/store.js';
+import type { FeedReads } from '../ports/store/feed.js';
+import type { LaneViewReads, OpenOfRelayer } from '../ports/store/lane-views.js';
 import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
@@ -62,7 +62,7 @@ export interface Overview {
 
 /** The dependencies of the overview. */
 export interface OverviewDeps {
-  readonly store: { readonly read: Pick<Reads, 'lastPositions' | 'openOf' | 'changesByStatus'> };
+  readonly store: { readonly read: Pick<FeedReads, 'lastPositions'> & Pick<LaneViewReads, 'changesByStatus' | 'openOf'> };
   readonly directory: Pick<Directory, 'relayers' | 'relayer' | 'chainOf'>;
   readonly networkStates: () => readonly NetworkState[];
   /** The number of pending webhook events, counted up to a limit. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Reads } from '../ports/store/store.js';
+import type { LaneViewReads } from '../ports/store/lane-views.js';
 import type { TransactionStatus } from '../records/transaction.js';
 
 /** Figures of the whole service at a time. */
@@ -29,7 +29,7 @@ const changesPerRead = 4_000;
  * changes no more, so it is counted once. Throws when `signal` aborts.
  */
 export async function countFinished(
-  read: Pick<Reads, 'changesByStatus'>,
+  read: Pick<LaneViewReads, 'changesByStatus'>,
   before: ReadonlyMap<string, number>,
   now: ReadonlyMap<string, number>,
   signal: AbortSignal,

@@ -1,11 +1,11 @@
 import type { Directory } from '../ports/directory.js';
 import type { RecordRelayerState } from '../ports/record-event.js';
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { Log } from '../work/log.js';
 
 /** The parts that show the state of relayers. */
 export interface RelayerMarks {
-  readonly store: Store;
+  readonly store: Pick<StoreFor<unknown>, 'commit'>;
   readonly directory: Directory;
   readonly recordRelayerState: RecordRelayerState;
 }

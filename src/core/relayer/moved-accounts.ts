@@ -1,4 +1,4 @@
-import type { Store } from '../ports/store/store.js';
+import type { TransactionReads } from '../ports/store/transactions.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 
 /** A relayer whose account differs from the account of its open transactions. */
@@ -12,7 +12,10 @@ export interface MovedAccount {
 /**
  * Finds the relayers whose signer was changed while transactions of their earlier account are open: nothing could sign for these any more.
  */
-export async function findMovedAccounts({ read }: Pick<Store, 'read'>, relayers: readonly Relayer[]): Promise<readonly MovedAccount[]> {
+export async function findMovedAccounts(
+  { read }: { readonly read: TransactionReads },
+  relayers: readonly Relayer[],
+): Promise<readonly MovedAccount[]> {
   const keyOf = ({ chain, account }: ReturnType<typeof laneOf>): string => `${chain}/${account}`;
   const lanes = new Set(relayers.map((relayer) => keyOf(laneOf(relayer))));
   const ids = new Set(relayers.map(({ id }) => id));

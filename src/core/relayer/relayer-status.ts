@@ -1,11 +1,12 @@
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
-import type { Reads } from '../ports/store/store.js';
+import type { LaneReads } from '../ports/store/lanes.js';
+import type { TransactionListReads } from '../ports/store/transactions.js';
 import { laneOf, minBalanceOf, type Relayer } from '../records/relayer.js';
 
 /** The dependencies of `relayerStatus`. */
 export interface RelayerStatusDeps {
-  readonly store: { readonly read: Pick<Reads, 'transactionsOf' | 'nextNonce'> };
+  readonly store: { readonly read: Pick<LaneReads, 'nextNonce'> & TransactionListReads };
   readonly directory: Pick<Directory, 'chainOf'>;
   readonly lanes: Pick<Lanes, 'maxInFlight'>;
 }

@@ -7,8 +7,9 @@ import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
 import { isConflict } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { NotificationReads } from '../ports/store/notifications.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
+import type { TransactionChanges, TransactionListReads } from '../ports/store/transactions.js';
 import type { Ids } from '../records/ids.js';
 import { chainKeyOf, type Network, type NetworkType } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
@@ -22,7 +23,7 @@ import { definitionFromRelayer, type StoredRelayer } from './stored-relayer.js';
 
 /** The dependencies of creating, changing and deleting relayers. */
 export interface RelayerDeps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly store: { readonly read: NotificationReads & TransactionListReads; readonly change: TransactionChanges };
   readonly ids: Ids;
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly directory: Pick<Directory, 'relayer' | 'relayers'>;
@@ -109,7 +110,7 @@ function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
 }
 
 /** A deleted relayer's transactions stay stored: under another account they would look like those of the new one. */
-async function checkRecords({ read }: Pick<Store, 'read'>, relayer: Relayer): Promise<void> {
+async function checkRecords({ read }: RelayerDeps['store'], relayer: Relayer): Promise<void> {
   const { chain, account } = laneOf(relayer);
   const { items } = await read.transactionsOf(relayer.id, [], { offset: 0, limit: 1 });
   const other = items.find(({ transaction }) => transaction.chain !== chain || transaction.account !== account);
@@ -173,7 +174,7 @@ export async function deleteRelayer(deps: RelayerDeps, id: string): Promise<void
   await decideAgain(() => exclusively(decide), isConflict);
 }
 
-async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {
+async function checkUnused({ read }: RelayerDeps['store'], id: string): Promise<void> {
   const { total } = await read.transactionsOf(id, openStatuses, { offset: 0, limit: 1 });
   if (total === 0) return;
   const count = total === 1 ? '1 open transaction' : `${total} open transactions`;
@@ -183,7 +184,7 @@ async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<v
 }
 
 /** True for none, and for one that exists. */
-async function isNotification(store: Pick<Store, 'read'>, id: string | null): Promise<boolean> {
+async function isNotification(store: RelayerDeps['store'], id: string | null): Promise<boolean> {
   return id === null || (await store.read.notification(id)) !== undefined;
 }
 

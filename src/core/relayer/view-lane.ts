@@ -2,8 +2,8 @@ import { DomainError } from '../errors/errors.js';
 import type { Chain, MarketView } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
-import type { LaneTransaction } from '../ports/store/lane-views.js';
-import type { Reads } from '../ports/store/store.js';
+import type { LaneTransaction, LaneViewReads } from '../ports/store/lane-views.js';
+import type { LaneReads } from '../ports/store/lanes.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import type { DurationClock } from '../work/clock.js';
@@ -59,7 +59,7 @@ export type ReadAccountAtNodes = (relayer: Relayer) => Promise<AccountAtNodes>;
 /** The dependencies of `viewLane`. */
 export interface ViewLaneDeps {
   readonly store: {
-    readonly read: Pick<Reads, 'nextNonce' | 'openOf' | 'laneTransactionsAt' | 'laneTransactionsWithoutNonce' | 'lowestOpenNonce'>;
+    readonly read: Omit<LaneViewReads, 'changesByStatus'> & Pick<LaneReads, 'nextNonce'>;
   };
   readonly lanes: Pick<Lanes, 'maxInFlight'>;
   readonly readAccountAtNodes: ReadAccountAtNodes;

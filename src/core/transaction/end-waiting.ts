@@ -1,4 +1,5 @@
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
+import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
 import { isSigned, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import { failed, restored } from './lifecycle.js';
 
@@ -19,7 +20,7 @@ const batchSize = 200;
  * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same
  * reason a signed one whose attempts share no slot, on Solana, is not signed again. Sends no webhook.
  */
-export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 'change' | 'commit'>, nowMs: number): Promise<Ended> {
+export async function endWaiting({ read, change, commit }: StoreFor<TransactionReads, TransactionChanges>, nowMs: number): Promise<Ended> {
   const open: OpenTransaction[] = [];
   for (const lane of await read.openLanes()) open.push(...(await read.openTransactions(lane)));
   const waiting = open.map(({ transaction }) => transaction).filter((transaction) => !isSigned(transaction));

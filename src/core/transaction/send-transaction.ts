@@ -2,9 +2,11 @@ import type { ContentRequest } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
+import type { AttemptChanges, AttemptReads } from '../ports/store/attempts.js';
 import { ConflictError, StoreAwayError } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { StoreFor } from '../ports/store/store.js';
 import type { SaveResponse } from '../ports/store/stored-responses.js';
+import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
 import type { Ids } from '../records/ids.js';
 import { chainKeyOf } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
@@ -15,7 +17,7 @@ import { type Journal, noOrigin, type Origin } from './journal.js';
 
 /** The dependencies of the transaction use cases. */
 export interface TransactionDeps {
-  readonly store: Store;
+  readonly store: StoreFor<AttemptReads & TransactionReads, AttemptChanges & TransactionChanges>;
   readonly directory: Directory;
   readonly lanes: Lanes;
   readonly recordEvent: RecordEvent;

@@ -1,7 +1,8 @@
 import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
+import type { AttemptChanges } from '../ports/store/attempts.js';
 import type { Change } from '../ports/store/change.js';
-import type { Store } from '../ports/store/store.js';
+import type { TransactionChanges } from '../ports/store/transactions.js';
 import type { Relayer } from '../records/relayer.js';
 import { type Attempt, changed, type OpenTransaction, type Transaction, type TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
@@ -11,7 +12,11 @@ import type { Clock } from '../work/clock.js';
  * and each replacement (`writesEvent`) writes one event; nothing else does.
  */
 export function transactionChanges(
-  deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },
+  deps: {
+    readonly store: { readonly change: AttemptChanges & TransactionChanges };
+    readonly recordEvent: RecordEvent;
+    readonly clock: Clock;
+  },
   relayer: Relayer,
   before: OpenTransaction,
   move: Move,

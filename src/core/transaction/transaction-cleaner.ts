@@ -1,6 +1,6 @@
 import type { Change } from '../ports/store/change.js';
-import type { Changes, Store } from '../ports/store/store.js';
-import type { OldTransaction } from '../ports/store/transactions.js';
+import type { StoreFor } from '../ports/store/store.js';
+import type { OldTransaction, TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
 import { pause } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
@@ -8,7 +8,7 @@ import { type Repeating, repeat } from '../work/repeat.js';
 
 /** The dependencies of the transaction cleaner. */
 export interface TransactionCleanerDeps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly store: StoreFor<TransactionReads, TransactionChanges>;
   readonly clock: Clock;
   readonly log: Log;
   /** Transactions that became final longer ago are deleted. */
@@ -67,11 +67,7 @@ export interface Removal {
  * Pages are found by place, so places must stay without gaps: the remaining transactions move up into the places of the removed ones, the
  * youngest first, so that no place is taken twice. They are few, because transactions end in about the order of their acceptance.
  */
-export function removeOldest(
-  change: Pick<Changes, 'removeTransaction' | 'moveTransaction'>,
-  oldest: readonly OldTransaction[],
-  beforeMs: number,
-): Removal {
+export function removeOldest(change: TransactionChanges, oldest: readonly OldTransaction[], beforeMs: number): Removal {
   const isRemoved = ({ endedAtMs, sharesSlot }: OldTransaction): boolean => endedAtMs !== null && endedAtMs < beforeMs && !sharesSlot;
   const removed = oldest.filter(isRemoved);
   const moves: Change[] = [];

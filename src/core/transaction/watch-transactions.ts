@@ -1,5 +1,6 @@
-import type { ChangedTransaction } from '../ports/store/feed.js';
-import type { Reads } from '../ports/store/store.js';
+import type { DatabaseReads } from '../ports/store/database.js';
+import type { ChangedTransaction, FeedReads } from '../ports/store/feed.js';
+import type { TransactionReads } from '../ports/store/transactions.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import { onAbort } from '../work/abort.js';
@@ -25,7 +26,7 @@ export interface WatchRequest {
 
 /** The dependencies of watches. */
 export interface WatchDeps {
-  readonly read: Reads;
+  readonly read: FeedReads & Pick<DatabaseReads, 'databaseId'> & TransactionReads;
   readonly feed: Feed;
   /** How long a watch may be silent. */
   readonly heartbeatMs: number;
@@ -113,7 +114,7 @@ export async function* watchTransactions(
 }
 
 /** The changes that a reader at a position gets next. Throws RESUME_TOKEN_EXPIRED if it missed one that was removed. */
-function loaderOf(read: Reads, { relayerId, transactionId }: WatchScope) {
+function loaderOf(read: FeedReads, { relayerId, transactionId }: WatchScope) {
   return async (after: number): Promise<readonly ChangedTransaction[]> => {
     if (transactionId !== null) {
       const changed = await read.changeAfter(transactionId, after);
@@ -129,7 +130,7 @@ function loaderOf(read: Reads, { relayerId, transactionId }: WatchScope) {
   };
 }
 
-async function firstCursor(read: Reads, scope: WatchScope, resumeToken: string | null): Promise<Cursor> {
+async function firstCursor(read: FeedReads, scope: WatchScope, resumeToken: string | null): Promise<Cursor> {
   if (resumeToken === null && scope.transactionId !== null) return { position: 0, snapshotPlace: null };
   const { last } = await read.changePositions(scope.relayerId);
   if (resumeToken === null) return { position: last, snapshotPlace: 0 };

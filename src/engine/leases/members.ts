@@ -3,7 +3,7 @@ import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import type { Member, Observer, SharedDatabase } from '../../core/ports/shared-database.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
-import type { Store } from '../../core/ports/store/store.js';
+import type { StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';
@@ -311,7 +311,7 @@ function statesOf(members: readonly Member[]): string {
 }
 
 /** Returns the same store, which tells the other instances of each commit. */
-export function telling(store: Store, { noteCommitted }: Pick<Members, 'noteCommitted'>): Store {
+export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(store: S, { noteCommitted }: Pick<Members, 'noteCommitted'>): S {
   return {
     ...store,
     async commit(changes) {

@@ -33,6 +33,9 @@ import {
   updateNotification,
 } from '../../../core/notification/notifications.js';
 import type { TestLimit } from '../../../core/notification/test-limit.js';
+import type { NotificationChanges, NotificationReads } from '../../../core/ports/store/notifications.js';
+import type { OutboxChanges, OutboxReads } from '../../../core/ports/store/outbox.js';
+import type { StoreFor } from '../../../core/ports/store/store.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/records/notification.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
@@ -41,6 +44,7 @@ import { present } from '../shared/present.js';
 
 /** The dependencies of the service. */
 export interface NotificationServiceDeps extends NotificationDeps {
+  readonly store: StoreFor<NotificationReads & OutboxReads, NotificationChanges & OutboxChanges>;
   readonly limitTests: TestLimit;
 }
 

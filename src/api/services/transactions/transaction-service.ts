@@ -5,12 +5,14 @@ import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from
 import { type ListAttemptsResponseSchema, TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import type { Bid } from '../../../core/fees/price.js';
+import type { TransactionListReads } from '../../../core/ports/store/transactions.js';
 import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
+import type { WatchDeps } from '../../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
@@ -18,6 +20,7 @@ import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from '
 import { createWatch } from './watch.js';
 
 export type TransactionServiceDeps = TransactionDeps & {
+  readonly store: { readonly read: WatchDeps['read'] & TransactionListReads };
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
 };

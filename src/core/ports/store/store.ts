@@ -38,14 +38,18 @@ export interface Reads
     DefinitionReads,
     DatabaseReads {}
 
-/** The database. */
-export interface Store {
-  readonly change: Changes;
-  readonly read: Reads;
+/** The database as one user of it needs it. */
+export interface StoreFor<R, C = unknown> {
+  readonly read: R;
+  readonly change: C;
   /**
    * All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken.
    */
   commit(changes: readonly Change[]): Promise<void>;
+}
+
+/** The whole database, for the composition. */
+export interface Store extends StoreFor<Reads, Changes> {
   /** Resolves if the store can be read and written, throws if not, or if the last commits failed. */
   checkWorking(): Promise<void>;
   close(): Promise<void>;
