@@ -7,16 +7,19 @@ import { delimiter, dirname, join } from 'node:path';
 /*
  * Runs the service on each supported release of Node.js, which npm brings into a temporary folder:
  *
- *     npm run suite -- runtimes                on the newest 22, 24 and 26
+ *     npm run suite -- runtimes             on the newest 20, 22, 24 and 26, apart from that of this machine, on which `npm test` runs
  *     npm run suite -- runtimes 24          on the newest 24
  *     npm run suite -- runtimes 26 --all    also `npm test` as a whole
  *
- * On each: `npm ci` without a compiler, the sandbox with every command that it prints, the contract of the store, idle garbage collections, kills, and the
+ * On each: `npm ci`, on 22 and later without a compiler, the sandbox with every command that it prints, the contract of the store, idle garbage collections, kills, and the
  * package in an empty folder.
  * Prints a line of figures for each release; exit code 1 if anything failed.
  */
 
-const defaultReleases = ['22', '24', '26'];
+const ownRelease = process.versions.node.split('.')[0];
+const defaultReleases = ['20', '22', '24', '26'].filter((release) => release !== ownRelease);
+/** Its SQLite library is built when it is installed. */
+const compilingRelease = '20';
 const storeAndSandbox = ['test/storage/sqlite', 'test/e2e/sandbox', 'test/cli/runtime'];
 
 const releases = process.argv.slice(2).filter((word) => !word.startsWith('--'));
@@ -39,7 +42,8 @@ async function tryRelease(release: string): Promise<string> {
   copyCheckout(checkout);
   // Whatever calls `node` gets this one, and a package that needs a compiler finds none.
   const path = [dirname(node), join(folder, 'no-compiler'), process.env.PATH].join(delimiter);
-  hideCompilers(join(folder, 'no-compiler'));
+  mkdirSync(join(folder, 'no-compiler'));
+  if (release !== compilingRelease) hideCompilers(join(folder, 'no-compiler'));
   const on = async (name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
     const startedMs = Date.now();
     process.stdout.write(`\n== Node.js ${release}: ${name}\n`);
@@ -80,7 +84,6 @@ function copyCheckout(target: string): void {
 
 /** Puts programs that fail into a folder, under the names of compilers and of what starts them. */
 function hideCompilers(folder: string): void {
-  mkdirSync(folder);
   writeFileSync(join(folder, 'fail'), '#!/bin/sh\necho "this machine has no $0" >&2\nexit 1\n', { mode: 0o755 });
   for (const name of ['make', 'cc', 'c++', 'gcc', 'g++', 'clang', 'clang++']) symlinkSync('fail', join(folder, name));
 }
