@@ -130,7 +130,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       return { request, response, call, query, headOnly: method === 'HEAD', headers, takeToken };
     }
 
-    /** Each call of a batch takes a token, and the guards took that of the first. */
+    /** Each call of a batch takes a token; the guards took the first call's token. */
     function takeToken(): void {
       if ('rateLimited' in target && target.rateLimited && watched.principal !== null) rateLimit?.(watched.principal, []);
     }

@@ -25,7 +25,7 @@ export interface OperatorChoices {
   readonly limits: SignerLimits;
 }
 
-/** The identity and the credentials of a key; operators may replace the latter while the service runs. */
+/** The identity and the credentials of a key; operators may replace the credentials while the service runs. */
 type At<T extends HostedType> = Extract<HostedKey, { type: T }>['at'];
 type Secrets<T extends HostedType> = LiveSecrets<Extract<HostedKey, { type: T }>['secrets']>;
 
@@ -149,7 +149,7 @@ export const keyKinds: { readonly [T in HostedType]: KeyKind<T> } = {
     },
   },
   turnkey: {
-    // Turnkey allows an organization of its largest plan 60 requests per second. Those of smaller plans are throttled, and get fewer.
+    // Turnkey allows an organization of its largest plan 60 requests per second. Turnkey throttles smaller plans.
     limits: { parallel: 32, perSecond: 60 },
     async open(at, secrets, limits) {
       const { createTurnkeyProvider } = await import('../signers/turnkey/provider.js');

@@ -75,7 +75,7 @@ export interface Reconciler {
    */
   start(all: Touched, admit: (starting: Starting) => Promise<void>): Promise<void>;
   /**
-   * Changes what runs to what is stored now: all definitions, or those that were just written. Throws the first failure after all other
+   * Changes what runs to what is stored now: all definitions, or only the ones just written. Throws the first failure after all other
    * changes: `SIGNER_UNAVAILABLE` if a signer cannot be opened here.
    */
   follow(stored: StoredDefinitions | readonly DefinitionWrite[]): Promise<void>;
@@ -89,7 +89,7 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
   const { wanted, signers, directory, chains, engine } = deps;
   /** Wanted, and `stopped`. */
   const waiting = new Set<string>();
-  /** `moving`, each with the chains that its lane may still use besides that of the directory. */
+  /** `moving`, each with the chains that its lane may still use besides the directory's chain. */
   const moving = new Map<string, Chain[]>();
 
   /** `judge` sees what was found before anything is opened in place of what ended. What it throws ends the work. */

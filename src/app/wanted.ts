@@ -36,9 +36,9 @@ export interface Touched {
  * one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file.
  */
 export interface Wanted {
-  /** Takes in all definitions, or those that were written, and returns what may have changed. */
+  /** Takes in all definitions, or only the written ones, and returns what may have changed. */
   learn(stored: StoredDefinitions | readonly DefinitionWrite[]): Touched;
-  /** Those of the file, with the RPC URLs that the API gave them. */
+  /** The file's networks, with the RPC URLs that the API gave them. */
   readonly networks: Networks;
   signer(id: string): WantedSigner | undefined;
   /** Undefined, too, if its network is gone, which is one of the problems. */
@@ -65,7 +65,7 @@ export function createWanted(secretBox: Pick<SecretBox, 'open'>, config: LoadedC
   const definitions: ById = { relayer: new Map(), signer: new Map(), network: new Map(), pinned_key: new Map() };
 
   function learnAll(stored: StoredDefinitions): Touched {
-    // The file's first, in its order, then those of the API, oldest first.
+    // The file's entries in its order, then the API's, oldest first.
     const signers = new Set([...fileSigners.keys(), ...definitions.signer.keys(), ...stored.signer.map(({ id }) => id)]);
     const relayers = new Set([...fileRelayers.keys(), ...definitions.relayer.keys(), ...stored.relayer.map(({ id }) => id)]);
     for (const kind of kinds) {

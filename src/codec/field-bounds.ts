@@ -32,7 +32,7 @@ export const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
 /** Describes a valid amount, for errors. */
 export const amountDescription = `must be an integer from 0 to 2^128-1 (${maxAmount})`;
 
-/** Returns the range of an integer field, or of its items: that of its type, narrowed by its options. Throws for other fields. */
+/** Returns the range of an integer field, or of its items: its type's range, narrowed by its options. Throws for other fields. */
 export function allowedRangeOf(field: DescField): IntegerRange {
   const range = integerRangeOf(scalarTypeOf(field));
   if (range === undefined) throw new Error(`${field} is not an integer`);

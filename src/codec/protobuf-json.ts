@@ -207,7 +207,7 @@ function isWithin({ min, max }: IntegerRange, integer: bigint): boolean {
   return integer >= min && integer <= max;
 }
 
-/** Numbers without a name fit: they are refused later, as those of binary messages. */
+/** Numbers without a name fit: they are refused later, as in binary messages. */
 function fitsEnum(desc: DescEnum, value: JsonValue): boolean {
   if (typeof value === 'string') return desc.values.some(({ name }) => name === value);
   const number = value instanceof JsonNumber ? Number(value.text) : value;

@@ -24,7 +24,7 @@ export class Reading {
   readonly #unknown = new Set<FieldProblem>();
 
   /**
-   * `networkType` is that of the relayer; undefined if the request names none, an unknown one, or one that the key may not use.
+   * `networkType`: the relayer's; undefined if the request names no relayer, an unknown one, or one that the key may not use.
    * `foreign` says what happens to a field that only another network's shape defines.
    */
   constructor(

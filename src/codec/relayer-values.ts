@@ -91,7 +91,7 @@ export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
   return { case: 'solana', value: protoOfSolana(policies) };
 }
 
-/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` for those of another network. */
+/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` for another network's policies. */
 export function policiesFromProto(networkType: DomainNetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
   if (message.case !== networkType) throw invalidField('policies', `must be for network type ${networkType}`);

@@ -26,7 +26,7 @@ export interface HostedField {
   readonly isSecret: boolean;
 }
 
-/** Returns the fields of a kind's configuration, and those of the messages in it instead of these. */
+/** Returns the fields of a kind's configuration; a message in it is replaced by its fields. */
 export function hostedFieldsOf(type: string): readonly HostedField[] {
   const desc = CreateSignerRequestSchema.fields.find(({ name, oneof }) => oneof !== undefined && name === type)?.message;
   return (desc?.fields ?? []).flatMap((field) => leavesOf([field]));

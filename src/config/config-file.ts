@@ -27,7 +27,7 @@ export interface LoadedConfig {
   /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];
   /**
-   * The SHA-256 of each file that was read, in hex, by its name: the configuration file's own, and those of networks as the file names
+   * The SHA-256 of each file that was read, in hex, by its name: the configuration file's own, and files of networks as the file names
    * them.
    */
   readonly digests: ReadonlyMap<string, string>;

@@ -17,9 +17,9 @@ export const networkTypes = ['evm', 'stellar', 'solana'] as const satisfies read
 
 /** The networks of the configuration. A name is unique within its type. */
 export interface NetworkEntries {
-  /** Those of the file in its order, then bundled networks that the file does not define itself. */
+  /** The file's networks in its order, then bundled networks that the file does not define itself. */
   readonly networks: readonly Network[];
-  /** Returns the names of the networks of a type and of those whose type is unknown, valid or not. */
+  /** Returns the names of the networks of a type, and of networks without a known type, valid or not. */
   declared(type: NetworkType): ReadonlySet<string>;
 }
 
@@ -150,7 +150,7 @@ function noticesOf(type: NetworkType, object: JsonObject, path: string): readonl
 }
 
 /**
- * Returns the fields of a network with those that it inherits; undefined if these are unknown. Reports a problem at the network that has
+ * Returns the fields of a network, inherited ones included; undefined if an inherited network is unknown. Reports a problem at the network that has
  * it. Tags and features are merged; every other field replaces the parent's.
  */
 function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): JsonObject | undefined {

@@ -1,7 +1,7 @@
 import { keccak256 } from './keccak.js';
 import { secp256k1 } from './secp256k1.js';
 
-/** The code of `a`, and how far the code of a letter in lower case is above that of the one in upper case. */
+/** The code of `a`, and how far the code of a lower-case letter is above the code of its upper-case letter. */
 const letterA = 0x61;
 const lowerAboveUpper = 0x20;
 

@@ -67,7 +67,7 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
   };
 }
 
-/** Returns the status that the watch over the request will see: that of REST for errors of any protocol, 200 for a success over RPC. */
+/** Returns the status that the watch over the request will see: the status of REST for errors of any protocol, 200 for a success over RPC. */
 function statusOf({ successStatus }: Audited, { fieldNames }: Call, failure: DomainError | null): number {
   if (failure !== null) return errorTable[failure.kind].httpStatus;
   return fieldNames === 'rest' ? successStatus : 200;
@@ -178,7 +178,7 @@ function idsOfRequest({ asked }: Audited, message: Message): Ids {
   return ids;
 }
 
-/** Adds the id in the response: that of a new resource is not known before. */
+/** Adds the id in the response: the id of a new resource is not known before. */
 function addIdOfResponse({ answered }: Audited, message: Message, ids: Ids): void {
   if (answered === null) return;
   const thing = (message as unknown as Record<string, Message | undefined>)[answered.property];

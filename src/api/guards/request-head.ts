@@ -32,7 +32,7 @@ function hostInvalid(sentence: string): DomainError {
 }
 
 /**
- * Throws `too_large` BODY_TOO_LARGE if the announced length is over that of a body with `limit` bytes. Readers of bodies count the bytes
+ * Throws `too_large` BODY_TOO_LARGE if the announced length is above the length of a body with `limit` bytes. Readers of bodies count the bytes
  * that arrive, too.
  */
 export function checkBodySize(request: ApiRequest, limit: number, maxContentLength = limit): void {

@@ -21,7 +21,7 @@ export interface ServerTimeouts {
    * as long).
    */
   readonly requestMs: number;
-  /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that they are the ones to close. */
+  /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that balancers close first. */
   readonly keepAliveMs: number;
   /** Without any traffic (HTTP/2): then the server sends a PING and waits as long again for the answer. */
   readonly quietSessionMs: number;
@@ -85,7 +85,7 @@ export interface ApiServer {
 }
 
 /**
- * Creates the server. The first bytes of a cleartext connection decide its HTTP version, ALPN that of a TLS connection; the same two HTTP
+ * Creates the server. The first bytes of a cleartext connection decide its HTTP version, and ALPN decides it for a TLS connection; the same two HTTP
  * servers serve both.
  */
 export function createServer({

@@ -13,7 +13,7 @@ export interface RestExchange {
   readonly query: string;
   /** True for HEAD: the answer to GET without its body. */
   readonly headOnly: boolean;
-  /** Headers that the answer carries in addition to those of its content. */
+  /** Headers that the answer carries in addition to its content's headers. */
   readonly headers: readonly Header[];
   /** Takes one more rate-limit token. Throws `rate_limited` RATE_LIMITED if there is none. */
   takeToken(): void;

@@ -37,7 +37,7 @@ export function maxContentLength(handler: UniversalHandler, contentType: string 
   return isTextType(contentType) ? bytes * 2 : bytes;
 }
 
-/** The headers in which each protocol names the encoding of its messages, and those that it accepts. */
+/** The headers in which each protocol names the encoding of its messages, and the accepted encodings. */
 const encodingHeaders: Readonly<Record<RpcProtocol, { readonly given: string; readonly accepted: string }>> = {
   grpc: { given: 'grpc-encoding', accepted: 'grpc-accept-encoding' },
   'grpc-web': { given: 'grpc-encoding', accepted: 'grpc-accept-encoding' },

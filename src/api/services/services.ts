@@ -38,7 +38,7 @@ export const contractServices: readonly DescService[] = [
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
-  /** The checks of methods besides those of the definitions. */
+  /** The checks of methods that the definitions do not state. */
   readonly checks: ReadonlyMap<DescMethod, RequestCheck>;
 }
 

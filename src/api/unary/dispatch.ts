@@ -134,7 +134,7 @@ export class UnaryContext implements HandlerContext {
     return this.#responseHeader;
   }
 
-  /** REST has no trailers, and drops those that are set here. */
+  /** REST has no trailers, and drops the trailers set here. */
   get responseTrailer(): Headers {
     this.#responseTrailer ??= new Headers();
     return this.#responseTrailer;

@@ -67,14 +67,14 @@ export type Built = { readonly content: SendContent } | { readonly problems: Rea
 /** The unit in which prices per gas are shown. */
 export const gwei: Unit = { name: 'gwei', decimals: 9 };
 
-/** An empty form of an EVM transaction. `unit`: that of its value. */
+/** An empty form of an EVM transaction. `unit`: the unit of its value. */
 export function emptyEvm(unit: Unit): EvmDraft {
   const price = { text: '', unit: gwei };
   const prices = { speed: Speed.FAST, maxFeePerGas: price, maxPriorityFeePerGas: price, gasPrice: price };
   return { to: '', value: { text: '0', unit }, data: '', gasLimit: '', pricing: 'speed', ...prices, validUntil: '' };
 }
 
-/** An empty form of a Stellar transaction. `unit`: that of its fee. */
+/** An empty form of a Stellar transaction. `unit`: the unit of its fee. */
 export function emptyStellar(unit: Unit): StellarDraft {
   const maxFee = { text: '', unit };
   return {

@@ -70,7 +70,7 @@ export interface Coin {
   readonly decimals: number;
 }
 
-/** Returns the native coin of a relayer's network; before the overview has arrived, that of its type. */
+/** Returns the native coin of a relayer's network; before the overview has arrived, the usual coin of its type. */
 export function coinOf(relayer: Pick<RelayerOverview, 'network' | 'networkType'> | undefined): Coin {
   const network = networkOf(relayer);
   if (network !== undefined) return { symbol: network.symbol, decimals: network.decimals };

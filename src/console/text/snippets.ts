@@ -246,7 +246,7 @@ function timeText(desc: DescMessage, value: Message): string | null {
 
 /**
  * The JSON that REST reads, by the options of the definitions, without fields that only RPC has. It knows the options of the requests
- * that are shown; those of policies and of JSON text are not among them.
+ * that are shown, not the options of policies and of JSON text.
  */
 const restValues: Values = {
   ...jsonValues,

@@ -12,7 +12,7 @@ import { getNotification } from './notifications.js';
 import type { TestLimit } from './test-limit.js';
 
 /**
- * Lists the past and pending deliveries of a notification, newest first: all, or those of a transaction's events. Throws
+ * Lists the past and pending deliveries of a notification, newest first: all, or only a transaction's. Throws
  * `NOTIFICATION_NOT_FOUND`.
  */
 export async function listDeliveries(

@@ -34,7 +34,7 @@ export function signingKeyWarnings(key: string): string[] {
   ];
 }
 
-/** Returns the bytes of a key for Standard Webhooks: those that `whsec_` encodes, else those of the text. */
+/** Returns the bytes of a key for Standard Webhooks: the bytes that `whsec_` encodes, else the bytes of the text. */
 export function secretFromSigningKey(key: string): Buffer {
   return encodedSecretOf(key) ?? Buffer.from(key, 'utf8');
 }
@@ -89,7 +89,7 @@ export function rotateSigningKey(
   return { sealedSigningKey: secretBox.seal(signingKey, signingKeyPurpose(id)), retiredKeys: cosigningKeys(others, nowMs) };
 }
 
-/** Returns the retired keys that still sign beside the present one, latest first: those of the last 24 hours, at most 50. */
+/** Returns the retired keys that still sign beside the present one, latest first: retired within the last 24 hours, at most 50. */
 export function cosigningKeys(retiredKeys: readonly RetiredKey[], nowMs: number): readonly RetiredKey[] {
   return retiredKeys.filter(({ retiredAtMs }) => nowMs - retiredAtMs < cosigningMs).slice(0, maxCosigning);
 }

@@ -14,7 +14,7 @@ export interface EvmRequest {
   readonly maxFeePerGasWei: bigint | undefined;
   readonly maxPriorityFeePerGasWei: bigint | undefined;
   readonly speed: Speed | undefined;
-  /** Milliseconds since the epoch; undefined: no limit, or that of the transaction it replaces. */
+  /** Milliseconds since the epoch; undefined: no limit, or the limit of the transaction it replaces. */
   readonly validUntilMs: number | undefined;
 }
 

@@ -16,7 +16,7 @@ const counterStartLimit = 0x800;
 const counterLimit = 0x1000;
 
 /**
- * Creates ids from a clock. Those of `timeOrdered` (RFC 9562, version 7) strictly increase, also within a millisecond and when the clock
+ * Creates ids from a clock. Ids from `timeOrdered` (RFC 9562, version 7) strictly increase, also within a millisecond and when the clock
  * goes back: the 12 bits after the time are a counter with a random start. When the counter is used up, the time moves one millisecond
  * ahead.
  */

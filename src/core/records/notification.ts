@@ -12,7 +12,7 @@ export interface Notification {
   readonly url: string;
   /** The signing key, encrypted (`ports/secret-box.ts`); null: deliveries are not signed. */
   readonly sealedSigningKey: string | null;
-  /** The previous keys, latest first; `cosigningKeys` returns those that still sign. */
+  /** The previous keys, latest first; `cosigningKeys` returns the keys that still sign. */
   readonly retiredKeys: readonly RetiredKey[];
   /** When its receiver answered 410 (gone): deliveries stop until the notification is updated. Null: it is not gone. */
   readonly goneAtMs: number | null;

@@ -169,7 +169,7 @@ export interface StellarOwnInner {
 
 /** The bid of an attempt. Nodes compare the inclusion fee per operation, without the resource fee of contracts. */
 export interface StellarBid {
-  /** The whole fee; that of the fee bump, if there is one. */
+  /** The whole fee; for a fee bump, the fee of its outer envelope. */
   readonly feeStroops: bigint;
   readonly resourceFeeStroops: bigint;
   /** As nodes count them: a fee bump counts as one more. */

@@ -123,7 +123,7 @@ export interface Attempt extends LaneId {
 }
 
 /**
- * Returns the hashes under which a block may contain an attempt: its own, and on Stellar that of the transaction inside a fee bump, because
+ * Returns the hashes under which a block may contain an attempt: its own, and on Stellar the hash of the transaction inside a fee bump, because
  * anyone may wrap that transaction in another fee bump.
  */
 export function hashesOf({ hash, fields }: Pick<Attempt, 'hash' | 'fields'>): readonly string[] {

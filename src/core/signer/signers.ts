@@ -49,7 +49,7 @@ export interface Keystore {
 /** The signers of the service. */
 export interface Signers {
   find(id: string): HeldSigner | undefined;
-  /** Oldest first; those of the configuration file before those created by the API. */
+  /** The configuration file's signers, then the API's, each oldest first. */
   all(): readonly HeldSigner[];
   /** Adds a signer. `sealed`: the secret of the definition that it was opened from; null: it comes from the configuration file. */
   add(signer: HeldSigner, sealed: string | null): void;

@@ -64,7 +64,7 @@ export interface DeadlineOptions {
   readonly outer?: AbortSignal | undefined;
   /** Makes the reason of the abort when the time is over. Default: a `TimeoutError` that states the limit. */
   readonly reason?: () => Error;
-  /** Default: those of the runtime. */
+  /** Default: the runtime's timers. */
   readonly timers?: Timers;
 }
 

@@ -28,7 +28,7 @@ export function createParallelLimit(parallel: number): ParallelLimit {
     return running;
   }
 
-  /** Called whenever a task ends, so that a new caller cannot overtake those that wait. */
+  /** Called whenever a task ends, so that a new caller cannot overtake waiting ones. */
   function serve(): void {
     while (queue.size > 0 && running.count < parallel) queue.serve(begun());
   }

@@ -21,7 +21,7 @@ export interface RepeatOptions {
   readonly gapMs?: number;
   /** How long after a failure the task runs again, also if it is woken: doubled with each further one. Default: as after a success. */
   readonly backoffMs?: { readonly first: number; readonly longest: number };
-  /** Default: those of the runtime, which do not keep the process. */
+  /** Default: the runtime's timers, which do not keep the process. */
   readonly timers?: Timers;
 }
 

@@ -177,7 +177,7 @@ function countsText<T extends string>(
   return headText(name, help, 'gauge') + lines.join('');
 }
 
-/** Adds a value of each gauge to its lines; those of the first gauge are at `start`. */
+/** Adds a value of each gauge to its lines; the first gauge's lines are at `start`. */
 function addLines<Figures>(
   lines: readonly string[][],
   start: number,

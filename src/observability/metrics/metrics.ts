@@ -22,7 +22,7 @@ export interface Metrics {
  */
 const eventLoopSampleMs = 20;
 
-/** Makes the metrics, including those of the process and its event loop. */
+/** Makes the metrics, including metrics of the process and its event loop. */
 export function createMetrics({ version, clock }: { readonly version: string; readonly clock: Clock }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });

@@ -44,7 +44,7 @@ const credentialErrors = new Set([
   'InvalidSignatureException',
 ]);
 
-/** Makes the provider of a key of AWS KMS. The SDK finds the credentials as in every AWS tool, and renews those that expire. */
+/** Makes the provider of a key of AWS KMS. The SDK finds the credentials as in every AWS tool, and renews credentials that expire. */
 export function createAwsKmsProvider({ region, keyId }: AwsKey, limits: ProviderLimits): KeyProvider {
   const recent: (string | undefined)[] = [];
   let client = connect(region, limits, noteCredentials);
@@ -58,7 +58,7 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, limits: Provider
   }
 
   /**
-   * Makes a call, and makes it again with the credentials that are there now if KMS rejects those of the client. Throws `ProviderError`.
+   * Makes a call, and makes it again with the credentials that are there now if KMS rejects the client's credentials. Throws `ProviderError`.
    */
   async function call<T>(work: (client: KMSClient) => Promise<T>): Promise<T> {
     for (let isSecond = false; ; isSecond = true) {

@@ -8,7 +8,7 @@ import { cloudOf } from './clouds.js';
 
 /** The settings of the machine or container for the identity that the service runs as; null: not set. */
 export interface AzureSurroundings {
-  /** The URL that issues tokens, if it is not the one of the vault's cloud. */
+  /** The URL that issues tokens, if another cloud than the vault's does. */
   readonly authorityHost: string | null;
   /** The file of Kubernetes' token. */
   readonly federatedTokenFile: string | null;
