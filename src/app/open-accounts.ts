@@ -27,8 +27,8 @@ export interface UnopenedSigner {
 const { run: inTurn } = createParallelLimit(8);
 
 /**
- * Opens signers and adds them to `signers`. Returns the public keys of hosted signers, and the signers that cannot be opened. Any other error is
- * thrown after everything that was opened has been added. Needs no RPC node.
+ * Opens signers and adds them to `signers`. Returns the public keys of hosted signers, and the signers that cannot be opened. Any other
+ * error is thrown after everything that was opened has been added. Needs no RPC node.
  */
 export async function openSigners(
   wanted: readonly WantedSigner[],

@@ -152,7 +152,7 @@ async function requirePinned(pin: PinnedKey | null, found: PinnedKey): Promise<v
   throw invalidField('config', `${sentence}; restore the key, or give the signer of the new key another id`);
 }
 
-/** The address on EVM networks, or the public key that Stellar and Solana derive their addresses from. */
+/** The address on EVM networks, or the public key that other networks derive their addresses from. */
 async function shownKey({ curve, publicKey }: PinnedKey): Promise<string> {
   if (curve === 'ed25519') return `the ed25519 key ${publicKey}`;
   const { addressOfPublicKey } = await import('../crypto/evm-address.js');

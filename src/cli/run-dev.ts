@@ -9,20 +9,13 @@ import { createLogger } from '../observability/logger.js';
 import { standardOutput } from '../observability/standard-output.js';
 import { startEvmSandbox } from '../sandbox/evm-sandbox.js';
 import { greeting } from '../sandbox/greeting.js';
+import { otherChains } from '../sandbox/other-chains.js';
 import type { SandboxChain } from '../sandbox/sandbox-chain.js';
 import { openSandboxHome, type SandboxHome } from '../sandbox/sandbox-home.js';
-import { startSolanaSandbox } from '../sandbox/solana-sandbox.js';
-import { startStellarSandbox } from '../sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { writeLine } from './terminal/output.js';
 import { untilSignalled } from './until-signalled.js';
-
-/**
- * Functions that start the chains other than the EVM one. Each takes the seconds between blocks, and returns a sentence if its chain is not
- * installed.
- */
-const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox, startSolanaSandbox];
 
 /** Runs the sandbox with its files in this folder, until a signal stops it. */
 export async function runDev(homeDir: string): Promise<void> {

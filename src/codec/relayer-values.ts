@@ -1,8 +1,8 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type DescMessage } from '@bufbuild/protobuf';
 import { NetworkType } from '../../gen/relayer/v1/common_pb.js';
 import { type EvmPolicies, EvmPoliciesSchema } from '../../gen/relayer/v1/evm_pb.js';
 import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_pb.js';
-import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { BalanceUnit, type CreateRelayerRequest, type Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
 import {
   SolanaAccountChangeSchema,
   SolanaFeePaymentStrategy,
@@ -61,6 +61,20 @@ export const protoOfNetworkType: Readonly<Record<DomainNetworkType, NetworkType>
   solana: NetworkType.SOLANA,
 };
 
+/** The units of balances in the contract. */
+export const balanceUnits: Readonly<Record<DomainNetworkType, BalanceUnit>> = {
+  evm: BalanceUnit.WEI,
+  stellar: BalanceUnit.STROOP,
+  solana: BalanceUnit.LAMPORTS,
+};
+
+/** The policies of the contract. */
+export const policySchemas: Readonly<Record<DomainNetworkType, DescMessage>> = {
+  evm: EvmPoliciesSchema,
+  stellar: StellarPoliciesSchema,
+  solana: SolanaPoliciesSchema,
+};
+
 const domainTypes = new Map(Object.entries(protoOfNetworkType).map(([type, proto]) => [proto, type as DomainNetworkType]));
 
 /** Returns the network type that a caller names; undefined if it names none. */
@@ -91,7 +105,9 @@ export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
   return { case: 'solana', value: protoOfSolana(policies) };
 }
 
-/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` for another network's policies. */
+/**
+ * Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` for another network's policies.
+ */
 export function policiesFromProto(networkType: DomainNetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
   if (message.case !== networkType) throw invalidField('policies', `must be for network type ${networkType}`);

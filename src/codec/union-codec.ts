@@ -1,4 +1,5 @@
 import type { DescField, DescOneof } from '@bufbuild/protobuf';
+import { networkTypes } from '../core/records/network.js';
 import type { JsonValue } from '../json/json-value.js';
 import { enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, restNameOf, unionRulesOf } from './field-rules.js';
@@ -17,9 +18,6 @@ import {
   writeObject,
 } from './object-codec.js';
 import type { Properties, ValueCodec } from './reading.js';
-
-/** The case names of a union that the relayer's network chooses. */
-const networkTypes: ReadonlySet<string> = new Set(['evm', 'stellar', 'solana']);
 
 /** Adds a union's keys and writer to the codec of its message. Throws if its options make no sense. */
 export function addUnion(codec: ObjectCodec, oneof: DescOneof, compiler: Compiler): void {
@@ -110,7 +108,7 @@ function networkUnion(oneof: DescOneof, isSet: boolean, compiler: Compiler): Sha
   if (!isSet) throw new Error(`${oneof} has relayer_network: false, which has no meaning`);
   const shapes = shapesOf(oneof, compiler);
   for (const name of shapes.keys())
-    if (!networkTypes.has(name)) throw new Error(`${oneof} has the case ${name}, which is not a network type`);
+    if (!networkTypes.some((type) => type === name)) throw new Error(`${oneof} has the case ${name}, which is not a network type`);
   return {
     oneofName: oneof.localName,
     shapes,

@@ -2,7 +2,7 @@ import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type Network as NetworkMessage, NetworkSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../codec/relayer-values.js';
 import { checkNodeUrls, httpUrlProblem } from '../core/network/node-urls.js';
-import type { Network, NetworkType } from '../core/records/network.js';
+import { type Network, type NetworkType, networkTypes, usualBlockTimeMs } from '../core/records/network.js';
 import { jsonFromText } from '../json/json-reader.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
@@ -11,9 +11,6 @@ import type { Environment } from './environment.js';
 import { checkReference, codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
 import { Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
-
-/** The network types, as the file names them. */
-export const networkTypes = ['evm', 'stellar', 'solana'] as const satisfies readonly NetworkType[];
 
 /** The networks of the configuration. A name is unique within its type. */
 export interface NetworkEntries {
@@ -37,37 +34,32 @@ interface WrittenNetwork {
 
 /** Fields of a record that the file has under another name, or not at all. */
 const notInFile = ['id', 'name', 'network_type'];
-const evmFields = ['chain_id', 'required_confirmations', 'symbol', 'features'];
-const stellarFields = ['passphrase', 'horizon_url'];
-
-const codecs = {
-  evm: codecOf(NetworkSchema, [...notInFile, ...stellarFields]),
-  stellar: codecOf(NetworkSchema, [...notInFile, ...evmFields]),
-  solana: codecOf(NetworkSchema, [...notInFile, ...evmFields, ...stellarFields]),
+/** The fields of a record that only some types have. */
+const fieldsOfSome: Readonly<Partial<Record<NetworkType, readonly string[]>>> = {
+  evm: ['chain_id', 'required_confirmations', 'symbol', 'features'],
+  stellar: ['passphrase', 'horizon_url'],
 };
+
+const codecs = byType((type) => {
+  const ofOthers = networkTypes.filter((other) => other !== type).flatMap((other) => fieldsOfSome[other] ?? []);
+  return codecOf(NetworkSchema, [...notInFile, ...ofOthers]);
+});
 
 /** The fields that only the file has, not the API's record of a network. */
-const ownFields: Readonly<Record<NetworkType, readonly string[]>> = {
-  evm: ['type', 'network', 'from', 'gas_price_cache'],
-  stellar: ['type', 'network', 'from'],
-  solana: ['type', 'network', 'from'],
-};
+const ownFields = byType((type) => ['type', 'network', 'from', ...(type === 'evm' ? ['gas_price_cache'] : [])]);
 
-const requiredFields: Readonly<Record<NetworkType, readonly string[]>> = {
+const requiredOfSome: Readonly<Partial<Record<NetworkType, readonly string[]>>> = {
   evm: ['chain_id', 'rpc_urls', 'required_confirmations', 'average_blocktime_ms', 'symbol'],
   stellar: ['rpc_urls', 'passphrase'],
-  solana: ['rpc_urls'],
 };
 
-/**
- * Ledgers close about every five seconds, slots take 0.4 s; EVM networks have no common block time. Only the polling interval depends on
- * it.
- */
-const usualBlockTimeMs: Readonly<Partial<Record<NetworkType, number>>> = { stellar: 5_000, solana: 400 };
+function byType<Value>(make: (type: NetworkType) => Value): Readonly<Record<NetworkType, Value>> {
+  return Object.fromEntries(networkTypes.map((type) => [type, make(type)])) as Record<NetworkType, Value>;
+}
 
 /** Reads the networks as the file defines them, then adds the fields that they inherit, also from bundled networks. */
 export function networkEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NetworkEntries {
-  const declared = { evm: new Set<string>(), stellar: new Set<string>(), solana: new Set<string>() };
+  const declared = byType(() => new Set<string>());
   const written = new Map<string, WrittenNetwork>();
   for (const type of networkTypes)
     declaredNames(
@@ -150,8 +142,8 @@ function noticesOf(type: NetworkType, object: JsonObject, path: string): readonl
 }
 
 /**
- * Returns the fields of a network, inherited ones included; undefined if an inherited network is unknown. Reports a problem at the network that has
- * it. Tags and features are merged; every other field replaces the parent's.
+ * Returns the fields of a network, inherited ones included; undefined if an inherited network is unknown. Reports a problem at the network
+ * that has it. Tags and features are merged; every other field replaces the parent's.
  */
 function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): JsonObject | undefined {
   const { type, path } = network;
@@ -187,7 +179,7 @@ function listIn(fields: JsonObject, name: string): readonly JsonValue[] {
 }
 
 function requireIn(whole: JsonObject | undefined, { type, path }: WrittenNetwork, problems: Problems): void {
-  if (whole !== undefined) requireMembers(whole, requiredFields[type], path, problems);
+  if (whole !== undefined) requireMembers(whole, requiredOfSome[type] ?? ['rpc_urls'], path, problems);
 }
 
 function networkFrom({ type, name, path }: WrittenNetwork, fields: JsonObject): Network {

@@ -1,6 +1,6 @@
 import { CreateRelayerRequestSchema } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { networkTypeFromProto, newRelayerFromProto, rpcUrlFromProto } from '../codec/relayer-values.js';
-import { chainKeyOf, type Network, type NetworkType } from '../core/records/network.js';
+import { chainKeyOf, type Network, type NetworkType, networkTypes } from '../core/records/network.js';
 import type { Relayer } from '../core/records/relayer.js';
 import { checkRelayerParts } from '../core/relayer/relayer-rules.js';
 import { entryIdFromText } from '../core/text/entry-id.js';
@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/json-value.js';
 import type { Environment } from './environment.js';
 import { checkReference, codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
 import { apiPolicies } from './file-policies.js';
-import { type NetworkEntries, networkTypes } from './network-entries.js';
+import type { NetworkEntries } from './network-entries.js';
 import type { Problem, Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
 import type { DeclaredSigner } from './signer-entries.js';

@@ -67,7 +67,9 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
   };
 }
 
-/** Returns the status that the watch over the request will see: the status of REST for errors of any protocol, 200 for a success over RPC. */
+/**
+ * Returns the status that the watch over the request will see: the status of REST for errors of any protocol, 200 for a success over RPC.
+ */
 function statusOf({ successStatus }: Audited, { fieldNames }: Call, failure: DomainError | null): number {
   if (failure !== null) return errorTable[failure.kind].httpStatus;
   return fieldNames === 'rest' ? successStatus : 200;

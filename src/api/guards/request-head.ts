@@ -32,8 +32,8 @@ function hostInvalid(sentence: string): DomainError {
 }
 
 /**
- * Throws `too_large` BODY_TOO_LARGE if the announced length is above the length of a body with `limit` bytes. Readers of bodies count the bytes
- * that arrive, too.
+ * Throws `too_large` BODY_TOO_LARGE if the announced length is above the length of a body with `limit` bytes. Readers of bodies count the
+ * bytes that arrive, too.
  */
 export function checkBodySize(request: ApiRequest, limit: number, maxContentLength = limit): void {
   if (Number(request.headers['content-length'] ?? 0) > maxContentLength) throw bodyTooLarge(limit);

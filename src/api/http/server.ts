@@ -85,8 +85,8 @@ export interface ApiServer {
 }
 
 /**
- * Creates the server. The first bytes of a cleartext connection decide its HTTP version, and ALPN decides it for a TLS connection; the same two HTTP
- * servers serve both.
+ * Creates the server. The first bytes of a cleartext connection decide its HTTP version, and ALPN decides it for a TLS connection; the same
+ * two HTTP servers serve both.
  */
 export function createServer({
   host,

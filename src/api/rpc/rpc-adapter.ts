@@ -67,8 +67,9 @@ export interface RpcAdapter {
 }
 
 /**
- * Creates the adapter. It replaces the adapter of connect-node, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
- * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of answering.
+ * Creates the adapter. It replaces the adapter of connect-node, which builds a URL from the caller's Host outside any promise (`Host:
+ * 1.2.3.4.5` ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of
+ * answering.
  */
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log, plans, jsonRegistry }: RpcAdapterOptions): RpcAdapter {
   // Every open stream listens to it, and Node warns about more than ten listeners.

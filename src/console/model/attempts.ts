@@ -1,6 +1,6 @@
 import { type Attempt, AttemptPurpose } from '../../../gen/relayer/v1/transaction_pb.js';
 
-/** The highest price that an attempt offers: wei per gas on EVM networks, stroops on Stellar. Null: its network has no bids (Solana). */
+/** The highest price that an attempt offers: wei per gas on EVM networks, stroops on Stellar. Null: its network has no bids. */
 export function bidOf({ network }: Attempt): bigint | null {
   switch (network.case) {
     case 'evm': {

@@ -1,6 +1,7 @@
 import type { DescField } from '@bufbuild/protobuf';
-import type { Unit } from '../text/amounts.js';
+import { formatUnits, type Unit } from '../text/amounts.js';
 import { helpOf } from '../text/help.js';
+import { capitalized } from '../text/words.js';
 
 /** A form: what was typed, and what is wrong with it, by the names of the fields in messages of TypeScript. */
 export interface FormState<Draft> {
@@ -13,6 +14,11 @@ export interface FormState<Draft> {
 export interface TypedAmount {
   readonly text: string;
   readonly unit: Unit;
+}
+
+/** Returns the input that shows an amount of the smallest unit, exact. */
+export function amountInput(amount: bigint, unit: Unit): TypedAmount {
+  return { text: formatUnits(amount, unit.decimals), unit };
 }
 
 /** The words of names that a label writes otherwise. The unit of an amount is not part of its label. */
@@ -28,8 +34,7 @@ const labelWords: Readonly<Record<string, string>> = {
 /** Returns the label of a field: its name in words. */
 export function labelOf({ name }: DescField): string {
   const words = name.split('_').map((word) => labelWords[word] ?? word);
-  const label = words.filter((word) => word !== '').join(' ');
-  return label.charAt(0).toUpperCase() + label.slice(1);
+  return capitalized(words.filter((word) => word !== '').join(' '));
 }
 
 /** A form whose fields are only known by their names. */

@@ -1,14 +1,12 @@
 import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import { text as textOption } from '../../../gen/relayer/rest/v1/options_pb.js';
-import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
-import { EvmPoliciesSchema } from '../../../gen/relayer/v1/evm_pb.js';
+import type { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
-import { SolanaPoliciesSchema } from '../../../gen/relayer/v1/solana_pb.js';
-import { StellarPoliciesSchema } from '../../../gen/relayer/v1/stellar_pb.js';
 import { formatUnits, parseUnits, type Unit } from '../text/amounts.js';
 import { helpOf } from '../text/help.js';
 import { wordsOf } from '../text/words.js';
 import { labelOf } from './form.js';
+import { kindOf as networkKind, networkTypes } from './networks.js';
 
 /** The policies of a relayer, in the shape of its network. */
 export type Policies = Relayer['policies'];
@@ -50,16 +48,13 @@ function kindOf({ fieldKind, scalar, name }: DescField): PolicyField['kind'] {
 
 /** The policies of a message. Who pays the fees has one value only, so no form has it. */
 const fieldsOf = ({ fields }: DescMessage) => fields.filter(({ fieldKind }) => fieldKind !== 'enum').map(fieldOf);
-const evmFields = fieldsOf(EvmPoliciesSchema);
-const stellarFields = fieldsOf(StellarPoliciesSchema);
-const solanaFields = fieldsOf(SolanaPoliciesSchema);
+const fieldsByType = new Map(networkTypes.map((type) => [type as NetworkType, fieldsOf(networkKind(type).policies)]));
 
 const gwei: Unit = { name: 'gwei', decimals: 9 };
 
 /** The policies of a type of network, with their form. */
 export function policyFields(networkType: NetworkType): readonly PolicyField[] {
-  if (networkType === NetworkType.STELLAR) return stellarFields;
-  return networkType === NetworkType.SOLANA ? solanaFields : evmFields;
+  return fieldsByType.get(networkType) ?? [];
 }
 
 /** The unit of a policy that is an amount. */
@@ -110,9 +105,8 @@ export function buildPolicies(networkType: NetworkType, draft: PolicyDraft, coin
     }
   }
   if (Object.keys(problems).length > 0) return { problems };
-  if (networkType === NetworkType.STELLAR) return { policies: { case: 'stellar', value: create(StellarPoliciesSchema, values) } };
-  if (networkType === NetworkType.SOLANA) return { policies: { case: 'solana', value: create(SolanaPoliciesSchema, values) } };
-  return { policies: { case: 'evm', value: create(EvmPoliciesSchema, values) } };
+  const { name, policies } = networkKind(networkType);
+  return { policies: { case: name, value: create(policies, values) } as Policies };
 }
 
 /**
@@ -122,15 +116,10 @@ export function buildPolicies(networkType: NetworkType, draft: PolicyDraft, coin
 export function changedPolicies(networkType: NetworkType, before: PolicyDraft, after: PolicyDraft): string[] {
   return policyFields(networkType)
     .filter(({ name }) => (before[name] ?? '').trim() !== (after[name] ?? '').trim())
-    .map(({ path }) => `${caseOf(networkType)}.${path}`);
+    .map(({ path }) => `${networkKind(networkType).name}.${path}`);
 }
 
 /** The paths of the service's field errors, by the names of the form's fields. */
 export function policyPaths(networkType: NetworkType): Readonly<Record<string, string>> {
-  return Object.fromEntries(policyFields(networkType).map(({ name, path }) => [name, `${caseOf(networkType)}.${path}`]));
-}
-
-function caseOf(networkType: NetworkType): 'evm' | 'stellar' | 'solana' {
-  if (networkType === NetworkType.STELLAR) return 'stellar';
-  return networkType === NetworkType.SOLANA ? 'solana' : 'evm';
+  return Object.fromEntries(policyFields(networkType).map(({ name, path }) => [name, `${networkKind(networkType).name}.${path}`]));
 }

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { base64Decode } from '@bufbuild/protobuf/wire';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
+import { type EvmTransaction, EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import { type SolanaInstruction, SolanaInstructionSchema, SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
 import {
   type MemoSpec,
@@ -12,7 +12,7 @@ import {
 } from '../../../gen/relayer/v1/stellar_pb.js';
 import type { SendTransactionRequest } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { parseUnits, type Unit } from '../text/amounts.js';
-import { pathsOf, type TypedAmount } from './form.js';
+import { amountInput, pathsOf, type TypedAmount } from './form.js';
 import { timeFromLocal } from './local-time.js';
 
 /** The content of a transaction, in the shape of a network. */
@@ -72,6 +72,12 @@ export function emptyEvm(unit: Unit): EvmDraft {
   const price = { text: '', unit: gwei };
   const prices = { speed: Speed.FAST, maxFeePerGas: price, maxPriorityFeePerGas: price, gasPrice: price };
   return { to: '', value: { text: '0', unit }, data: '', gasLimit: '', pricing: 'speed', ...prices, validUntil: '' };
+}
+
+/** The content of a record in the form. `unit`: the unit of its value. */
+export function evmDraftOf(content: EvmTransaction, unit: Unit): EvmDraft {
+  const { to = '', value, data = '', gasLimit, speed = Speed.FAST } = content;
+  return { ...emptyEvm(unit), to, value: amountInput(BigInt(value), unit), data, gasLimit: gasLimit?.toString() ?? '', speed };
 }
 
 /** An empty form of a Stellar transaction. `unit`: the unit of its fee. */

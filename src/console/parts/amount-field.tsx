@@ -1,12 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { TypedAmount } from '../model/form.js';
-import { formatUnits, groupDigits, parseUnits, type Unit } from '../text/amounts.js';
+import { amountInput, type TypedAmount } from '../model/form.js';
+import { groupDigits, parseUnits, type Unit } from '../text/amounts.js';
 import { Field } from './field.js';
-
-/** Returns the input that shows an amount of the smallest unit, exact. */
-export function amountInput(amount: bigint, unit: Unit): TypedAmount {
-  return { text: formatUnits(amount, unit.decimals), unit };
-}
 
 /** An amount in a unit that the operator chooses. It shows what it is in the smallest unit, because a wrong factor of 10^9 costs money. */
 export function AmountField({

@@ -3,6 +3,7 @@ import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { NetworkOverview, RelayerOverview } from '../../../gen/relayer/v1/overview_service_pb.js';
 import { type Failure, failureOf } from '../model/failure.js';
 import { msOf } from '../model/ms-of.js';
+import { kindOf } from '../model/networks.js';
 import { emptyOverview, mergeOverview, type OverviewState } from '../model/overview-state.js';
 import { overviews } from './clients.js';
 import { learnServiceTime } from './clock.js';
@@ -47,13 +48,6 @@ export function followOverview(): () => void {
   });
 }
 
-const typeTexts: Readonly<Record<NetworkType, string>> = {
-  [NetworkType.UNSPECIFIED]: '',
-  [NetworkType.EVM]: 'evm',
-  [NetworkType.STELLAR]: 'stellar',
-  [NetworkType.SOLANA]: 'solana',
-};
-
 /** Returns a relayer as the overview knows it. Reading it in a view draws the view again when it changes. */
 export function relayerOf(id: string): RelayerOverview | undefined {
   return state.value.relayers.get(id);
@@ -61,7 +55,7 @@ export function relayerOf(id: string): RelayerOverview | undefined {
 
 /** Returns the network of a relayer as the overview knows it. */
 export function networkOf(relayer: Pick<RelayerOverview, 'network' | 'networkType'> | undefined): NetworkOverview | undefined {
-  return relayer === undefined ? undefined : state.value.networks.get(`${typeTexts[relayer.networkType]}:${relayer.network}`);
+  return relayer === undefined ? undefined : state.value.networks.get(`${kindOf(relayer.networkType).name}:${relayer.network}`);
 }
 
 /** The native coin of a network. */
@@ -74,7 +68,5 @@ export interface Coin {
 export function coinOf(relayer: Pick<RelayerOverview, 'network' | 'networkType'> | undefined): Coin {
   const network = networkOf(relayer);
   if (network !== undefined) return { symbol: network.symbol, decimals: network.decimals };
-  if (relayer?.networkType === NetworkType.STELLAR) return { symbol: 'XLM', decimals: 7 };
-  if (relayer?.networkType === NetworkType.SOLANA) return { symbol: 'SOL', decimals: 9 };
-  return { symbol: 'ETH', decimals: 18 };
+  return kindOf(relayer?.networkType ?? NetworkType.EVM).coin;
 }

@@ -18,7 +18,7 @@ const shortDigits = 6;
 /**
  * The units of a network's native coin, smallest first.
  * @param symbol the symbol of the coin, such as `ETH`
- * @param decimals 18 on EVM networks, 7 on Stellar, 9 on Solana
+ * @param decimals how many the coin has, such as 18 on EVM networks
  */
 export function unitsOf(symbol: string, decimals: number): readonly Unit[] {
   const coin = { name: symbol, decimals };

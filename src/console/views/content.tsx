@@ -1,12 +1,15 @@
 import type { EvmTransaction } from '../../../gen/relayer/v1/evm_pb.js';
 import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
+import { hashWordOf } from '../model/networks.js';
+import type { SendContent } from '../model/send-content.js';
 import { Amount, GasPrice } from '../parts/amount.js';
 import { CodeBlock } from '../parts/code-block.js';
 import { CopyButton, Hash } from '../parts/copy.js';
-import type { Coin } from '../service/overview.js';
+import { type Coin, relayerOf } from '../service/overview.js';
 import { exactAmount } from '../text/amounts.js';
 import { type DecodedCall, type DecodedValue, decodeCall } from '../text/decode.js';
+import { capitalized } from '../text/words.js';
 
 /** The words for speeds. */
 export const speedTexts: Readonly<Record<Speed, string>> = {
@@ -28,7 +31,7 @@ export function TransactionContent({ transaction, coin }: { readonly transaction
       <div class="panel-body form">
         {hash !== undefined && (
           <dl class="pairs">
-            <dt>{network.case === 'solana' ? 'Signature' : 'Hash'}</dt>
+            <dt>{capitalized(hashWordOf(transaction))}</dt>
             <dd>
               <code>{hash}</code> <CopyButton text={hash} what="hash" />
             </dd>
@@ -161,4 +164,92 @@ function Values({ values }: { readonly values: readonly DecodedValue[] }) {
       ))}
     </ul>
   );
+}
+
+/** What will be sent, in a few lines to read before the button is pressed. */
+export function Summary({
+  content,
+  coin,
+  relayerId,
+  network,
+}: {
+  readonly content: SendContent;
+  readonly coin: Coin;
+  readonly relayerId: string;
+  readonly network: string;
+}) {
+  const call = content.case === 'evm' ? decodeCall(content.value.data ?? '') : null;
+  return (
+    <dl class="pairs">
+      <dt>Relayer</dt>
+      <dd>
+        {relayerOf(relayerId)?.name ?? relayerId}
+        {network !== '' && ` on ${network}`}
+      </dd>
+      {content.case === 'evm' && (
+        <>
+          <dt>To</dt>
+          <dd>{content.value.to === undefined ? 'a new contract' : <code>{content.value.to}</code>}</dd>
+          <dt>Value</dt>
+          <dd class="strong">{exactAmount(BigInt(content.value.value ?? '0'), coin.symbol, coin.decimals)}</dd>
+          {content.value.data !== undefined && (
+            <>
+              <dt>Data</dt>
+              <dd>
+                {Math.ceil(content.value.data.replace(/^0x/, '').length / 2)} bytes
+                {call !== null && <Call call={call} />}
+              </dd>
+            </>
+          )}
+          <dt>Price</dt>
+          <dd>
+            {content.value.gasPrice !== undefined ? (
+              <GasPrice wei={content.value.gasPrice} />
+            ) : content.value.maxFeePerGas !== undefined ? (
+              <>
+                at most <GasPrice wei={content.value.maxFeePerGas} />, priority <GasPrice wei={content.value.maxPriorityFeePerGas ?? '0'} />
+              </>
+            ) : (
+              `market, ${speedTexts[content.value.speed]}`
+            )}
+          </dd>
+        </>
+      )}
+      {content.case === 'stellar' &&
+        (content.value.operations.length > 0 ? (
+          content.value.operations.map(({ operation }, index) =>
+            operation.case === 'payment' ? (
+              <div class="pair" key={index}>
+                <dt>Pays</dt>
+                <dd>
+                  <span class="strong">{exactAmount(operation.value.amount, assetText(operation.value.asset?.asset), 7)}</span> to{' '}
+                  <code>{operation.value.destination}</code>
+                </dd>
+              </div>
+            ) : null,
+          )
+        ) : (
+          <>
+            <dt>Envelope</dt>
+            <dd>
+              {content.value.transactionXdr?.length ?? 0} characters of XDR{content.value.feeBump === true && ', with a fee bump'}
+            </dd>
+          </>
+        ))}
+      {content.case === 'solana' && (
+        <>
+          <dt>Content</dt>
+          <dd>
+            {content.value.transaction === undefined
+              ? `${content.value.instructions.length} instructions`
+              : `a transaction of ${content.value.transaction.length} characters in base64`}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function assetText(asset: { readonly case: string | undefined; readonly value?: unknown } | undefined): string {
+  return asset?.case === 'credit4' || asset?.case === 'credit12' ? (asset.value as { readonly code: string }).code : 'XLM';
 }

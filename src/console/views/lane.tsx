@@ -213,7 +213,7 @@ function LaneFacts({
   );
 }
 
-/** The transactions that have no number yet; on Solana all that are open. */
+/** The transactions that have no number yet; all open ones if the network has no numbers. */
 function Queue({ relayerId, lane, hasNumbers }: { readonly relayerId: string; readonly lane: Lane; readonly hasNumbers: boolean }) {
   const title = hasNumbers ? 'Queue' : 'Open transactions';
   const hidden = hasNumbers ? lane.waitingCount - lane.waiting.length : 0;

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { counted } from '../model/lane.js';
 import { msOf } from '../model/ms-of.js';
+import { kindOf } from '../model/networks.js';
 import { Badge } from '../parts/badge.js';
 import { FormDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
@@ -16,14 +16,6 @@ import { networks, once } from '../service/clients.js';
 import { overview } from '../service/overview.js';
 import { durationText } from '../text/times.js';
 import { RpcUrlInputs, rpcUrlPaths, rpcUrlsFrom, type TypedRpcUrl, typedRpcUrls } from './rpc-urls.js';
-
-/** The words for network types. */
-export const networkTypeTexts: Readonly<Record<NetworkType, string>> = {
-  [NetworkType.UNSPECIFIED]: 'unknown',
-  [NetworkType.EVM]: 'EVM',
-  [NetworkType.STELLAR]: 'Stellar',
-  [NetworkType.SOLANA]: 'Solana',
-};
 
 /** The networks and their RPC endpoints. */
 export function NetworksView() {
@@ -90,7 +82,7 @@ function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>
       title: 'Type',
       cell: ({ networkType, chainId }) => (
         <span>
-          {networkTypeTexts[networkType]}
+          {kindOf(networkType).text}
           {chainId !== undefined && <span class="quiet"> chain {chainId.toString()}</span>}
         </span>
       ),

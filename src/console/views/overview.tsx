@@ -6,6 +6,7 @@ import { EndpointState, type NetworkOverview, type OverviewSample } from '../../
 import { byUrgency, type Concern, concernOf, matchesFilter } from '../model/concerns.js';
 import { counted } from '../model/lane.js';
 import { msOf } from '../model/ms-of.js';
+import { kindOf } from '../model/networks.js';
 import { locationTo } from '../model/route.js';
 import { Amount, GasPrice } from '../parts/amount.js';
 import { Badge, type Tone } from '../parts/badge.js';
@@ -342,7 +343,7 @@ function Networks() {
       cell: ({ name, networkType }) => (
         <span class="named">
           <span class="strong">{name}</span>
-          <span class="quiet small">{['', 'EVM', 'Stellar', 'Solana'][networkType]}</span>
+          <span class="quiet small">{kindOf(networkType).text}</span>
         </span>
       ),
     },

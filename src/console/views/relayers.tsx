@@ -4,6 +4,7 @@ import type { Network } from '../../../gen/relayer/v1/network_service_pb.js';
 import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
+import { kindOf } from '../model/networks.js';
 import { buildPolicies, type PolicyDraft, policyPaths } from '../model/policies.js';
 import { locationTo } from '../model/route.js';
 import { Badge } from '../parts/badge.js';
@@ -22,7 +23,7 @@ import { goTo } from '../service/location.js';
 import { coinOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
 import type { Unit } from '../text/amounts.js';
-import { byUse, networkTypeTexts } from './networks.js';
+import { byUse } from './networks.js';
 import { PolicyInputs } from './policy-inputs.js';
 
 /** The most entries that a list of choices has: one page of the service. */
@@ -82,7 +83,7 @@ const columns: readonly Column<Relayer>[] = [
     title: 'Network',
     cell: ({ network, networkType }) => (
       <span>
-        {network} <span class="quiet">{networkTypeTexts[networkType]}</span>
+        {network} <span class="quiet">{kindOf(networkType).text}</span>
       </span>
     ),
   },
@@ -197,7 +198,7 @@ function CreateForm({
       <div class="form-row">
         <Select
           label="Network"
-          choices={known.map((one) => [one.id, `${one.name} (${networkTypeTexts[one.networkType]})`] as const)}
+          choices={known.map((one) => [one.id, `${one.name} (${kindOf(one.networkType).text})`] as const)}
           value={networkId}
           problem={at.network}
           onValue={(value) => {

@@ -1,27 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import { type EvmTransaction, EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { type ReplaceTransactionRequest, ReplaceTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
+import { amountInput } from '../model/form.js';
 import { type Bid, statedMinimum } from '../model/replacement.js';
-import {
-  type Built,
-  buildEvm,
-  buildSolana,
-  buildStellar,
-  type EvmDraft,
-  emptyEvm,
-  emptySolana,
-  emptyStellar,
-  evmPaths,
-  gwei,
-  type StellarDraft,
-  solanaPaths,
-  stellarPaths,
-} from '../model/send-content.js';
-import { amountInput } from '../parts/amount-field.js';
+import { type Built, buildEvm, type EvmDraft, evmDraftOf, evmPaths, gwei } from '../model/send-content.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Dialog } from '../parts/dialog.js';
 import { FailureNote, Loading, Note } from '../parts/failure-note.js';
@@ -30,9 +17,8 @@ import { type Action, useAction, useCall } from '../parts/use-call.js';
 import { useDraft } from '../parts/use-draft.js';
 import { newIdempotencyKey, once, relayers, transactions } from '../service/clients.js';
 import { coinOf, relayerOf } from '../service/overview.js';
-import { type Unit, unitsOf } from '../text/amounts.js';
 import { bidText, roughBidText } from '../text/prices.js';
-import { EnvelopeInput, EvmFields, MaxFeeInput, WireInput } from './send-fields.js';
+import { EvmFields, formOf, unitOf } from './send-fields.js';
 
 interface ReplaceProperties {
   readonly relayerId: string;
@@ -184,25 +170,13 @@ export function ReplaceDialog(properties: ReplaceProperties) {
   const { network } = properties.transaction;
   return (
     <Dialog title="Replace the transaction" wide onClose={properties.onClose}>
-      {network.case === 'evm' && <EvmReplaceForm {...properties} content={network.value} />}
-      {network.case === 'stellar' && <StellarReplaceForm {...properties} />}
-      {network.case === 'solana' && <SolanaReplaceForm {...properties} present={network.value.transaction ?? ''} />}
+      {network.case === 'evm' ? (
+        <EvmReplaceForm {...properties} content={network.value} />
+      ) : (
+        <OtherReplaceForm key={relayerOf(properties.relayerId)?.networkType} {...properties} />
+      )}
     </Dialog>
   );
-}
-
-/** The content of a record in the form, with the minimum as its price. */
-function evmDraftOf(content: EvmTransaction, minimum: Bid | null, unit: Unit): EvmDraft {
-  return {
-    ...emptyEvm(unit),
-    to: content.to ?? '',
-    value: amountInput(BigInt(content.value), unit),
-    data: content.data ?? '',
-    gasLimit: content.gasLimit?.toString() ?? '',
-    speed: content.speed ?? Speed.FAST,
-    ...pricesOf(minimum ?? { maxFee: 0n, priorityFee: 0n }),
-    pricing: minimum === null ? 'speed' : kindOfPrice(content),
-  };
 }
 
 function kindOfPrice({ gasPrice }: EvmTransaction) {
@@ -217,7 +191,10 @@ function pricesOf({ maxFee, priorityFee }: Bid) {
 function EvmReplaceForm({ content, ...properties }: ReplaceProperties & { readonly content: EvmTransaction }) {
   const { relayerId, transaction, minimum } = properties;
   const coin = coinOf(relayerOf(relayerId));
-  const [draft, onDraft] = useDraft(() => evmDraftOf(content, minimum, unitsOf(coin.symbol, coin.decimals).at(-1) ?? gwei));
+  const [draft, onDraft] = useDraft<EvmDraft>(() => ({
+    ...evmDraftOf(content, unitOf(coin)),
+    ...(minimum === null ? {} : { ...pricesOf(minimum), pricing: kindOfPrice(content) }),
+  }));
   // The service changes the record too, such as by a fee bump; only another content makes these fields outdated.
   const opened = useRef({ revision: transaction.revision, content: contentKey(content) });
   const isOutdated = contentKey(content) !== opened.current.content;
@@ -344,33 +321,17 @@ function Foot({
   );
 }
 
-const stroops: Unit = { name: 'stroops', decimals: 0 };
-
-/** The new content as an envelope. The record of Stellar does not contain the content. */
-function StellarReplaceForm(properties: ReplaceProperties) {
-  const [draft, onDraft] = useDraft<StellarDraft>({ ...emptyStellar(stroops), kind: 'xdr' });
-  const relayer = relayerOf(properties.relayerId);
+/** On networks other than EVM: the form that sends. */
+function OtherReplaceForm(properties: ReplaceProperties) {
+  const { relayerId, transaction } = properties;
+  const relayer = relayerOf(relayerId);
+  const coin = coinOf(relayer);
+  const { replacing, Fields, build, paths } = formOf(relayer?.networkType ?? NetworkType.UNSPECIFIED);
+  const [draft, onDraft] = useDraft(() => replacing(transaction, coin));
   if (relayer === undefined) return <Loading what="the relayer" />;
-  const { revision } = properties.transaction;
   return (
-    <ReplaceForm {...properties} revision={revision} build={() => buildStellar(draft, relayer.network)} paths={stellarPaths(draft)}>
-      {(problems) => (
-        <>
-          <EnvelopeInput draft={draft} problems={problems} onDraft={onDraft} />
-          <MaxFeeInput draft={draft} problems={problems} onDraft={onDraft} coin={coinOf(relayer)} />
-        </>
-      )}
-    </ReplaceForm>
-  );
-}
-
-/** The new content as a transaction in wire form. */
-function SolanaReplaceForm({ present, ...properties }: ReplaceProperties & { readonly present: string }) {
-  const [draft, onDraft] = useDraft({ ...emptySolana, transaction: present });
-  const { revision } = properties.transaction;
-  return (
-    <ReplaceForm {...properties} revision={revision} build={() => buildSolana(draft)} paths={solanaPaths}>
-      {(problems) => <WireInput draft={draft} problems={problems} onDraft={onDraft} />}
+    <ReplaceForm {...properties} revision={transaction.revision} build={() => build(draft, relayer.network)} paths={paths(draft)}>
+      {(problems) => <Fields draft={draft} problems={problems} onDraft={onDraft} coin={coin} />}
     </ReplaceForm>
   );
 }

@@ -1,9 +1,30 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, FunctionComponent } from 'preact';
+import type { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import { EvmTransactionRequestSchema, Speed } from '../../../gen/relayer/v1/evm_pb.js';
 import { SolanaTransactionRequestSchema } from '../../../gen/relayer/v1/solana_pb.js';
 import { MemoSpecSchema, PaymentOperationSchema, StellarTransactionRequestSchema } from '../../../gen/relayer/v1/stellar_pb.js';
+import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { type FormState, inputOf, problemsOf } from '../model/form.js';
-import { type EvmDraft, emptyPayment, gwei, type PaymentDraft, type SolanaDraft, type StellarDraft } from '../model/send-content.js';
+import { kindOf } from '../model/networks.js';
+import {
+  type Built,
+  buildEvm,
+  buildSolana,
+  buildStellar,
+  type EvmDraft,
+  emptyEvm,
+  emptyPayment,
+  emptySolana,
+  emptyStellar,
+  evmDraftOf,
+  evmPaths,
+  gwei,
+  type PaymentDraft,
+  type SolanaDraft,
+  type StellarDraft,
+  solanaPaths,
+  stellarPaths,
+} from '../model/send-content.js';
 import { AmountField } from '../parts/amount-field.js';
 import { Check, Segments, Select, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
 import type { Coin } from '../service/overview.js';
@@ -82,7 +103,7 @@ export function EvmFields({
 }
 
 /** The fields of a Stellar transaction. */
-export function StellarFields({ coin, ...form }: FieldsProperties<StellarDraft>) {
+function StellarFields({ coin, ...form }: FieldsProperties<StellarDraft>) {
   const { draft, onDraft, problems } = form;
   return (
     <>
@@ -98,7 +119,7 @@ export function StellarFields({ coin, ...form }: FieldsProperties<StellarDraft>)
         <Payments {...form} />
       ) : (
         <>
-          <EnvelopeInput {...form} />
+          <TextArea {...inputOf(form, stellarFields.transactionXdr, 'Transaction envelope')} rows={6} />
           <Check
             label="Fee bump: wrap the signed envelope, and let the relayer pay"
             checked={draft.feeBump}
@@ -108,22 +129,15 @@ export function StellarFields({ coin, ...form }: FieldsProperties<StellarDraft>)
         </>
       )}
       <div class="form-row">
-        <MaxFeeInput {...form} coin={coin} />
+        <AmountField
+          {...inputOf<StellarDraft['maxFee']>(form, stellarFields.maxFee, 'Max fee')}
+          units={unitsOf(coin.symbol, coin.decimals)}
+          optional
+        />
         <TimeInput {...inputOf(form, stellarFields.validUntil)} />
       </div>
     </>
   );
-}
-
-/** A Stellar transaction as an envelope. */
-export function EnvelopeInput(form: FormState<StellarDraft>) {
-  return <TextArea {...inputOf(form, stellarFields.transactionXdr, 'Transaction envelope')} rows={6} />;
-}
-
-/** The maximum fee of a Stellar transaction. */
-export function MaxFeeInput({ coin, ...form }: FieldsProperties<StellarDraft>) {
-  const input = inputOf<StellarDraft['maxFee']>(form, stellarFields.maxFee, 'Max fee');
-  return <AmountField {...input} units={unitsOf(coin.symbol, coin.decimals)} optional />;
 }
 
 function Problem({ children }: { readonly children: ComponentChildren }) {
@@ -225,7 +239,7 @@ function PaymentFields({
 }
 
 /** The fields of a Solana transaction. */
-export function SolanaFields(form: FormState<SolanaDraft>) {
+function SolanaFields(form: FormState<SolanaDraft>) {
   const { draft, onDraft } = form;
   const instructions = inputOf(form, solanaFields.instructions);
   return (
@@ -239,7 +253,7 @@ export function SolanaFields(form: FormState<SolanaDraft>) {
         />
       </div>
       {draft.kind === 'transaction' ? (
-        <WireInput {...form} />
+        <TextArea {...inputOf(form, solanaFields.transaction)} rows={6} />
       ) : (
         <TextArea
           {...instructions}
@@ -257,7 +271,51 @@ export function SolanaFields(form: FormState<SolanaDraft>) {
   );
 }
 
-/** A Solana transaction in wire form. */
-export function WireInput(form: FormState<SolanaDraft>) {
-  return <TextArea {...inputOf(form, solanaFields.transaction)} rows={6} />;
+/** The form of a transaction on a network. */
+interface NetworkForm<Draft extends object> {
+  /** A new transaction. */
+  readonly empty: (coin: Coin) => Draft;
+  /** The same content as a record, as far as the record has it. */
+  readonly replacing: (transaction: Transaction, coin: Coin) => Draft;
+  readonly Fields: FunctionComponent<FieldsProperties<Draft>>;
+  /** Reads the form. */
+  readonly build: (draft: Draft, network: string) => Built;
+  readonly paths: (draft: Draft) => Readonly<Record<string, string>>;
+}
+
+/** The unit in which amounts of a coin are entered. */
+export function unitOf({ symbol, decimals }: Coin): Unit {
+  return { name: symbol, decimals };
+}
+
+const evmForm: NetworkForm<EvmDraft> = {
+  empty: (coin) => emptyEvm(unitOf(coin)),
+  replacing: ({ network }, coin) => (network.case === 'evm' ? evmDraftOf(network.value, unitOf(coin)) : emptyEvm(unitOf(coin))),
+  Fields: EvmFields,
+  build: buildEvm,
+  paths: () => evmPaths,
+};
+
+const stellarForm: NetworkForm<StellarDraft> = {
+  empty: (coin) => emptyStellar(unitOf(coin)),
+  // The record does not contain the content.
+  replacing: (_, coin) => ({ ...emptyStellar(unitOf(coin)), kind: 'xdr' }),
+  Fields: StellarFields,
+  build: buildStellar,
+  paths: stellarPaths,
+};
+
+const solanaForm: NetworkForm<SolanaDraft> = {
+  empty: () => emptySolana,
+  replacing: ({ network }) => ({ ...emptySolana, transaction: (network.case === 'solana' && network.value.transaction) || '' }),
+  Fields: SolanaFields,
+  build: buildSolana,
+  paths: () => solanaPaths,
+};
+
+const forms = { evm: evmForm, stellar: stellarForm, solana: solanaForm } as const;
+
+/** Returns the form of a type of network. Its draft is only for its own functions. */
+export function formOf(networkType: NetworkType): NetworkForm<object> {
+  return forms[kindOf(networkType).name] as unknown as NetworkForm<object>;
 }

@@ -1,29 +1,13 @@
 import { create } from '@bufbuild/protobuf';
-import type { ComponentChildren, FunctionComponent } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { NetworkType } from '../../../gen/relayer/v1/common_pb.js';
 import type { Transaction } from '../../../gen/relayer/v1/transaction_pb.js';
 import { SendTransactionRequestSchema } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
-import type { FormState } from '../model/form.js';
+import { kindOf, networkTypes } from '../model/networks.js';
 import { locationTo } from '../model/route.js';
-import {
-  type Built,
-  buildEvm,
-  buildSolana,
-  buildStellar,
-  type EvmDraft,
-  emptyEvm,
-  emptySolana,
-  emptyStellar,
-  evmPaths,
-  type SendContent,
-  type SolanaDraft,
-  type StellarDraft,
-  solanaPaths,
-  stellarPaths,
-} from '../model/send-content.js';
-import { GasPrice } from '../parts/amount.js';
+import type { SendContent } from '../model/send-content.js';
 import { StatusBadge } from '../parts/badge.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
@@ -35,11 +19,9 @@ import { useDraft } from '../parts/use-draft.js';
 import { newIdempotencyKey, once, transactions } from '../service/clients.js';
 import { type Coin, coinOf, overview, relayerOf } from '../service/overview.js';
 import { may, scopes } from '../service/session.js';
-import { exactAmount, type Unit, unitsOf } from '../text/amounts.js';
-import { decodeCall } from '../text/decode.js';
-import { Call, speedTexts } from './content.js';
+import { Summary } from './content.js';
 import { RelayerFrame } from './relayer-frame.js';
-import { EvmFields, SolanaFields, StellarFields } from './send-fields.js';
+import { formOf } from './send-fields.js';
 
 /** Sends a transaction by a relayer. */
 export function SendView({ relayerId }: { readonly relayerId: string }) {
@@ -77,11 +59,7 @@ export function ByNetwork({
         <Select
           label="Network type"
           hint="This API key may not read relayers, so the page cannot know it."
-          choices={[
-            [String(NetworkType.EVM), 'EVM'],
-            [String(NetworkType.STELLAR), 'Stellar'],
-            [String(NetworkType.SOLANA), 'Solana'],
-          ]}
+          choices={networkTypes.map((type) => [String(type), kindOf(type).text] as const)}
           value={String(chosen)}
           onValue={(value) => setChosen(Number(value))}
         />
@@ -102,9 +80,7 @@ interface Sent {
 
 function SendForm({ relayerId, networkType, network, coin }: Target & { readonly relayerId: string }) {
   const { empty, Fields, build, paths } = formOf(networkType);
-  const [draft, onDraft] = useDraft(() =>
-    empty(unitsOf(coin.symbol, coin.decimals).at(-1) ?? { name: coin.symbol, decimals: coin.decimals }),
-  );
+  const [draft, onDraft] = useDraft(() => empty(coin));
   // The key stays until a call has succeeded: a call whose response was lost may have been accepted, and must not be sent twice.
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const [asked, setAsked] = useState<SendContent | null>(null);
@@ -194,115 +170,4 @@ function SentNote({ sent: { transaction, warnings, isReplayed }, relayerId }: { 
       </div>
     </div>
   );
-}
-
-/** What will be sent, in a few lines to read before the button is pressed. */
-function Summary({
-  content,
-  coin,
-  relayerId,
-  network,
-}: {
-  readonly content: SendContent;
-  readonly coin: Coin;
-  readonly relayerId: string;
-  readonly network: string;
-}) {
-  const call = content.case === 'evm' ? decodeCall(content.value.data ?? '') : null;
-  return (
-    <dl class="pairs">
-      <dt>Relayer</dt>
-      <dd>
-        {relayerOf(relayerId)?.name ?? relayerId}
-        {network !== '' && ` on ${network}`}
-      </dd>
-      {content.case === 'evm' && (
-        <>
-          <dt>To</dt>
-          <dd>{content.value.to === undefined ? 'a new contract' : <code>{content.value.to}</code>}</dd>
-          <dt>Value</dt>
-          <dd class="strong">{exactAmount(BigInt(content.value.value ?? '0'), coin.symbol, coin.decimals)}</dd>
-          {content.value.data !== undefined && (
-            <>
-              <dt>Data</dt>
-              <dd>
-                {Math.ceil(content.value.data.replace(/^0x/, '').length / 2)} bytes
-                {call !== null && <Call call={call} />}
-              </dd>
-            </>
-          )}
-          <dt>Price</dt>
-          <dd>
-            {content.value.gasPrice !== undefined ? (
-              <GasPrice wei={content.value.gasPrice} />
-            ) : content.value.maxFeePerGas !== undefined ? (
-              <>
-                at most <GasPrice wei={content.value.maxFeePerGas} />, priority <GasPrice wei={content.value.maxPriorityFeePerGas ?? '0'} />
-              </>
-            ) : (
-              `market, ${speedTexts[content.value.speed]}`
-            )}
-          </dd>
-        </>
-      )}
-      {content.case === 'stellar' &&
-        (content.value.operations.length > 0 ? (
-          content.value.operations.map(({ operation }, index) =>
-            operation.case === 'payment' ? (
-              <div class="pair" key={index}>
-                <dt>Pays</dt>
-                <dd>
-                  <span class="strong">{exactAmount(operation.value.amount, assetText(operation.value.asset?.asset), 7)}</span> to{' '}
-                  <code>{operation.value.destination}</code>
-                </dd>
-              </div>
-            ) : null,
-          )
-        ) : (
-          <>
-            <dt>Envelope</dt>
-            <dd>
-              {content.value.transactionXdr?.length ?? 0} characters of XDR{content.value.feeBump === true && ', with a fee bump'}
-            </dd>
-          </>
-        ))}
-      {content.case === 'solana' && (
-        <>
-          <dt>Content</dt>
-          <dd>
-            {content.value.transaction === undefined
-              ? `${content.value.instructions.length} instructions`
-              : `a transaction of ${content.value.transaction.length} characters in base64`}
-          </dd>
-        </>
-      )}
-    </dl>
-  );
-}
-
-function assetText(asset: { readonly case: string | undefined; readonly value?: unknown } | undefined): string {
-  return asset?.case === 'credit4' || asset?.case === 'credit12' ? (asset.value as { readonly code: string }).code : 'XLM';
-}
-
-/** The form of a network: empty, its fields, and what reads it. */
-interface NetworkForm<Draft extends object> {
-  readonly empty: (unit: Unit) => Draft;
-  readonly Fields: FunctionComponent<FormState<Draft> & { readonly coin: Coin }>;
-  readonly build: (draft: Draft, network: string) => Built;
-  readonly paths: (draft: Draft) => Readonly<Record<string, string>>;
-}
-
-const evmForm: NetworkForm<EvmDraft> = { empty: emptyEvm, Fields: EvmFields, build: buildEvm, paths: () => evmPaths };
-const stellarForm: NetworkForm<StellarDraft> = { empty: emptyStellar, Fields: StellarFields, build: buildStellar, paths: stellarPaths };
-const solanaForm: NetworkForm<SolanaDraft> = {
-  empty: () => emptySolana,
-  Fields: SolanaFields,
-  build: buildSolana,
-  paths: () => solanaPaths,
-};
-
-/** Returns the form of a network. Its draft is only for its own functions. */
-function formOf(networkType: NetworkType) {
-  const own = networkType === NetworkType.STELLAR ? stellarForm : networkType === NetworkType.SOLANA ? solanaForm : evmForm;
-  return own as unknown as NetworkForm<object>;
 }

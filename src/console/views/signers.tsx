@@ -157,8 +157,8 @@ function CreateDialog({ onCreated, onClose }: { readonly onCreated: () => void; 
       onClose={onClose}
     >
       <p>
-        Your browser makes a private key at random and sends it to the service, which stores it encrypted. It works on EVM networks, Stellar
-        and Solana.
+        Your browser makes a private key at random and sends it to the service, which stores it encrypted. It works on networks of every
+        type.
       </p>
       <TextInput {...inputOf({ draft, problems: at, onDraft }, CreateSignerRequestSchema.field.id)} />
     </FormDialog>

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { RecordView } from '../../../gen/relayer/v1/common_pb.js';
 import { type Transaction, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { hashWordOf } from '../model/networks.js';
 import { locationTo } from '../model/route.js';
 import { isCancelable, mergeTransactions, statusesFrom, statusNames } from '../model/transaction-list.js';
 import { Amount } from '../parts/amount.js';
@@ -259,11 +260,7 @@ function receiverCell({ network, hash }: Transaction) {
       <Hash value={network.value.to} what="receiver" />
     );
   }
-  return hash === undefined ? (
-    <span class="quiet">not signed yet</span>
-  ) : (
-    <Hash value={hash} what={network.case === 'solana' ? 'signature' : 'hash'} />
-  );
+  return hash === undefined ? <span class="quiet">not signed yet</span> : <Hash value={hash} what={hashWordOf({ network })} />;
 }
 
 function valueCell({ network }: Transaction, coin: Coin) {

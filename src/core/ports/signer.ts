@@ -12,7 +12,7 @@ export interface Secp256k1Signer {
   signDigest(digest: Uint8Array): Promise<EvmSignature>;
 }
 
-/** A signing key for Stellar and Solana networks. The key never leaves its signer. */
+/** A signing key for networks of ed25519 keys. The key never leaves its signer. */
 export interface Ed25519Signer {
   readonly id: string;
   readonly curve: 'ed25519';

@@ -1,5 +1,8 @@
+/** The types of networks, as the API and the configuration file name them. */
+export const networkTypes = ['evm', 'stellar', 'solana'] as const;
+
 /** The type of a network. */
-export type NetworkType = 'evm' | 'stellar' | 'solana';
+export type NetworkType = (typeof networkTypes)[number];
 
 /** The name of the curve of a signing key. */
 export type Curve = 'secp256k1' | 'ed25519';
@@ -9,6 +12,12 @@ export const smallestUnits: Readonly<Record<NetworkType, string>> = { evm: 'wei'
 
 /** The number of decimals of the native coin, by network type. */
 export const decimalsOf: Readonly<Record<NetworkType, number>> = { evm: 18, stellar: 7, solana: 9 };
+
+/** The usual time between blocks; EVM networks have none in common. */
+export const usualBlockTimeMs: Readonly<Record<NetworkType, number | null>> = { evm: null, stellar: 5_000, solana: 400 };
+
+/** Whether accounts number their transactions, so that at most one attempt of a transaction can land. */
+export const numbersTransactions: Readonly<Record<NetworkType, boolean>> = { evm: true, stellar: true, solana: false };
 
 /** The URL of an RPC endpoint. A higher weight means more calls, weight 0 none. */
 export interface RpcUrl {

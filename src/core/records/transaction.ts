@@ -123,8 +123,8 @@ export interface Attempt extends LaneId {
 }
 
 /**
- * Returns the hashes under which a block may contain an attempt: its own, and on Stellar the hash of the transaction inside a fee bump, because
- * anyone may wrap that transaction in another fee bump.
+ * Returns the hashes under which a block may contain an attempt: its own, and on Stellar the hash of the transaction inside a fee bump,
+ * because anyone may wrap that transaction in another fee bump.
  */
 export function hashesOf({ hash, fields }: Pick<Attempt, 'hash' | 'fields'>): readonly string[] {
   return fields.network === 'stellar' && fields.innerHash !== null ? [hash, fields.innerHash] : [hash];

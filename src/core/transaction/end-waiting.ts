@@ -1,5 +1,6 @@
 import type { StoreFor } from '../ports/store/store.js';
 import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
+import { numbersTransactions } from '../records/network.js';
 import { isSigned, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import { failed, restored } from './lifecycle.js';
 
@@ -18,7 +19,7 @@ const batchSize = 200;
 
 /**
  * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same
- * reason a signed one whose attempts share no slot, on Solana, is not signed again. Sends no webhook.
+ * reason a signed one whose attempts share no slot is not signed again. Sends no webhook.
  */
 export async function endWaiting({ read, change, commit }: StoreFor<TransactionReads, TransactionChanges>, nowMs: number): Promise<Ended> {
   const open: OpenTransaction[] = [];
@@ -40,5 +41,5 @@ export async function endWaiting({ read, change, commit }: StoreFor<TransactionR
 
 /** True if the service signs it again when its attempts are dead, so that one that the backup does not contain could land too. */
 function mayBeSignedAgain(transaction: Transaction): boolean {
-  return isSigned(transaction) && transaction.content.network === 'solana' && transaction.intent === 'content';
+  return isSigned(transaction) && !numbersTransactions[transaction.content.network] && transaction.intent === 'content';
 }

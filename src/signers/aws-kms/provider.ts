@@ -58,7 +58,8 @@ export function createAwsKmsProvider({ region, keyId }: AwsKey, limits: Provider
   }
 
   /**
-   * Makes a call, and makes it again with the credentials that are there now if KMS rejects the client's credentials. Throws `ProviderError`.
+   * Makes a call, and makes it again with the credentials that are there now if KMS rejects the client's credentials. Throws
+   * `ProviderError`.
    */
   async function call<T>(work: (client: KMSClient) => Promise<T>): Promise<T> {
     for (let isSecond = false; ; isSecond = true) {

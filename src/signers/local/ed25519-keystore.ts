@@ -30,9 +30,9 @@ export interface OpenedEd25519Keystore {
 }
 
 /**
- * Encrypts a seed into a keystore of our own format, since Ethereum's format has no place for a second curve and Stellar and Solana share
- * no format. The JSON has version, type and public key (hex); `crypto` uses the field names of Ethereum's format, with scrypt and
- * AES-256-GCM.
+ * Encrypts a seed into a keystore of our own format, since Ethereum's format has no place for a second curve and the networks of ed25519
+ * keys share no format. The JSON has version, type and public key (hex); `crypto` uses the field names of Ethereum's format, with scrypt
+ * and AES-256-GCM.
  */
 export async function createEd25519Keystore(seed: Uint8Array, passphrase: string): Promise<string> {
   const publicKey = publicKeyOf(keyFromSeed(seed));

@@ -16,7 +16,7 @@ interface DecryptedKey {
 /**
  * Reads the content of a keystore file: an Ethereum keystore, or our own format for ed25519. An Ethereum keystore that names its address is
  * for secp256k1. One without an address is for both curves: OpenZeppelin Relayer writes such files for every network, and uses the 32 bytes
- * as an ed25519 seed on Stellar and Solana. Throws `KeystoreError` `malformed`; to open the keystore throws `KeystoreError`.
+ * as an ed25519 seed on networks of such keys. Throws `KeystoreError` `malformed`; to open the keystore throws `KeystoreError`.
  */
 export function keystoreFrom(json: string): Keystore {
   const value = valueFromKeystoreJson(json);

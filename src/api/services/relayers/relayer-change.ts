@@ -1,22 +1,12 @@
 import { clearField, clone, type DescMessage, isFieldSet, type Message } from '@bufbuild/protobuf';
-import { EvmPoliciesSchema } from '../../../../gen/relayer/v1/evm_pb.js';
 import { type UpdateRelayerRequest, UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
-import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
-import { type PoliciesMessage, policiesFromProto, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
+import { type PoliciesMessage, policiesFromProto, policySchemas, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import { nothingRefused } from '../../../core/errors/read-all.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
-import type { NetworkType } from '../../../core/records/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/records/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
-
-const schemas: Readonly<Record<NetworkType, DescMessage>> = {
-  evm: EvmPoliciesSchema,
-  stellar: StellarPoliciesSchema,
-  solana: SolanaPoliciesSchema,
-};
 
 /**
  * Returns the changes of a request: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes
@@ -47,7 +37,9 @@ function pathsThatAreSet({ name, paused, notificationId, customRpcUrls, policies
     ...(paused === undefined ? [] : ['paused']),
     ...(notificationId === undefined ? [] : ['notification_id']),
     ...(customRpcUrls.length === 0 ? [] : ['custom_rpc_urls']),
-    ...(policies.case === undefined ? [] : setFieldsOf(schemas[policies.case], policies.value).map((name) => `${policies.case}.${name}`)),
+    ...(policies.case === undefined
+      ? []
+      : setFieldsOf(policySchemas[policies.case], policies.value).map((name) => `${policies.case}.${name}`)),
   ];
 }
 
@@ -61,7 +53,7 @@ function changedPolicies(base: RelayerPolicies, said: PoliciesMessage, paths: re
   if (paths.includes(network)) return policiesFromProto(network, said);
   const next = protoOfPolicies(base);
   if (next.case === undefined) throw new Error('policies always have a shape');
-  const schema = schemas[network];
+  const schema = policySchemas[network];
   const source = said.case === network ? (said.value as Message) : undefined;
   const target: Message = clone(schema, next.value);
   for (const path of paths) {

@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import {
-  BalanceUnit,
   DisabledReasonType,
   type Relayer,
   type RelayerBalance,
@@ -9,7 +8,7 @@ import {
   type RelayerStatus,
   RelayerStatusSchema,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { protoOfNetworkType, protoOfPolicies, protoOfRpcUrl } from '../../../codec/relayer-values.js';
+import { balanceUnits, protoOfNetworkType, protoOfPolicies, protoOfRpcUrl } from '../../../codec/relayer-values.js';
 import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import type { RelayerStatus as DomainStatus } from '../../../core/relayer/relayer-status.js';
 import { present, presentAmount, presentTime } from '../shared/present.js';
@@ -50,9 +49,7 @@ export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatu
   });
 }
 
-const units = { evm: BalanceUnit.WEI, stellar: BalanceUnit.STROOP, solana: BalanceUnit.LAMPORTS } as const;
-
 /** The balance of a relayer's account. */
 export function protoOfBalance({ networkType }: DomainRelayer, balance: bigint): RelayerBalance {
-  return create(RelayerBalanceSchema, { balance: balance.toString(), unit: units[networkType] });
+  return create(RelayerBalanceSchema, { balance: balance.toString(), unit: balanceUnits[networkType] });
 }

@@ -1,13 +1,5 @@
-import { create } from '@bufbuild/protobuf';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
-import {
-  type SignDataRequest,
-  type SignedTransaction,
-  type SigningService,
-  type SignTransactionRequest,
-  SolanaSignedTransactionSchema,
-  StellarSignedTransactionSchema,
-} from '../../../../gen/relayer/v1/signing_service_pb.js';
+import type { SignDataRequest, SigningService, SignTransactionRequest } from '../../../../gen/relayer/v1/signing_service_pb.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
@@ -15,6 +7,7 @@ import type { Relayer } from '../../../core/records/relayer.js';
 import { type Keccak256, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
+import { signedTransactionOf, unsignedOf } from '../transactions/transaction.js';
 
 /** Returns the message to sign, which may be empty. Throws 400 without one. */
 export function messageToSign({ message }: Pick<SignDataRequest, 'message'>): string {
@@ -26,19 +19,6 @@ export function messageToSign({ message }: Pick<SignDataRequest, 'message'>): st
 export function checkTransactionToSign({ transaction }: SignTransactionRequest, relayer: Relayer, directory: Directory): void {
   // The gate rejects a request without a transaction, unless its body could not be read.
   if (transaction.case !== undefined) directory.chainOf(relayer).signForeign?.check(unsignedOf(transaction), relayer);
-}
-
-function unsignedOf(transaction: Extract<SignTransactionRequest['transaction'], { readonly value: unknown }>): string {
-  return transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
-}
-
-function signedTransactionOf(
-  network: 'stellar' | 'solana',
-  { transaction, signature }: { readonly transaction: string; readonly signature: string },
-): SignedTransaction['network'] {
-  return network === 'stellar'
-    ? { case: network, value: create(StellarSignedTransactionSchema, { signedXdr: transaction, signature }) }
-    : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };
 }
 
 function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) {

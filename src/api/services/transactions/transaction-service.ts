@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { type ListAttemptsResponseSchema, TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors/errors.js';
@@ -16,7 +15,7 @@ import type { WatchDeps } from '../../../core/transaction/watch-transactions.js'
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
-import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
+import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, viewedAttempt, viewedTransaction } from './transaction.js';
 import { createWatch } from './watch.js';
 
 export type TransactionServiceDeps = TransactionDeps & {
@@ -96,27 +95,4 @@ function minimumPriceOf(bid: Bid | null): Pick<MessageInitShape<typeof ListAttem
   if (bid === null) return {};
   const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bid;
   return { minimumReplacementPrice: { maxFeePerGas: String(maxFeePerGasWei), maxPriorityFeePerGas: String(maxPriorityFeePerGasWei) } };
-}
-
-/** Removes from a record the fields that its view leaves out: call data, XDR and transactions in wire form. */
-function viewedTransaction(record: Transaction, view: RecordView): Transaction {
-  if (view !== RecordView.BASIC) return record;
-  const { network } = record;
-  if (network.case === 'evm') network.value.data = undefined;
-  if (network.case === 'stellar') network.value.transactionResultXdr = undefined;
-  if (network.case === 'solana') {
-    network.value.transaction = undefined;
-    network.value.instructions = [];
-  }
-  return record;
-}
-
-/** The same for an attempt. */
-function viewedAttempt(record: Attempt, view: RecordView): Attempt {
-  if (view !== RecordView.BASIC) return record;
-  const { network } = record;
-  if (network.case === 'evm') network.value.data = undefined;
-  if (network.case === 'stellar') network.value.envelopeXdr = '';
-  if (network.case === 'solana') network.value.transaction = '';
-  return record;
 }

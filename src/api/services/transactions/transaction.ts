@@ -1,5 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { RecordView } from '../../../../gen/relayer/v1/common_pb.js';
+import {
+  type SignedTransaction,
+  type SignTransactionRequest,
+  SolanaSignedTransactionSchema,
+  StellarSignedTransactionSchema,
+} from '../../../../gen/relayer/v1/signing_service_pb.js';
 import {
   type Attempt,
   AttemptPurpose,
@@ -139,4 +146,42 @@ function networkFieldsOf(attempt: DomainAttempt): NonNullable<MessageInitShape<t
     case 'solana':
       return { case: 'solana', value: protoOfSolanaAttempt(attempt) };
   }
+}
+
+/** Returns a transaction to sign in the network's own form. */
+export function unsignedOf(transaction: Extract<SignTransactionRequest['transaction'], { readonly value: unknown }>): string {
+  return transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
+}
+
+/** The record of a signed transaction. */
+export function signedTransactionOf(
+  network: 'stellar' | 'solana',
+  { transaction, signature }: { readonly transaction: string; readonly signature: string },
+): SignedTransaction['network'] {
+  return network === 'stellar'
+    ? { case: network, value: create(StellarSignedTransactionSchema, { signedXdr: transaction, signature }) }
+    : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };
+}
+
+/** Removes from a record the fields that its view leaves out: call data, XDR and transactions in wire form. */
+export function viewedTransaction(record: Transaction, view: RecordView): Transaction {
+  if (view !== RecordView.BASIC) return record;
+  const { network } = record;
+  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'stellar') network.value.transactionResultXdr = undefined;
+  if (network.case === 'solana') {
+    network.value.transaction = undefined;
+    network.value.instructions = [];
+  }
+  return record;
+}
+
+/** The same for an attempt. */
+export function viewedAttempt(record: Attempt, view: RecordView): Attempt {
+  if (view !== RecordView.BASIC) return record;
+  const { network } = record;
+  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'stellar') network.value.envelopeXdr = '';
+  if (network.case === 'solana') network.value.transaction = '';
+  return record;
 }
