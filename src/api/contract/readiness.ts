@@ -1,5 +1,6 @@
 import { inTime } from '../../core/work/abort.js';
 import type { Clock } from '../../core/work/clock.js';
+import { shareRun } from '../../core/work/share-run.js';
 
 /** Whether the service can work now, and why not. */
 export interface Readiness {
@@ -36,22 +37,13 @@ export function createReadiness(
   { clock, shutdownSignal, isStoreAway = () => false }: ReadinessDeps,
 ): () => Promise<Readiness> {
   let latest: { readonly atMs: number; readonly readiness: Promise<Readiness> } | undefined;
-  let running: Promise<Readiness> | null = null;
-
-  function measured(): Promise<Readiness> {
-    running ??= measure()
-      .catch(() => unready('cannot be measured'))
-      .finally(() => {
-        running = null;
-      });
-    return inTime(running, maxMeasuringMs, unready('cannot be measured in time'));
-  }
+  const measureShared = shareRun(() => measure().catch(() => unready('cannot be measured')));
 
   return async () => {
     const nowMs = clock.nowMs();
     // Measuring would wait for the store.
     if (latest === undefined || (!isStoreAway() && Math.abs(nowMs - latest.atMs) >= maxAgeMs))
-      latest = { atMs: nowMs, readiness: measured() };
+      latest = { atMs: nowMs, readiness: inTime(measureShared(), maxMeasuringMs, unready('cannot be measured in time')) };
     const measurement = await latest.readiness;
     const readiness = isStoreAway() ? withoutStore(measurement) : measurement;
     if (!shutdownSignal.aborted) return readiness;

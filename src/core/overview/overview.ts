@@ -9,6 +9,7 @@ import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
+import { shareRun } from '../work/share-run.js';
 import type { Timers } from '../work/timers.js';
 import { createWaker } from '../work/waker.js';
 import { createAccountFunds, type Funds, isSameAccount } from './account-funds.js';
@@ -115,7 +116,6 @@ export function createOverview(deps: OverviewDeps): Overview {
   let lastTurn: Promise<void> = Promise.resolve();
   let backlog: (Versioned<number> & { readonly atMs: number }) | null = null;
   let instances: (Versioned<readonly RunningInstance[]> & { readonly text: string }) | null = null;
-  let looking: Promise<boolean> | null = null;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let isFresh = false;
   /** Until the next look while a watch is open. */
@@ -132,24 +132,17 @@ export function createOverview(deps: OverviewDeps): Overview {
   let isUnreadable = false;
 
   /** Looks at the whole service; false: the store cannot be read. Looks that overlap are one. */
-  function look(): Promise<boolean> {
-    looking ??= lookOnce()
-      .then(
-        () => {
-          isUnreadable = false;
-          return true;
-        },
-        (error: unknown) => {
-          if (isFault(error) && !isUnreadable) log.error({ err: error }, 'cannot read the overview; retrying');
-          isUnreadable = true;
-          return false;
-        },
-      )
-      .finally(() => {
-        looking = null;
-      });
-    return looking;
-  }
+  const look = shareRun(async (): Promise<boolean> => {
+    try {
+      await lookOnce();
+      isUnreadable = false;
+      return true;
+    } catch (error) {
+      if (isFault(error) && !isUnreadable) log.error({ err: error }, 'cannot read the overview; retrying');
+      isUnreadable = true;
+      return false;
+    }
+  });
 
   async function lookOnce(): Promise<void> {
     await countOpen(await store.read.lastPositions());
@@ -281,7 +274,7 @@ export function createOverview(deps: OverviewDeps): Overview {
     const finished = await countFinished(store.read, sampledPositions, positions, stopping.signal);
     if (!(await look())) return;
     // A look that began meanwhile would give its changes the version of the sample.
-    while (looking !== null) await looking;
+    while (look.current() !== null) await look.current();
     sampledPositions = positions;
     let open = 0;
     for (const { value } of relayers.values()) open += value.open.waiting + value.open.inFlight;
@@ -337,7 +330,7 @@ export function createOverview(deps: OverviewDeps): Overview {
     async stop() {
       stopping.abort();
       for (const wake of wakers) wake();
-      await Promise.all([watching.stop(), sampling?.stop(), looking]);
+      await Promise.all([watching.stop(), sampling?.stop(), look.current()]);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Meter } from '../../core/ports/telemetry.js';
 import type { Clock } from '../../core/work/clock.js';
+import { shareRun } from '../../core/work/share-run.js';
 import { lostLogLines } from '../standard-output.js';
 import { type FigureSources, gaugesText } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';
@@ -43,7 +44,6 @@ export function createMetrics({ version, clock }: { readonly version: string; re
   });
   const meter = createPrometheusMeter();
   let figures: FigureSources | null = null;
-  let underWay: Promise<string> | null = null;
 
   async function read(): Promise<string> {
     const gauges = figures === null ? '' : `\n${await gaugesText(figures, () => clock.nowMs())}`;
@@ -55,12 +55,7 @@ export function createMetrics({ version, clock }: { readonly version: string; re
     show(sources) {
       figures = sources;
     },
-    text() {
-      underWay ??= read().finally(() => {
-        underWay = null;
-      });
-      return underWay;
-    },
+    text: shareRun(read),
     contentType: registry.contentType,
   };
 }

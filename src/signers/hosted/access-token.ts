@@ -1,4 +1,5 @@
 import type { DurationClock } from '../../core/work/clock.js';
+import { shareRun } from '../../core/work/share-run.js';
 import { HttpError } from './http-client.js';
 
 /** A token as its issuer gives it. */
@@ -28,22 +29,18 @@ const maxRecent = 8;
 /** Makes the access token that an issuer gives. `issue` throws `ProviderError`; it has no signal, since all callers share its answer. */
 export function createAccessToken(issue: () => Promise<IssuedToken>, clock: Pick<DurationClock, 'elapsedMs'>): AccessToken {
   let token: { readonly text: string; readonly renewAtMs: number } | null = null;
-  let issuing: Promise<string> | null = null;
   let recent: readonly string[] = [];
 
-  async function obtain(): Promise<string> {
+  const obtain = shareRun(async () => {
     const { text, lifeMs } = await issue();
     recent = [text, ...recent.slice(0, maxRecent - 1)];
     token = { text, renewAtMs: clock.elapsedMs() + lifeMs * renewedAfter };
     return text;
-  }
+  });
 
   async function current(): Promise<string> {
     if (token !== null && clock.elapsedMs() < token.renewAtMs) return token.text;
-    issuing ??= obtain().finally(() => {
-      issuing = null;
-    });
-    return issuing;
+    return obtain();
   }
 
   return {

@@ -1,4 +1,5 @@
 import type { DurationClock } from '../../core/work/clock.js';
+import { shareRun } from '../../core/work/share-run.js';
 import { createHttpClient, HttpError, textAt, valueAt } from '../hosted/http-client.js';
 import { askWithin, ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { LiveSecrets } from '../hosted/live-secrets.js';
@@ -46,7 +47,6 @@ export function createVaultClient(
   const base = `${address.replace(/\/+$/, '')}/v1/`;
   const namespaceHeader: Record<string, string> = namespace === null ? {} : { 'x-vault-namespace': namespace };
   let token: Token | null = null;
-  let obtaining: Promise<Token> | null = null;
 
   async function send(path: string, body: object | null, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
     const wanted = { url: base + path, headers: { 'x-vault-request': 'true', ...namespaceHeader, ...headers } };
@@ -80,13 +80,12 @@ export function createVaultClient(
     return tokenFrom(await send('auth/approle/login', { role_id, secret_id }, {}, signal));
   }
 
+  /** Not bound to the signal of one caller, since all callers share it. */
+  const obtainShared = shareRun(() => askWithin(obtainMs, obtain));
+
   async function tokenNow(): Promise<Token> {
     if (token !== null && clock.elapsedMs() < token.renewAtMs) return token;
-    // Not bound to the signal of one caller, since all callers share it.
-    obtaining ??= askWithin(obtainMs, obtain).finally(() => {
-      obtaining = null;
-    });
-    token = await obtaining;
+    token = await obtainShared();
     return token;
   }
 

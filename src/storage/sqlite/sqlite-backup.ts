@@ -24,6 +24,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type Sqlite from 'better-sqlite3';
 import { repeat } from '../../core/work/repeat.js';
+import { shareRun } from '../../core/work/share-run.js';
 import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 import { partialOf, requireOneName } from './sqlite-lock.js';
 
@@ -77,12 +78,10 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
   const child = spawn(process.execPath, [copyProgram, file, partial], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   let isGivenUp = false;
   const copy = openSync(partial, 'r');
-  let syncing: Promise<void> | undefined;
+  // Little by little: one sync of the whole copy would hold up the commits of a service on the same disk for seconds.
+  const sync = shareRun(() => syncLater(copy));
   const watch = async () => {
-    // Little by little: one sync of the whole copy would hold up the commits of a service on the same disk for seconds.
-    syncing ??= syncLater(copy).finally(() => {
-      syncing = undefined;
-    });
+    void sync();
     if (logBytes(file) - bytesBefore <= maxGrowthBytes) return;
     isGivenUp = true;
     child.kill('SIGKILL');
@@ -97,7 +96,7 @@ async function copyWatched(file: string, partial: string, maxGrowthBytes: number
     if (code !== 0) throw new Error(problem === '' ? `the process that copies ended with ${signal ?? `exit code ${code}`}` : problem);
   } finally {
     await watching.stop();
-    await syncing;
+    await sync.current();
     closeSync(copy);
   }
 }
