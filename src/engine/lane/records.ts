@@ -1,9 +1,9 @@
 import type { Decide } from '../../core/ports/lanes.js';
 import { isFinal, type OpenTransaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { createOneAtATime } from '../../core/work/one-at-a-time.js';
 import { commitMoves, createConflictLimit } from './commit-moves.js';
 import type { LaneContext, LaneRecords } from './lane-context.js';
-import { createOneAtATime } from './one-at-a-time.js';
 
 /** The number of transactions that are read at once: each may be large. */
 const readAtOnce = 32;

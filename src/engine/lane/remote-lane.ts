@@ -3,10 +3,10 @@ import type { Relayer } from '../../core/records/relayer.js';
 import { isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { createOneAtATime } from '../../core/work/one-at-a-time.js';
 import { maxWaiting, requireRoomOf } from './capacity.js';
 import { commitPlanned, createConflictLimit } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
-import { createOneAtATime } from './one-at-a-time.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
 
 /** How old the number of waiting transactions may be that limits sends. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createOneAtATime } from '../../../src/engine/lane/one-at-a-time.js';
+import { createOneAtATime } from '../../../src/core/work/one-at-a-time.js';
 import { runs } from '../../support/runs.js';
 
 describe('one at a time', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLoop } from '../../../src/engine/lane/loop.js';
+import { createLoop } from '../../../src/core/work/loop.js';
 import { deferred } from '../../support/deferred.js';
 
 describe('a loop', () => {
