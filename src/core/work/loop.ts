@@ -9,7 +9,7 @@ export interface Loop {
 }
 
 /** Of no request: rounds must not be counted as part of the request that woke the loop. One for all loops, since there are thousands. */
-const outsideRequests = new AsyncResource('lane');
+const outsideRequests = new AsyncResource('loop');
 
 /** Makes a loop. `round` must not throw. */
 export function createLoop(round: () => Promise<void>): Loop {

@@ -1,7 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import { createPause } from './abort.js';
+import { createLoop } from './loop.js';
 import { backgroundTimers, type Timers } from './timers.js';
-import { createWaker } from './waker.js';
 
 /** A task that repeats until it is stopped. */
 export interface Repeating {
@@ -25,9 +24,6 @@ export interface RepeatOptions {
   readonly timers?: Timers;
 }
 
-/** Of no request: a run must not be counted as part of the request that started the task. */
-const outsideRequests = new AsyncResource('repeat');
-
 /**
  * Runs a task every `everyMs`, measured from the end of a run, so runs never overlap; a function is asked after each run, and Infinity
  * means only when woken. A long task should end early if its signal aborts.
@@ -39,43 +35,42 @@ export function repeat(
 ): Repeating {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const waker = createWaker(timers);
   const pause = createPause(timers);
-  const intervalMs = (): number => (typeof everyMs === 'number' ? everyMs : everyMs());
+  let failures = 0;
+  let stopTimer = (): void => undefined;
 
-  /** Returns the number of failures in a row. */
-  async function runOnce(failures: number): Promise<number> {
-    waker.heed();
+  /** Wakes the loop after one interval, unless something else does before. */
+  function schedule(): void {
+    const ms = typeof everyMs === 'number' ? everyMs : everyMs();
+    if (!signal.aborted && ms !== Number.POSITIVE_INFINITY) stopTimer = timers.after(Math.max(0, ms), loop.wake);
+  }
+
+  const loop = createLoop(async () => {
+    stopTimer();
     try {
       await task(signal);
-      return 0;
+      failures = 0;
     } catch (error) {
       onError(error);
-      return failures + 1;
+      failures += 1;
     }
-  }
-
-  async function run(): Promise<void> {
-    if (!runsAtOnce) await waker.wait(intervalMs());
-    let failures = 0;
-    while (!signal.aborted) {
-      failures = await runOnce(failures);
-      if (failures > 0 && backoffMs !== undefined)
-        await pause(Math.min(backoffMs.longest, backoffMs.first * 2 ** Math.min(failures - 1, 30)), signal);
-      else {
-        if (gapMs > 0) await pause(gapMs, signal);
-        await waker.wait(intervalMs());
-      }
+    if (failures > 0 && backoffMs !== undefined) {
+      await pause(Math.min(backoffMs.longest, backoffMs.first * 2 ** Math.min(failures - 1, 30)), signal);
+      loop.wake();
+    } else {
+      if (gapMs > 0) await pause(gapMs, signal);
+      schedule();
     }
-  }
+  });
 
-  const running = outsideRequests.runInAsyncScope(run);
+  if (runsAtOnce) loop.wake();
+  else schedule();
   return {
-    wake: waker.wake,
+    wake: loop.wake,
     async stop() {
       stopping.abort();
-      waker.close();
-      await running;
+      stopTimer();
+      await loop.stop();
     },
   };
 }
