@@ -3,8 +3,8 @@ import type { DefinitionChanges, DefinitionReads } from '../ports/store/definiti
 import type { StoreFor } from '../ports/store/store.js';
 import type { Definition } from '../records/definition.js';
 import { decideAgain } from '../work/decide-again.js';
-import { createExclusively, type Exclusively } from '../work/exclusively.js';
 import type { Log } from '../work/log.js';
+import { createExclusively, type Exclusively } from '../work/one-at-a-time.js';
 import { repeat } from '../work/repeat.js';
 
 /** The longest time until a change of another instance takes effect if its notification was lost. */

@@ -13,7 +13,7 @@ import { entryIdFromText, inUse, isEntryId } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
 import type { Clock } from '../work/clock.js';
 import { decideAgain } from '../work/decide-again.js';
-import type { Exclusively } from '../work/exclusively.js';
+import type { Exclusively } from '../work/one-at-a-time.js';
 import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
 

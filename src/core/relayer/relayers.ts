@@ -17,7 +17,7 @@ import { openStatuses } from '../records/transaction.js';
 import { keyFor, type Signers } from '../signer/signers.js';
 import { entryIdFromText, taken } from '../text/entry-id.js';
 import { decideAgain } from '../work/decide-again.js';
-import type { Exclusively } from '../work/exclusively.js';
+import type { Exclusively } from '../work/one-at-a-time.js';
 import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer, type StoredRelayer } from './stored-relayer.js';
 

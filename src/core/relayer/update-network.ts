@@ -5,7 +5,7 @@ import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import { checkNodeUrls, sealedUrls } from '../network/node-urls.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Network, RpcUrl } from '../records/network.js';
-import type { Exclusively } from '../work/exclusively.js';
+import type { Exclusively } from '../work/one-at-a-time.js';
 
 /** The dependencies of `updateNetwork`. */
 export interface UpdateNetworkDeps {

@@ -10,7 +10,7 @@ import type { Ids } from '../records/ids.js';
 import { type Curve, curveOf, type NetworkType } from '../records/network.js';
 import { entryIdFromText, inUse, taken } from '../text/entry-id.js';
 import { shownName } from '../text/safe-text.js';
-import type { Exclusively } from '../work/exclusively.js';
+import type { Exclusively } from '../work/one-at-a-time.js';
 import {
   definitionFromPin,
   type HostedKey,

@@ -25,3 +25,12 @@ export function createOneAtATime(): OneAtATime {
     },
   };
 }
+
+/** Runs `work` when all earlier work has ended, whether it succeeded or failed. */
+export type Exclusively = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Creates a queue that runs tasks one at a time, so a check still holds when its result is written. */
+export function createExclusively(): Exclusively {
+  const { run } = createOneAtATime();
+  return (work) => run(['all'], work);
+}

@@ -5,8 +5,8 @@ import type { Member, Observer, SharedDatabase } from '../../core/ports/shared-d
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
-import { createExclusively } from '../../core/work/exclusively.js';
 import type { Log } from '../../core/work/log.js';
+import { createExclusively } from '../../core/work/one-at-a-time.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Timers } from '../../core/work/timers.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createOneAtATime } from '../../../src/core/work/one-at-a-time.js';
+import { createExclusively, createOneAtATime } from '../../../src/core/work/one-at-a-time.js';
+import { deferred } from '../../support/deferred.js';
 import { runs } from '../../support/runs.js';
 
 describe('one at a time', () => {
@@ -58,4 +59,25 @@ describe('one at a time', () => {
     release();
     await first;
   });
+});
+
+it('exclusively: work waits for all earlier work, also if that fails', async () => {
+  const exclusively = createExclusively();
+  const order: string[] = [];
+  const gate = deferred();
+  const first = exclusively(async () => {
+    await gate.promise;
+    order.push('first');
+    throw new Error('first fails');
+  });
+  const second = exclusively(async () => {
+    order.push('second');
+    return 2;
+  });
+  await Promise.resolve();
+  assert.deepEqual(order, []);
+  gate.resolve();
+  await assert.rejects(first, /first fails/);
+  assert.equal(await second, 2);
+  assert.deepEqual(order, ['first', 'second']);
 });
