@@ -359,13 +359,7 @@ export const enginePlants: readonly Plant[] = [
   {
     name: 'instances: a change of another one ends a move without a second look',
     instances: 3,
-    seams: [
-      seam(() => import('../../src/engine/lane/commit-moves.js'), {
-        createConflictLimit: () => () => (error) => {
-          throw error;
-        },
-      }),
-    ],
+    seams: [seam(() => import('../../src/core/work/decide-again.js'), { decideAgain: () => (decide) => decide() })],
     faults: ['replace', 'cancel', 'burst', 'slow reads', 'slow commits'],
   },
 ];

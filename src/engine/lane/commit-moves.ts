@@ -1,5 +1,5 @@
 import type { Move } from '../../core/ports/lanes.js';
-import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
+import { type Change, StoreAwayError } from '../../core/ports/store/change.js';
 import type { Span } from '../../core/ports/telemetry.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import { type Attempt, isSigned, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
@@ -74,23 +74,6 @@ export async function commitPlanned(
     deps.journal.moved(before.transaction, move, after);
   }
   return results;
-}
-
-/** After this many conflicts of one revision something other than a race is wrong. */
-const maxConflicts = 3;
-
-/**
- * Makes the handler of failed commits of one move: it rethrows what is no conflict, and a conflict that comes again although the
- * transaction has not changed. As long as others change it, the move is decided again: each time, one of them has succeeded.
- */
-export function createConflictLimit(): (error: unknown, before: Pick<Transaction, 'revision'>) => void {
-  let lastRevision: number | null = null;
-  let conflicts = 0;
-  return (error, { revision }) => {
-    conflicts = revision === lastRevision ? conflicts + 1 : 1;
-    lastRevision = revision;
-    if (!(error instanceof ConflictError) || conflicts > maxConflicts) throw error;
-  };
 }
 
 /**

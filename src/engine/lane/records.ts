@@ -1,8 +1,10 @@
 import type { Decide } from '../../core/ports/lanes.js';
+import { isConflict } from '../../core/ports/store/change.js';
 import { isFinal, type OpenTransaction } from '../../core/records/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
-import { commitMoves, createConflictLimit } from './commit-moves.js';
+import { commitMoves } from './commit-moves.js';
 import type { LaneContext, LaneRecords } from './lane-context.js';
 
 /** The number of transactions that are read at once: each may be large. */
@@ -60,23 +62,21 @@ export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: 
   }
 
   function move(transactionId: string, decide: Decide, leastRevision = 1): Promise<OpenTransaction | null> {
-    return oneAtATime.run([transactionId], async () => {
-      const requireRace = createConflictLimit();
-      for (;;) {
+    return oneAtATime.run([transactionId], () => {
+      let revision = 0;
+      let isRepeated = false;
+      const decideOnce = async (): Promise<OpenTransaction | null> => {
         // The commit of its last change may have lost its answer, so only the store knows its state, and whether it is open.
-        if (revisionOf(transactionId) < leastRevision) await reload([transactionId]);
+        if (isRepeated || revisionOf(transactionId) < leastRevision) await reload([transactionId]);
+        isRepeated = true;
         const current = await read(transactionId);
-        if (current === null) return null;
-        const decided = await decide(current);
-        if (decided === null) return null;
-        try {
-          const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
-          return after ?? null;
-        } catch (error) {
-          requireRace(error, current.transaction);
-          await reload([transactionId]);
-        }
-      }
+        const decided = current === null ? null : await decide(current);
+        if (current === null || decided === null) return null;
+        revision = current.transaction.revision;
+        const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
+        return after ?? null;
+      };
+      return decideAgain(decideOnce, isConflict, () => revision);
     });
   }
 

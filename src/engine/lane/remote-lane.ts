@@ -1,11 +1,13 @@
 import type { Decide } from '../../core/ports/lanes.js';
+import { isConflict } from '../../core/ports/store/change.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import { isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
 import { maxWaiting, requireRoomOf } from './capacity.js';
-import { commitPlanned, createConflictLimit } from './commit-moves.js';
+import { commitPlanned } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
 
@@ -57,21 +59,19 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     },
     move: (transactionId, decide) =>
       // Otherwise all callers of this instance but one would meet a conflict.
-      oneAtATime.run([transactionId], async () => {
-        const requireRace = createConflictLimit();
-        for (;;) {
+      oneAtATime.run([transactionId], () => {
+        let revision = 0;
+        const decideOnce = async (): Promise<OpenTransaction | null> => {
           const [current] = await deps.store.read.transactionsById([transactionId]);
           if (current === undefined || isFinal(current.transaction.status)) return null;
           const move = await decide(current);
           if (move === null) return null;
-          try {
-            const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
-            if (after !== undefined) deps.feed.publish(viewOf(after));
-            return after ?? null;
-          } catch (error) {
-            requireRace(error, current.transaction);
-          }
-        }
+          revision = current.transaction.revision;
+          const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
+          if (after !== undefined) deps.feed.publish(viewOf(after));
+          return after ?? null;
+        };
+        return decideAgain(decideOnce, isConflict, () => revision);
       }),
   };
 }

@@ -35,4 +35,17 @@ describe('decideAgain', () => {
     await assert.rejects(decideAgain(decide, isOvertaken), /again/);
     assert.equal(decided, 100);
   });
+
+  it('decideAgain: goes on as long as others change what it decides about, and ends soon if nobody does', async () => {
+    let decided = 0;
+    const decide = async () => {
+      decided += 1;
+      throw new Overtaken('again');
+    };
+    await assert.rejects(
+      decideAgain(decide, isOvertaken, () => Math.min(decided, 200)),
+      /again/,
+    );
+    assert.equal(decided, 203);
+  });
 });
