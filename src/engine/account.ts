@@ -3,6 +3,7 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Leases, Work } from '../core/ports/leases.js';
 import { laneOf, maxInFlightOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';
+import { createPause } from '../core/work/abort.js';
 import type { ParallelLimit } from '../core/work/parallel-limit.js';
 import { createLane, type Lane } from './lane/lane.js';
 import type { LaneWork } from './lane/lane-inputs.js';
@@ -144,7 +145,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
         return;
       } catch (error) {
         if (failures === 0) log.warn({ relayer: relayer.id, err: error }, 'a lane could not read its transactions; retrying');
-        await new Promise<void>((resolve) => void deps.timers.after(loadAgainMs, resolve));
+        await createPause(deps.timers)(loadAgainMs);
       }
     }
   }

@@ -1,5 +1,6 @@
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
+import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
@@ -24,12 +25,7 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
     record.drafting = { revision, done, doneAtHash: null };
   }
   const { drafting } = record;
-  let cancel = (): void => {};
-  const slow = new Promise<null>((resolve) => {
-    cancel = lane.deps.timers.after(slowDraftMs, () => resolve(null));
-  });
-  const drafted = await Promise.race([drafting.done, slow]);
-  cancel();
+  const drafted = await inTime(drafting.done, slowDraftMs, null, lane.deps.timers);
   if (drafted === null) {
     void drafting.done.then(() => {
       drafting.doneAtHash = lane.heads.settled?.hash ?? '';

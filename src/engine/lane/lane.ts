@@ -2,6 +2,7 @@ import type { Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';
 import { type Content, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
+import { createPause } from '../../core/work/abort.js';
 import { createLoop } from '../../core/work/loop.js';
 import { createAccountDoubts } from './account-doubts.js';
 import { createAccountNumbers } from './account-numbers.js';
@@ -91,6 +92,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
     onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, task: name }, error),
   });
+  const pause = createPause(deps.timers);
   const heads = createHeads();
   let stopped = false;
 
@@ -196,7 +198,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     await followTask();
     preparing.wake();
     broadcasting.wake();
-    await new Promise<void>((resolve) => void deps.timers.after(followGapMs, resolve));
+    await pause(followGapMs);
   });
 
   /**
