@@ -17,19 +17,12 @@ import { createOpenTransactions, type LaneFigures } from './open-transactions.js
 import { createRecords } from './records.js';
 import { createRest } from './rest.js';
 import { createSigningPace } from './signing-pace.js';
-import { createTask, logFailure } from './task.js';
+import { createTaskMaker, logFailure } from './task.js';
 import { createBroadcaster } from './tasks/broadcast.js';
-import { createFeeBumper } from './tasks/bump-fee.js';
-import { createExpirer } from './tasks/expire.js';
-import { createForeignExplainer } from './tasks/explain-foreign.js';
 import { createWaitingExplainer } from './tasks/explain-waiting.js';
-import { createGapFiller } from './tasks/fill-gaps.js';
 import { createStoredFinder } from './tasks/find-stored.js';
 import { createPreparer } from './tasks/prepare.js';
-import { createRebroadcaster } from './tasks/rebroadcast.js';
-import { createSlotReleaser } from './tasks/release-slot.js';
-import { settleSlots } from './tasks/settle-slots.js';
-import { settleUnsequenced } from './tasks/settle-unsequenced.js';
+import { createUpkeep } from './upkeep.js';
 import { whyUnsigned } from './why-unsigned.js';
 
 /** Changes of other instances that come closer to one another than this are read together. */
@@ -66,8 +59,6 @@ export interface Lane {
   figures(): LaneFigures;
 }
 
-type HeadTask = (head: Head) => Promise<void>;
-
 /** The parts that make a lane. */
 export interface LaneDeps extends LaneInputs {
   /** See `Watcher.wake`. */
@@ -82,7 +73,6 @@ export interface LaneDeps extends LaneInputs {
  * changes a transaction only through `move` or `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps): Lane {
-  const { log } = deps;
   const transactions = createOpenTransactions(
     (content) => chain.isUnsequenced(content),
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
@@ -90,7 +80,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const slowTasks = createSlowTasks({
     timers: deps.timers,
     isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
-    onLateFailure: (name, error) => logFailure(log, { relayer: relayer().id, task: name }, error),
+    onLateFailure: (name, error) => logFailure(deps.log, { relayer: relayer().id, task: name }, error),
   });
   const pause = createPause(deps.timers);
   const heads = createHeads();
@@ -131,33 +121,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const pace = createSigningPace({ deps, relayer }, () => preparing.wake());
   const whyUnsignedNow = (isUnsequenced: boolean) => whyUnsigned(lane, pace.whyAway(), isUnsequenced);
 
-  const taskDeps = { log, clock: deps.clock, relayerId: () => relayer().id };
-  function task<A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
-    return createTask(name, taskDeps, work);
-  }
-  /** A task that signs. */
-  const signingTask = (name: string, work: HeadTask): HeadTask =>
-    task(name, (newest: Head) => lane.loops.detachSlowTask(name, () => work(newest)));
-  const { sequence, unsequenced } = chain;
-  /** Each at a new head; until they have succeeded once, nothing else runs. */
-  const settling: readonly HeadTask[] = [
-    ...(unsequenced === null ? [] : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
-    ...(sequence === null ? [] : [task('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
-  ];
-  const fillGaps: readonly HeadTask[] = sequence === null ? [] : [signingTask('fill gaps', createGapFiller(lane, sequence))];
-  const upkeep: readonly HeadTask[] =
-    sequence === null
-      ? []
-      : [
-          task('explain foreign use', createForeignExplainer(lane, sequence)),
-          signingTask('bump fees', createFeeBumper(lane, sequence)),
-          signingTask('release slot', createSlotReleaser(lane)),
-          ...fillGaps,
-          task('rebroadcast', createRebroadcaster(lane, sequence)),
-        ];
-  const expirer = createExpirer(lane);
-  const expireUnsignedTask = task('expire unsigned', expirer.expireUnsigned);
-  const expireSignedTask = signingTask('expire', expirer.expireSigned);
+  const task = createTaskMaker({ log: deps.log, clock: deps.clock, relayerId: () => relayer().id });
   const prepareTask = task('prepare', createPreparer(lane, pace));
   const broadcastTask = task('broadcast', createBroadcaster(lane));
 
@@ -168,24 +132,10 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const rest = createRest(lane, storedFinder.isLooking);
   const findStoredTask = task('find stored', storedFinder.find);
 
+  const keepUp = createUpkeep(lane, rest, task);
   const maintaining = createLoop(async () => {
     await findStoredTask();
-    await expireUnsignedTask(heads.newest);
-    const { newest } = heads;
-    if (newest === null || heads.isUnreachable) return;
-    // It began to rest in the last round, during which another head came.
-    if (rest.includes(newest)) return;
-    if (newest.hash !== heads.settled?.hash) for (const settle of settling) await settle(newest);
-    if (newest.hash === heads.settled?.hash) heads.noteRead();
-    // After a start, the lane must not sign a transaction again that has ended meanwhile.
-    if (heads.settled !== null) await expireSignedTask(newest);
-    // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain
-    // returns.
-    if (heads.settled !== null && !lane.doubts.has('absent'))
-      for (const keepUp of lane.doubts.has('reset') ? fillGaps : upkeep) await keepUp(newest);
-    rest.consider(newest);
-    preparing.wake();
-    broadcasting.wake();
+    await keepUp();
   });
   // In one loop, since a draft is used only if its record has not changed.
   const preparing = createLoop(async () => {

@@ -23,6 +23,14 @@ export function logFailure(log: Log, facts: { readonly relayer: string; readonly
   else log.error({ ...facts, err: error }, `lane task "${facts.task}" failed; retrying`);
 }
 
+/** Makes a task of a lane. */
+export type MakeTask = <A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>) => (...args: A) => Promise<void>;
+
+/** Returns what makes the tasks of one lane. */
+export function createTaskMaker(deps: TaskDeps): MakeTask {
+  return (name, work) => createTask(name, deps, work);
+}
+
 /**
  * Makes a task: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the
  * caller, so that it stops no other task.

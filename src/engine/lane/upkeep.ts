@@ -1,0 +1,64 @@
+import type { Head } from '../../core/ports/chain.js';
+import type { LaneContext } from './lane-context.js';
+import type { Rest } from './rest.js';
+import type { MakeTask } from './task.js';
+import { createFeeBumper } from './tasks/bump-fee.js';
+import { createExpirer } from './tasks/expire.js';
+import { createForeignExplainer } from './tasks/explain-foreign.js';
+import { createGapFiller } from './tasks/fill-gaps.js';
+import { createRebroadcaster } from './tasks/rebroadcast.js';
+import { createSlotReleaser } from './tasks/release-slot.js';
+import { settleSlots } from './tasks/settle-slots.js';
+import { settleUnsequenced } from './tasks/settle-unsequenced.js';
+
+type HeadTask = (head: Head) => Promise<void>;
+
+/**
+ * Makes a round of upkeep: it brings a lane to the newest head, and then does what each head asks for. It needs a head for all but the end
+ * of unsigned transactions.
+ */
+export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () => Promise<void> {
+  const { heads, doubts } = lane;
+  const { sequence, unsequenced } = lane.chain;
+  /** A task that signs. */
+  const signingTask = (name: string, work: HeadTask): HeadTask =>
+    task(name, (newest: Head) => lane.loops.detachSlowTask(name, () => work(newest)));
+  /** Each at a new head; until they have succeeded once, nothing else runs. */
+  const settling: readonly HeadTask[] = [
+    ...(unsequenced === null ? [] : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
+    ...(sequence === null ? [] : [task('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
+  ];
+  const fillGaps: readonly HeadTask[] = sequence === null ? [] : [signingTask('fill gaps', createGapFiller(lane, sequence))];
+  const keepingUp: readonly HeadTask[] =
+    sequence === null
+      ? []
+      : [
+          task('explain foreign use', createForeignExplainer(lane, sequence)),
+          signingTask('bump fees', createFeeBumper(lane, sequence)),
+          signingTask('release slot', createSlotReleaser(lane)),
+          ...fillGaps,
+          task('rebroadcast', createRebroadcaster(lane, sequence)),
+        ];
+  const expirer = createExpirer(lane);
+  const expireUnsigned = task('expire unsigned', expirer.expireUnsigned);
+  const expireSigned = signingTask('expire', expirer.expireSigned);
+
+  return async () => {
+    await expireUnsigned(heads.newest);
+    const { newest } = heads;
+    if (newest === null || heads.isUnreachable) return;
+    // It began to rest in the last round, during which another head came.
+    if (rest.includes(newest)) return;
+    if (newest.hash !== heads.settled?.hash) for (const settle of settling) await settle(newest);
+    if (newest.hash === heads.settled?.hash) heads.noteRead();
+    // After a start, the lane must not sign a transaction again that has ended meanwhile.
+    if (heads.settled !== null) await expireSigned(newest);
+    // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain
+    // returns.
+    if (heads.settled !== null && !doubts.has('absent'))
+      for (const keepUp of doubts.has('reset') ? fillGaps : keepingUp) await keepUp(newest);
+    rest.consider(newest);
+    lane.loops.wakePrepare();
+    lane.loops.wakeBroadcast();
+  };
+}
