@@ -1,15 +1,8 @@
-import { maxCost } from '../../core/fees/price.js';
-import {
-  type Attempt,
-  type Content,
-  isFinal,
-  isSigned,
-  type OpenTransaction,
-  type TransactionStatus,
-} from '../../core/records/transaction.js';
-import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import { type Content, isFinal, isSigned, type OpenTransaction, type TransactionStatus } from '../../core/records/transaction.js';
+import { type AttemptStates, createAttemptStates } from './attempt-states.js';
+import { createInFlightTotals, type InFlightTotals, textLength } from './in-flight-totals.js';
 import { createSlotIndex } from './slot-index.js';
-import { type AttemptState, forgetRefusals, type Tracked, type Waiting } from './tracked.js';
+import { forgetRefusals, type Tracked, type Waiting } from './tracked.js';
 
 /** The state of a lane, for metrics. */
 export interface LaneFigures {
@@ -30,15 +23,15 @@ export interface LaneFigures {
  * The index of a lane's open transactions: unsigned ones by acceptance, those with a nonce by nonce, and unsequenced ones. It mirrors the
  * store: every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
  */
-export interface OpenTransactions {
+export interface OpenTransactions
+  extends Pick<AttemptStates, 'stateOf' | 'untaken' | 'noteTaken' | 'forgetTaken'>,
+    Pick<InFlightTotals, 'reserved' | 'heldCharacters'> {
   /** Undefined also if its content stays in the store. */
   get(id: string): OpenTransaction | undefined;
   /** The record of an open transaction; undefined: it is not open. */
   tracked(id: string): Tracked | undefined;
   /** The ids of everything that is open. */
   ids(): Iterable<string>;
-  /** Returns the state of this attempt; undefined: its transaction is not open. */
-  stateOf(attempt: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined;
   /** Takes in the current state of a transaction, and drops a final one. */
   put(open: OpenTransaction): void;
   drop(id: string): void;
@@ -61,16 +54,6 @@ export interface OpenTransactions {
   /** Signed, without a nonce. */
   unsequenced(): Iterable<OpenTransaction>;
   unsequencedCount(): number;
-  /** The most that everything in flight can cost, in the network's smallest unit. */
-  reserved(): bigint;
-  /** The characters of content and signed bytes in memory of everything that is signed. */
-  heldCharacters(): number;
-  /** Those whose live attempt has to be broadcast: no node has accepted it. */
-  untaken(): Iterable<OpenTransaction>;
-  /** A node has this attempt. */
-  noteTaken(attempt: Attempt, nowMs: number): void;
-  /** No node is known to have any attempt of this transaction any more. */
-  forgetTaken(open: OpenTransaction): void;
   /** Walks over everything that is open. */
   figures(): Omit<LaneFigures, 'relayerId' | 'inFlightLimit'>;
 }
@@ -95,38 +78,27 @@ export function createOpenTransactions(
   const waiting = new Map<string, Tracked>();
   const slots = createSlotIndex<Tracked>();
   const unsequenced = new Map<string, Tracked>();
-  const untaken = new Set<string>();
-  let inFlightCount = 0;
-  /** Each change of what is in flight makes the count below a nonce outdated. */
-  let countsBelow = new Map<bigint, number>();
-  let reserved = 0n;
-  let held = 0;
-
-  /** Adds (1) or subtracts (-1) a signed transaction that is in no block. */
-  function count(open: OpenTransaction, sign: 1 | -1): void {
-    held += sign * charactersOf(open);
-    if (countsBelow.size > 0) countsBelow = new Map();
-    if (open.transaction.mined !== null) return;
-    if (open.transaction.nonce !== null) inFlightCount += sign;
-    reserved += BigInt(sign) * highestCost(open);
-  }
+  const slotted = () => openOf(slots.walk());
+  const inFlight = () => minedNowhere(slotted());
+  const attempts = createAttemptStates(records);
+  const totals = createInFlightTotals(inFlight);
 
   /** Takes a record out of the index that holds it. */
   function remove(record: Tracked): void {
     if (waiting.delete(record.transaction.id) || record.open === null) return;
     const { id, nonce } = record.open.transaction;
-    if (unsequenced.delete(id)) count(record.open, -1);
-    if (nonce !== null && slots.free(nonce, record)) count(record.open, -1);
+    if (unsequenced.delete(id)) totals.remove(record.open);
+    if (nonce !== null && slots.free(nonce, record)) totals.remove(record.open);
   }
 
   function add(record: Tracked, open: OpenTransaction, hadNonce: boolean): void {
     const { id, nonce } = open.transaction;
     if (nonce !== null) {
       slots.put(nonce, record);
-      count(open, 1);
+      totals.add(open);
     } else if (isSigned(open.transaction)) {
       unsequenced.set(id, record);
-      count(open, 1);
+      totals.add(open);
     } else if (hadNonce) {
       // It lost its slot to another sender, and comes before what was accepted later: ids are ordered by time.
       const inOrder = [...waiting.values(), record].sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
@@ -137,26 +109,12 @@ export function createOpenTransactions(
     }
   }
 
-  function noteUntaken({ transaction: { id }, open, attempts }: Tracked): void {
-    if (open === null) {
-      untaken.delete(id);
-      return;
-    }
-    const { transaction } = open;
-    const live = shownAttempt(transaction, open.attempts);
-    const isInFlight = isSigned(transaction) && transaction.mined === null;
-    // An unsequenced attempt is sent only while it is wanted: nothing could outbid it in time.
-    const isWanted = transaction.nonce !== null || (transaction.intent === 'content' && transaction.queued === null);
-    if (isInFlight && isWanted && live !== null && attempts.get(live.hash)?.takenAtMs == null) untaken.add(id);
-    else untaken.delete(id);
-  }
-
   function drop(id: string): void {
     const record = records.get(id);
     if (record === undefined) return;
     remove(record);
     records.delete(id);
-    untaken.delete(id);
+    attempts.drop(id);
   }
 
   function waitingOf({ transaction }: OpenTransaction): Waiting {
@@ -175,36 +133,11 @@ export function createOpenTransactions(
     };
   }
 
-  function stateOf({ transactionId, hash }: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined {
-    const record = records.get(transactionId);
-    if (record === undefined) return undefined;
-    const known = record.attempts.get(hash);
-    if (known !== undefined) return known;
-    const state: AttemptState = {
-      takenAtMs: null,
-      failedAtMs: null,
-      isUnderpriced: false,
-      wasTaken: false,
-      refusals: 0,
-      obstacle: null,
-      lacksFunds: false,
-      isKnownAgain: false,
-      isDead: false,
-      waitingSinceBlock: null,
-      waitingSinceMs: 0,
-    };
-    record.attempts.set(hash, state);
-    return state;
-  }
-
-  const slotted = () => openOf(slots.walk());
-  const inFlight = () => minedNowhere(slotted());
-
   return {
     get: (id) => records.get(id)?.open ?? undefined,
     tracked: (id) => records.get(id),
     ids: () => records.keys(),
-    stateOf,
+    stateOf: attempts.stateOf,
     put(open) {
       const { id, status } = open.transaction;
       if (isFinal(status)) {
@@ -229,7 +162,7 @@ export function createOpenTransactions(
         };
         records.set(id, record);
         add(record, open, false);
-        noteUntaken(record);
+        attempts.noteChange(record);
         return;
       }
       const nonceBefore = before.open?.transaction.nonce ?? null;
@@ -242,7 +175,7 @@ export function createOpenTransactions(
       before.open = keptOf(open);
       before.transaction = waitingOf(open);
       if (!staysWaiting) add(before, open, nonceBefore !== null);
-      noteUntaken(before);
+      attempts.noteChange(before);
     },
     drop,
     waiting: () => waiting.values(),
@@ -251,43 +184,16 @@ export function createOpenTransactions(
     slotted,
     slottedCount: slots.size,
     inFlight,
-    inFlightCount: () => inFlightCount,
-    inFlightBelow(nonce) {
-      const known = countsBelow.get(nonce);
-      if (known !== undefined) return known;
-      let below = 0;
-      for (const { transaction } of inFlight()) {
-        if (transaction.nonce === null || transaction.nonce >= nonce) break;
-        below += 1;
-      }
-      countsBelow.set(nonce, below);
-      return below;
-    },
+    inFlightCount: totals.count,
+    inFlightBelow: totals.countBelow,
     minable: (chainNonce) => fromNonce(inFlight(), chainNonce),
     unsequenced: () => openOf(unsequenced.values()),
     unsequencedCount: () => unsequenced.size,
-    reserved: () => reserved,
-    heldCharacters: () => held,
-    untaken: () => openWith(untaken, records),
-    noteTaken(attempt, nowMs) {
-      const state = stateOf(attempt);
-      const record = records.get(attempt.transactionId);
-      if (state === undefined || record === undefined) return;
-      state.takenAtMs = nowMs;
-      state.failedAtMs = null;
-      state.wasTaken = true;
-      state.refusals = 0;
-      state.obstacle = null;
-      state.lacksFunds = false;
-      // A newer attempt may have become the live one meanwhile.
-      noteUntaken(record);
-    },
-    forgetTaken({ transaction }) {
-      const record = records.get(transaction.id);
-      if (record === undefined) return;
-      for (const state of record.attempts.values()) state.takenAtMs = null;
-      noteUntaken(record);
-    },
+    reserved: totals.reserved,
+    heldCharacters: totals.heldCharacters,
+    untaken: attempts.untaken,
+    noteTaken: attempts.noteTaken,
+    forgetTaken: attempts.forgetTaken,
     figures() {
       const open = new Map<TransactionStatus, number>();
       let oldestOpenMs: number | null = null;
@@ -307,13 +213,6 @@ function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
   for (const { open } of some) if (open !== null) yield open;
 }
 
-function* openWith(ids: Iterable<string>, records: ReadonlyMap<string, Tracked>): Generator<OpenTransaction> {
-  for (const id of ids) {
-    const open = records.get(id)?.open;
-    if (open != null) yield open;
-  }
-}
-
 function* minedNowhere(some: Iterable<OpenTransaction>): Generator<OpenTransaction> {
   for (const open of some) if (open.transaction.mined === null) yield open;
 }
@@ -325,26 +224,4 @@ function* fromNonce(some: Iterable<OpenTransaction>, least: bigint): Generator<O
 /** Returns the transaction if it stays in memory as a whole: if it is signed, or small. */
 function keptOf(open: OpenTransaction): OpenTransaction | null {
   return isSigned(open.transaction) || textLength(open.transaction.content) <= maxWaitingCharacters ? open : null;
-}
-
-/** Returns the number of characters in the texts of a value. */
-function textLength(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce<number>((sum, part) => sum + textLength(part), 0);
-}
-
-/** An attempt's fields hold about as much as its signed bytes. */
-function charactersOf({ transaction, attempts }: OpenTransaction): number {
-  return attempts.reduce((sum, { raw }) => sum + 2 * raw.length, textLength(transaction.content));
-}
-
-/** The cost of the most expensive attempt: any of them may be mined. */
-export function highestCost({ attempts }: OpenTransaction): bigint {
-  let highest = 0n;
-  for (const { fields } of attempts) {
-    const cost = maxCost(fields);
-    if (cost > highest) highest = cost;
-  }
-  return highest;
 }

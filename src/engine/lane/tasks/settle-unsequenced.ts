@@ -18,9 +18,9 @@ import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
 import { heldBackBy } from '../due-attempts.js';
 import { splitByFunds } from '../funds.js';
+import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import { type LaneContext, nullIfUnavailable, signerAwayError } from '../lane-context.js';
-import { highestCost } from '../open-transactions.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
