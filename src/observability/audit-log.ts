@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { type DestinationStream, pino } from 'pino';
 import type { AuditLog } from '../core/work/log.js';
-import { flatFieldsText } from './flat-line.js';
+import { flatFieldsText, isoTimeText } from './flat-line.js';
 import { perTurn, standardOutput } from './standard-output.js';
-import { isoTimeText } from './time-text.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /**

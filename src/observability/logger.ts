@@ -1,8 +1,7 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../core/work/log.js';
-import { flatFieldsText } from './flat-line.js';
+import { flatFieldsText, isoTimeText } from './flat-line.js';
 import { standardOutput } from './standard-output.js';
-import { isoTimeText } from './time-text.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** The severity of a log line, in ascending order. */

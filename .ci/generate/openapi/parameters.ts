@@ -1,8 +1,8 @@
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
-import { ifMatchPattern } from '../../../src/api/rest/if-match.js';
 import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
+import { ifMatchPattern } from '../../../src/api/rest/request-reader.js';
 import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../src/codec/field-rules.js';
 import { commentOf } from './comment.js';
 import { parameterExample } from './examples.js';

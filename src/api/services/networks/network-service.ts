@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
   type Network,
@@ -5,7 +7,7 @@ import {
   type NetworkService,
   UpdateNetworkRequestSchema,
 } from '../../../../gen/relayer/v1/network_service_pb.js';
-import { rpcUrlFromProto } from '../../../codec/relayer-values.js';
+import { protoOfNetworkType, protoOfRpcUrl, rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { getNetwork, networkIdOf } from '../../../core/network/networks.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
@@ -13,7 +15,29 @@ import type { Network as DomainNetwork } from '../../../core/records/network.js'
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/relayer/update-network.js';
 import { callOf } from '../../contract/call.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
-import { protoOfNetwork } from './network.js';
+
+/** The record of a network. */
+function protoOfNetwork(network: DomainNetwork): Network {
+  return create(NetworkSchema, {
+    id: networkIdOf(network),
+    name: network.name,
+    networkType: protoOfNetworkType[network.type],
+    rpcUrls: network.rpcUrls.map(protoOfRpcUrl),
+    explorerUrls: [...network.explorerUrls],
+    averageBlockTime: durationFromMs(network.averageBlockTimeMs),
+    isTestnet: network.isTestnet,
+    tags: [...network.tags],
+    ...(network.type === 'evm'
+      ? {
+          chainId: network.chainId,
+          requiredConfirmations: BigInt(network.requiredConfirmations),
+          features: network.eip1559 ? ['eip1559'] : [],
+          symbol: network.symbol,
+        }
+      : {}),
+    ...(network.type === 'stellar' ? { passphrase: network.passphrase } : {}),
+  });
+}
 
 function shownUrls(network: DomainNetwork | undefined): string {
   return network?.rpcUrls.map(({ url }) => maskedUrl(url)).join(' ') ?? '';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isoTimeText } from '../../src/observability/time-text.js';
+import { isoTimeText } from '../../src/observability/flat-line.js';
 
 test('the time of a log line is what Date writes, in any order and before 1970', () => {
   const start = Date.UTC(2024, 1, 28, 23, 59, 57);
