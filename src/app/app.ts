@@ -260,7 +260,11 @@ export async function startApp(
         .filter((relayer) => relayer.notificationId === notificationId)
         .map(({ id }) => id);
     const writer = createDefinitionWriter({ store, version: stored.version, show: reconciler.follow });
-    const readiness = createReadiness(() => measureReadiness(engine, store), { clock, shutdownSignal, isStoreAway: opened.isAway });
+    const readiness = createReadiness(() => measureReadiness(engine, store, sharing), {
+      clock,
+      shutdownSignal,
+      isStoreAway: opened.isAway,
+    });
     const health = createHealthService({ services: publishedServices, readiness, shutdownSignal });
     const handle = openApi({
       compiled: parts.compileApi(),

@@ -35,14 +35,20 @@ export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'lease
     states: sharing.instances().map(({ state }) => state),
     heldLeases: leases.held(),
     unheldLeases: sharing.unheld(),
+    isRewound: sharing.rewind() !== null,
   });
 }
 
 /**
  * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An
- * instance that drains is ready, because it still answers every call. Networks are shown, but unreachable ones do not make it unready.
+ * instance that drains is ready, because it still answers every call. While the database lacks commits, no instance is. Networks are shown,
+ * but unreachable ones do not make it unready.
  */
-export async function measureReadiness(engine: Engine, store: Pick<Store, 'checkWorking'>): Promise<Readiness> {
+export async function measureReadiness(
+  engine: Engine,
+  store: Pick<Store, 'checkWorking'>,
+  { rewind }: Pick<OpenedInstance['sharing'], 'rewind'>,
+): Promise<Readiness> {
   const isWorking = await store.checkWorking().then(
     () => true,
     () => false,
@@ -51,9 +57,13 @@ export async function measureReadiness(engine: Engine, store: Pick<Store, 'check
     if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
     return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
   });
+  const isRewound = rewind() !== null;
   return {
-    ready: isWorking,
-    components: { store: isWorking ? 'ok' : 'not working', lanes: 'ok' },
+    ready: isWorking && !isRewound,
+    components: {
+      store: isWorking ? 'ok' : 'not working',
+      lanes: isRewound ? 'signing stopped: the database lacks commits that it had answered; run relayer restore' : 'ok',
+    },
     networks: Object.fromEntries(networks),
   };
 }

@@ -15,6 +15,7 @@ export function registerRestore(program: Command): void {
     .description('restore a backup, and mark its waiting transactions as failed, because they may have been sent since')
     .argument('[file]', 'a copy that relayer backup made; omit it if another tool has already restored the database')
     .option('--yes', 'without a file: mark the waiting transactions as failed without asking')
+    .option('--complete', 'without a file: keep the waiting transactions, because the database has every commit, as after pg_upgrade')
     .addHelpText(
       'after',
       '\nReads DATABASE_URL only. Stop the service first. The command marks the transactions that were not signed yet as failed, and' +
@@ -24,16 +25,23 @@ export function registerRestore(program: Command): void {
     .action(restoreDatabase);
 }
 
-async function restoreDatabase(file: string | undefined, { yes = false }: { readonly yes?: boolean }): Promise<void> {
+interface Options {
+  readonly yes?: boolean;
+  readonly complete?: boolean;
+}
+
+async function restoreDatabase(file: string | undefined, { yes = false, complete = false }: Options): Promise<void> {
+  if (file !== undefined && complete) throw new CliError('--complete needs a database that is in place; omit the file', 2);
   // With a file nothing is at stake: the database is new, and the backup stays.
-  if (file === undefined && !yes) await confirm();
+  if (file === undefined && !yes && !complete) await confirm();
   const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
   const { restore } = await import('../storage/restore.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
-  const restored = await restore(databaseUrl, file ?? null, log);
+  const restored = await restore(databaseUrl, file ?? null, log, complete);
   const { ended, signed } = restored;
   // In full: a restore in another folder than the service's would leave the service to start on a new, empty database.
   if (restored.file !== null) writeLine(`restored ${resolve(restored.file)}`);
+  if (complete) return writeLine('the database is accepted as complete; its waiting transactions will be sent');
   writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
   for (const { transaction, attempts } of signed) {

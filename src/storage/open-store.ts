@@ -11,6 +11,7 @@ import { postgres, sqlite } from './sql/dialect.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 import { type InstanceFacts, type OwnConnection, recordAlone, recordSharing } from './statements/instances.js';
+import { readOrigin, requireSameOrigin } from './statements/rewinds.js';
 
 /** A store that is ready. */
 export interface OpenedStore {
@@ -38,6 +39,8 @@ export interface OpenOptions {
   readonly meter?: Meter;
   /** An instance, which shares a PostgreSQL database with others. Absent: a command, which needs the database alone. */
   readonly instance?: InstanceFacts;
+  /** True: `relayer restore`, which makes a copy usable. Others refuse a PostgreSQL database whose tables were copied by rows. */
+  readonly acceptsCopy?: boolean;
 }
 
 async function openLocked(locked: LockedDatabase): Promise<{ database: Database; migrations: string[] }> {
@@ -88,11 +91,19 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
   const name = instance === undefined ? undefined : connectionNameOf(instance.version);
   const locked = await lockPostgres(connectionString, { log, isShared: instance !== undefined, name });
   const { database, migrations } = await openLocked(locked);
+  const origin = await readOrigin(database.query, statements.rewinds);
+  try {
+    if (options.acceptsCopy !== true) await requireSameOrigin(database.query, statements.rewinds, origin);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
   if (instance === undefined) return openAlone(database, migrations, statements, options);
   const store = createStore(database, statements, systemClock, meter);
   const openObserver = postgresObserver(connectionString, locked.schema, name);
-  const record = (state: InstanceState, connection: OwnConnection | null) => recordSharing(statements, connection, { ...instance, state });
-  const shared = createSharedDatabase({ openObserver, statements, database, record, commit: store.commit });
+  const record = (state: InstanceState, connection: OwnConnection | null, rewind: string | null) =>
+    recordSharing(statements, connection, { ...instance, state, rewind, origin });
+  const shared = createSharedDatabase({ openObserver, statements, database, record, clock: systemClock, commit: store.commit });
   return { store, shared, ...restOf(database, migrations) };
 }
 

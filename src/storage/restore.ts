@@ -15,14 +15,15 @@ export interface Restored extends Ended {
 
 /**
  * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is
- * put in place only if no database exists there. If it is null, other tools have restored the database already. Throws an error whose
+ * put in place only if no database exists there. If it is null, other tools have restored the database already. `isComplete`: it has every
+ * commit that the service has answered, so nothing is ended. Throws an error whose
  * message is for the operator, and the errors of `openStore`.
  */
-export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Restored> {
+export async function restore(databaseUrl: string, backup: string | null, log: Log, isComplete = false): Promise<Restored> {
   const address = addressFromUrl(databaseUrl);
   if (backup === null) {
     if (address.dialect === 'sqlite' && !existsSync(address.file)) throw new Error(`${address.file} does not exist; restore it first`);
-    return { file: null, ...(await endWaitingIn(databaseUrl, log)) };
+    return { file: null, ...(await endWaitingIn(databaseUrl, log, isComplete)) };
   }
   if (address.dialect === 'postgres')
     throw new Error(
@@ -74,12 +75,17 @@ function removeDatabase(file: string): void {
   for (const end of ['', '.lock', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
-async function endWaitingIn(databaseUrl: string, log: Log): Promise<Ended> {
-  const { store } = await openStore(databaseUrl, { log });
+const noneEnded: Ended = { ended: [], signed: [] };
+
+async function endWaitingIn(databaseUrl: string, log: Log, isComplete = false): Promise<Ended> {
+  const { store } = await openStore(databaseUrl, { log, acceptsCopy: true });
   try {
     // The original may have given positions away since the backup, which this database now uses for other changes.
     await store.commit([store.change.replaceDatabaseId(randomUUID())]);
-    return await endWaiting(store, Date.now());
+    const ended = isComplete ? noneEnded : await endWaiting(store, Date.now());
+    // Last: after an end in between, the service must not start on what still waits.
+    await store.commit([store.change.acceptDatabase()]);
+    return ended;
   } finally {
     await store.close();
   }

@@ -11,6 +11,7 @@ import {
 import { packageVersion } from '../../src/config/package-version.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { removalOf } from '../support/remove-instance.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 import { rpcAskers } from '../support/rpc-askers.js';
 import { createServiceHome, type RunningService, type ServiceHome } from '../support/service.js';
@@ -206,7 +207,7 @@ describe('two instances on one PostgreSQL', () => {
     const admin = new pg.Client(home.env.DATABASE_URL);
     await admin.connect();
     // What another instance does to one that is silent.
-    const { rows } = await admin.query('delete from instances where number = $1 returning backend_pid', [Number(id)]);
+    const { rows } = await admin.query(removalOf('number = $1'), [Number(id)]);
     await admin.query('select pg_terminate_backend($1)', [rows[0].backend_pid]);
     await admin.end();
     const again = await waitFor('it to join again', async () => {

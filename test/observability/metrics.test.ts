@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
 const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
 
-const noInstances = { states: [], heldLeases: new Map(), unheldLeases: new Map() };
+const noInstances = { states: [], heldLeases: new Map(), unheldLeases: new Map(), isRewound: false };
 
 describe('metrics of instances', () => {
   it('metrics: every state and every kind of lease has a value, also 0', async () => {
@@ -17,11 +17,12 @@ describe('metrics of instances', () => {
         states: ['sharing', 'draining', 'sharing'],
         heldLeases: new Map([['lane', 7] as const]),
         unheldLeases: new Map([['notification', 2] as const]),
+        isRewound: true,
       }),
       webhookBacklog: async () => 0,
       databaseLogBytes: () => 0,
     });
-    const lines = (await metrics.text()).split('\n').filter((line) => /^relayer_(instances|leases)/.test(line));
+    const lines = (await metrics.text()).split('\n').filter((line) => /^relayer_(instances|leases|database_rewound)/.test(line));
     assert.deepEqual(lines, [
       'relayer_instances{state="starting"} 0',
       'relayer_instances{state="sharing"} 2',
@@ -32,6 +33,7 @@ describe('metrics of instances', () => {
       'relayer_leases_unheld{kind="lane"} 0',
       'relayer_leases_unheld{kind="notification"} 2',
       'relayer_leases_unheld{kind="housekeeping"} 0',
+      'relayer_database_rewound 1',
     ]);
   });
 });

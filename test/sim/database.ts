@@ -52,6 +52,8 @@ const noFacts = {
   backend_pid: null,
   backend_started: null,
   state: null,
+  timeline: null,
+  is_synchronous: null,
 };
 
 let template: Promise<Buffer> | null = null;
@@ -117,6 +119,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
         own: async () => own,
         ownNumber: () => 1,
         isRemoved: () => false,
+        rewind: () => null,
         lost: ownership.lost,
         isAway: () => false,
         onReturn: () => undefined,

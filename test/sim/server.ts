@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3';
 import type { Message } from '../../src/core/ports/news.js';
-import type { Backend, Member, Observer, SharedDatabase as Port } from '../../src/core/ports/shared-database.js';
+import type { Backend, Member, Observer, SharedDatabase as Port, Rewind } from '../../src/core/ports/shared-database.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { ChangeList, Outcome } from '../../src/storage/database/commit-queue.js';
 import type { Database } from '../../src/storage/database/database.js';
@@ -91,7 +91,10 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   const listeners = new Set<Listener>();
   const held = db.prepare<[number], { key: string }>(`select key from leases where kind = 'lane' and holder = ?`);
   const members = db.prepare<[], MemberRow>(
-    `select number, host, pid, since_ms, version, config_hashes, backend_pid, backend_started, state from instances where number > 1 order by number`,
+    `select number, host, pid, since_ms, version, config_hashes, backend_pid, backend_started, state, timeline, is_synchronous from instances where number > 1 order by number`,
+  );
+  const rewinds = db.prepare<[], Rewind>(
+    `select rewound_at_ms as foundAtMs, rewind_evidence as evidence from database_ids where rewound_at_ms is not null`,
   );
   let pids = 0;
   /** The rows that were read last; null: something was written since. */
@@ -127,12 +130,16 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     let lostAtMs = 0;
     let own: OwnRow | null = null;
     let isRemoved = false;
+    /** The last batch of the process, and how many it has begun. */
+    let answered: string | null = null;
+    let batches = 0;
     let cutObserver = (): void => undefined;
     /** The connection of the batch that is being written. */
     let writing: Connection | null = null;
     const write = createSqliteBatch(db, () => {
       if (own === null || writing === null) return;
-      if (prepared(beginBatch).run(beginBatch.bind({ ...own, ...writing.own, batch: '' })).changes !== 1) throw new NotOwnerError();
+      const values = beginBatch.bind({ ...own, ...writing.own, batch: `${batches}`, before: answered });
+      if (prepared(beginBatch).run(values).changes !== 1) throw new NotOwnerError();
     });
     open();
 
@@ -141,7 +148,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const pid = pids;
       const opened: Connection = {
         pid,
-        own: { backend_pid: pid, backend_started: `${time.elapsedMs()}` },
+        own: { backend_pid: pid, backend_started: `${time.elapsedMs()}`, timeline: 1, is_synchronous: 0 },
         isOpen: true,
         beatMs: time.elapsedMs(),
         isSending: process.isSending,
@@ -212,8 +219,10 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
 
     function writeOn(used: Connection, lists: readonly ChangeList[]): readonly Outcome[] {
       writing = used;
+      batches += 1;
       try {
         const outcomes = write(lists);
+        if (own !== null) answered = `${batches}`;
         rows = null;
         wrote();
         checkLeases(lists.filter((_, index) => outcomes[index] === undefined).flat());
@@ -304,7 +313,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const observer: Observer = {
         async look() {
           await ask();
-          return look(time.elapsedMs());
+          return { members: look(time.elapsedMs()), rewind: rewinds.get() ?? null };
         },
         async end(backend) {
           await ask();
@@ -334,11 +343,13 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           const [outcome] = writeOn(used, [[record.change]]);
           if (outcome !== undefined) throw outcome;
           own = record.own;
+          answered = null;
           isRemoved = false;
           return own;
         },
         ownNumber: () => 1,
         isRemoved: () => isRemoved,
+        rewind: () => null,
         lost: new Promise(() => undefined),
         isAway: () => connection === null,
         onReturn: (listener) => void returned.push(listener),

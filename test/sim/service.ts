@@ -103,6 +103,9 @@ export interface Shared extends Pick<SharedDatabase, 'cutWriter' | 'cutObserver'
   stop(): Promise<void>;
 }
 
+/** A process without a connection. */
+const noBackend = { backend_pid: null, backend_started: null, timeline: null, is_synchronous: null };
+
 /** Starts a process on what is stored. */
 export function startService(world: ServiceWorld): Service {
   const { database, wire, clock, relayers, random } = world;
@@ -208,9 +211,10 @@ export function startService(world: ServiceWorld): Service {
                 config_hashes: null,
                 state,
               };
-              const joined = step(statements.instances.join, { ...row, ...facts, backend_pid: null, backend_started: null, ...backend });
+              const joined = step(statements.instances.join, { ...row, ...facts, ...noBackend, ...backend });
               return { own: row, change: new BoundChange('recordInstance', [joined, step(statements.leases.freeOrphans, {})]) };
             },
+            clock,
             commit: own.commit,
           }),
           configHashes: new Map(),

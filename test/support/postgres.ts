@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +13,10 @@ export interface TestPostgres {
   /** Stops the server as an operator does: it ends every connection. `start` starts it again. */
   halt(): Promise<void>;
   start(): Promise<void>;
+  /** Stops the server, keeps a copy of its files, and starts it. */
+  keep(): Promise<void>;
+  /** Stops the server, puts its files back as they were kept, and starts it: what it committed since is gone. */
+  goBack(): Promise<void>;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
@@ -29,6 +35,12 @@ export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const output: string[] = [];
   const databaseDir = await mkdtemp(join(tmpdir(), 'relayer-postgres-'));
+  const keptDir = `${databaseDir}-kept`;
+  const copy = (from: string, to: string) => {
+    rmSync(to, { recursive: true, force: true });
+    // With the owners of the files.
+    execFileSync('cp', ['-a', from, to]);
+  };
   const server = new EmbeddedPostgres({
     databaseDir,
     port,
@@ -58,9 +70,19 @@ export async function startPostgres(): Promise<TestPostgres> {
     },
     halt: () => server.stop(),
     start: () => server.start(),
+    async keep() {
+      await server.stop();
+      copy(databaseDir, keptDir);
+      await server.start();
+    },
+    async goBack() {
+      await server.stop();
+      copy(keptDir, databaseDir);
+      await server.start();
+    },
     async stop() {
       await server.stop();
-      await rm(databaseDir, { recursive: true, force: true });
+      for (const dir of [databaseDir, keptDir]) await rm(dir, { recursive: true, force: true });
     },
   };
 }

@@ -28,12 +28,32 @@ export interface Member extends SeenConnection {
   readonly backend: Backend | null;
   /** That connection holds the instance lock. The server releases the lock with the connection. */
   readonly isConnected: boolean;
+  /** The timeline of the server when it connected: a promoted standby begins a new one. Null: not known. */
+  readonly timeline: number | null;
+  /** Its commits waited for a synchronous standby. */
+  readonly isSynchronous: boolean;
+}
+
+/** The database lacks commits that it had answered: a standby without them took over, or an older state was put in place. */
+export interface Rewind {
+  /** When an instance found it, in milliseconds since the epoch. */
+  readonly foundAtMs: number;
+  /** What shows it, for the operator. */
+  readonly evidence: string;
+}
+
+/** What an instance sees of the others. */
+export interface Look {
+  /** The instances now, in the order of their numbers. */
+  readonly members: readonly Member[];
+  /** Null: none was found since `relayer restore` was run last. */
+  readonly rewind: Rewind | null;
 }
 
 /** The connection with which an instance sees the others and reports to them what it has changed. */
 export interface Observer {
-  /** The instances now, in the order of their numbers. Throws if the connection is lost, and with it what the others have sent since. */
-  look(): Promise<readonly Member[]>;
+  /** Throws if the connection is lost, and with it what the others have sent since. */
+  look(): Promise<Look>;
   /** Ends the connection of another instance. */
   end(backend: Backend): Promise<void>;
   /** Sends something to all instances. */
@@ -70,10 +90,11 @@ export interface SharedDatabase {
   openObserver(onMessage: (message: Message) => void): Promise<Observer>;
   /**
    * Records this instance under a number that no other one ever has, and returns it. Frees the leases whose holders are gone. Every commit
-   * of this instance begins with its row, so it can commit nothing more once another one has removed the row.
+   * of this instance begins with its row, so it can commit nothing more once another one has removed the row. If the database was found to
+   * lack commits of this instance, that is recorded too.
    */
   join(state: InstanceState): Promise<number>;
-  /** True if another instance has removed the row of this one: writes fail until it has joined again. */
+  /** True if the row of this instance is gone or lacks its last commits: writes fail until it has joined again. */
   isRemoved(): boolean;
   /** Calls `listener` each time that the database is back after its connection was lost. */
   onReturn(listener: () => void): void;
@@ -81,8 +102,11 @@ export interface SharedDatabase {
   setState(number: number, state: InstanceState): Promise<void>;
   /** Lets an instance take its share, unless it was drained while it started. Deletes the free leases of all units but these. */
   startSharing(number: number, units: ReadonlyMap<LeaseKind, readonly string[]>): Promise<void>;
-  /** Removes an instance and frees its leases. Fails with `ConflictError` if it is gone, or has another connection by now. */
-  remove(number: number, backend: Backend): Promise<void>;
+  /**
+   * Removes an instance and frees its leases. `lost`: what shows that the database may lack its last commits, which is recorded too. Fails
+   * with `ConflictError` if it is gone, or has another connection by now.
+   */
+  remove(number: number, backend: Backend, lost: string | null): Promise<void>;
   readonly leases: StoredLeases;
   /** What other instances have to look at after a commit of these changes. */
   newsOf(changes: readonly Change[]): News;

@@ -16,9 +16,6 @@ export const decimalsOf: Readonly<Record<NetworkType, number>> = { evm: 18, stel
 /** The usual time between blocks; EVM networks have none in common. */
 export const usualBlockTimeMs: Readonly<Record<NetworkType, number | null>> = { evm: null, stellar: 5_000, solana: 400 };
 
-/** Whether accounts number their transactions, so that at most one attempt of a transaction can land. */
-export const numbersTransactions: Readonly<Record<NetworkType, boolean>> = { evm: true, stellar: true, solana: false };
-
 /** The URL of an RPC endpoint. A higher weight means more calls, weight 0 none. */
 export interface RpcUrl {
   readonly url: string;

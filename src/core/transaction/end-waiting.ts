@@ -1,6 +1,5 @@
 import type { StoreFor } from '../ports/store/store.js';
 import type { TransactionChanges, TransactionReads } from '../ports/store/transactions.js';
-import { numbersTransactions } from '../records/network.js';
 import { isSigned, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import { failed, restored } from './lifecycle.js';
 
@@ -19,7 +18,7 @@ const batchSize = 200;
 
 /**
  * Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. For the same
- * reason a signed one whose attempts share no slot is not signed again. Sends no webhook.
+ * reason a signed one gets no other slot, and one whose attempts share no slot is not signed again. Sends no webhook.
  */
 export async function endWaiting({ read, change, commit }: StoreFor<TransactionReads, TransactionChanges>, nowMs: number): Promise<Ended> {
   const open: OpenTransaction[] = [];
@@ -39,7 +38,7 @@ export async function endWaiting({ read, change, commit }: StoreFor<TransactionR
   return { ended: waiting, signed: open.filter(({ transaction }) => isSigned(transaction)) };
 }
 
-/** True if the service signs it again when its attempts are dead, so that one that the backup does not contain could land too. */
+/** True if the service signs it with another number, or after its attempts are dead, so that one that the backup lacks could land too. */
 function mayBeSignedAgain(transaction: Transaction): boolean {
-  return isSigned(transaction) && !numbersTransactions[transaction.content.network] && transaction.intent === 'content';
+  return isSigned(transaction) && transaction.intent === 'content';
 }

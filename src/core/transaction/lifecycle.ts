@@ -116,13 +116,27 @@ export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): 
 
 const restoredReason = 'restored from a backup: a later attempt may have been sent since, so it is not signed again';
 
+const restoredSlotReason = 'restored from a backup: it fails if a transaction that the backup lacks used its';
+
 /**
- * Keeps an unsequenced transaction of a restored database from being signed again: it ends with what the attempts in the backup became, and
- * fails if they are all dead.
+ * Keeps a signed transaction of a restored database from being paid twice. An unsequenced one is not signed again: it ends with what the
+ * attempts in the backup became, and fails if they are all dead. Another one stays in its slot: if an attempt that the backup lacks has
+ * used that, it fails, and gets no other nonce (see `displaced`).
  */
 export function restored(transaction: Transaction): Transaction {
-  const statusReason = transaction.mined === null ? restoredReason : transaction.statusReason;
-  return next(transaction, { intent: 'release_slot', queued: null, failureReason: 'unresolvable', statusReason });
+  const { mined: at, statusReason } = transaction;
+  if (transaction.nonce === null)
+    return next(transaction, {
+      intent: 'release_slot',
+      queued: null,
+      failureReason: 'unresolvable',
+      statusReason: at === null ? restoredReason : statusReason,
+    });
+  const { slot } = slotTerms(transaction);
+  return next(transaction, {
+    failureReason: 'displaced',
+    statusReason: at === null ? `${restoredSlotReason} ${slot}` : statusReason,
+  });
 }
 
 /** The reason of an unsequenced transaction that was broadcast. */
@@ -209,6 +223,12 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
   const taken = `${slotOf(transaction)} was used by the foreign transaction ${foreignHash}`;
   switch (transaction.intent) {
     case 'content':
+      if (transaction.failureReason !== null)
+        return failed(
+          transaction,
+          'displaced',
+          `${taken}, which may be an attempt that the restored backup lacks; check it before you resend`,
+        );
       return next(transaction, {
         status: 'pending',
         nonce: null,

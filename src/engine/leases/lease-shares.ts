@@ -30,8 +30,8 @@ export interface LeaseShares {
   outdate(): void;
   /** Leases that no instance took are shared again: the instances have changed. */
   forgetLeftOver(): void;
-  /** Shares the leases out among these instances, if they are to be read. */
-  round(members: readonly number[]): Promise<void>;
+  /** Shares the leases out among these instances, if they are to be read. Null: no instance may hold any. */
+  round(members: readonly number[] | null): Promise<void>;
   /** Ends all work, which other instances have taken over. */
   endTakenOver(): Promise<void>;
   /** Ends all work, then gives up its leases. */
@@ -88,7 +88,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   /** A unit has no lease yet, or its lease has no holder. */
   let hasFree = true;
 
-  async function round(members: readonly number[]): Promise<void> {
+  async function round(members: readonly number[] | null): Promise<void> {
     if (!isOutdated && clock.elapsedMs() - lookedAtMs < lookAtLeasesEveryMs) return;
     const before = digest;
     // Is read first, so that the next look finds what changes meanwhile.
@@ -130,7 +130,8 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
    * Begins the work whose leases this instance has, gives up what is more than its share, and takes what it lacks, and what no instance
    * takes.
    */
-  async function shareOut(members: readonly number[]): Promise<void> {
+  async function shareOut(among: readonly number[] | null): Promise<void> {
+    const members = among ?? [];
     const isSharing = members.includes(me());
     let hasTaken = false;
     for (const [kind, own] of units) {
@@ -142,7 +143,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       // What is missing is about to be added.
       const shares = { members, holders: new Map([...holders, ...missing.map((key) => [key, null] as const)]) };
       // If no instance can take them, they stay.
-      const share = members.length === 0 ? mine.length : shareOf(me(), shares);
+      const share = among === null ? 0 : members.length === 0 ? mine.length : shareOf(me(), shares);
       const kept = mine.filter(([, { isGiven }]) => !isGiven);
       const isLeftOver = ([, unit]: readonly [string, Unit]) => isSharing && unit.isLeftOver;
       // Beside its share, so that the others stay where they are.

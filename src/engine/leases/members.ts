@@ -1,7 +1,7 @@
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
-import type { Member, Observer, SharedDatabase } from '../../core/ports/shared-database.js';
+import type { Member, Observer, Rewind, SharedDatabase } from '../../core/ports/shared-database.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -26,6 +26,8 @@ export interface Sharing extends Instances {
   unheld(): ReadonlyMap<LeaseKind, number>;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
+  /** Not null: nothing is signed or broadcast until an operator has run `relayer restore`. */
+  rewind(): Rewind | null;
 }
 
 /** The instances that share a database, and the work that this one does. */
@@ -65,6 +67,7 @@ export function createMembers(deps: MembersDeps): Members {
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
   let seen: readonly Member[] = [];
+  let rewind: Rewind | null = null;
   /** What the last round failed with; null: it did not fail. */
   let failure: string | null = null;
   let isEnding = false;
@@ -114,7 +117,7 @@ export function createMembers(deps: MembersDeps): Members {
     await join();
     try {
       observer = await connectObserver();
-      seen = await observer.look();
+      seen = (await observer.look()).members;
       for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
     } catch (error) {
       await observer?.close();
@@ -149,13 +152,15 @@ export function createMembers(deps: MembersDeps): Members {
     observer ??= await connectObserver();
     await look(observer);
     news.send();
-    await shares.round(seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number));
+    const sharing = seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number);
+    await shares.round(rewind === null ? sharing : null);
   }
 
   let watchedAtMs = Number.NEGATIVE_INFINITY;
 
   async function look(by: Observer): Promise<void> {
-    const members = await by.look();
+    const { members, rewind: found } = await by.look();
+    noteRewind(found);
     if (statesOf(members) !== statesOf(seen)) {
       shares.outdate();
       shares.forgetLeftOver();
@@ -180,16 +185,31 @@ export function createMembers(deps: MembersDeps): Members {
     }
   }
 
+  function noteRewind(found: Rewind | null): void {
+    if (found !== null && rewind === null)
+      log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
+    if ((found === null) !== (rewind === null)) shares.outdate();
+    rewind = found;
+  }
+
+  /** Returns what shows that commits of an instance that is gone may be lost; null: nothing does. */
+  function lostBy({ number, shown, timeline, isSynchronous }: Member): string | null {
+    const now = seen.find((member) => member.number === me)?.timeline ?? null;
+    if (timeline === null || now === null || timeline >= now || isSynchronous) return null;
+    return `instance ${number} (process ${shown.pid} on host ${shown.host}) did not return after the failover to timeline ${now}; its commits did not wait for a standby, so the last ones may be lost`;
+  }
+
   async function endSilent(by: Observer, { shown, backend }: Member): Promise<void> {
     if (backend === null) return;
     log.warn({ usedByPid: shown.pid, usedByHost: shown.host }, 'another instance stopped responding; terminating its database connection');
     await by.end(backend);
   }
 
-  async function removeGone({ number, shown, backend }: Member): Promise<void> {
+  async function removeGone(member: Member): Promise<void> {
+    const { number, shown, backend } = member;
     if (backend === null) return;
     try {
-      await shared.remove(number, backend);
+      await shared.remove(number, backend, lostBy(member));
     } catch (error) {
       // Another instance was faster, or it is back.
       if (error instanceof ConflictError) return;
@@ -285,6 +305,7 @@ export function createMembers(deps: MembersDeps): Members {
       news.send();
     },
     onNews: (listener) => void listeners.push(listener),
+    rewind: () => rewind,
     async close() {
       closing.abort();
       await observer?.close();
@@ -310,11 +331,19 @@ function statesOf(members: readonly Member[]): string {
   return members.map(({ number, shown }) => `${number} ${shown.state}`).join();
 }
 
-/** Returns the same store, which tells the other instances of each commit. */
-export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(store: S, { noteCommitted }: Pick<Members, 'noteCommitted'>): S {
+/**
+ * Returns the same store, which tells the other instances of each commit, and takes no signed attempt while the database lacks commits: one
+ * of them may have been the same payment.
+ */
+export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(
+  store: S,
+  { noteCommitted, rewind }: Pick<Members, 'noteCommitted' | 'rewind'>,
+): S {
   return {
     ...store,
     async commit(changes) {
+      if (rewind() !== null && changes.some(({ name }) => name === 'insertAttempt'))
+        throw new StoreAwayError('the database lacks commits that it had answered; nothing is signed until relayer restore was run');
       await store.commit(changes);
       noteCommitted(changes);
     },

@@ -51,6 +51,7 @@ export function createSoleInstance({ version, host, pid, leases, clock }: SoleIn
     count: () => 1,
     unheld: () => new Map(),
     onNews: () => undefined,
+    rewind: () => null,
     async drain(drained) {
       if (drained !== id) return false;
       throw new DomainError(

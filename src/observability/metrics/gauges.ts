@@ -39,6 +39,8 @@ export interface InstanceFigures {
   readonly heldLeases: ReadonlyMap<LeaseKind, number>;
   /** The number of leases that no instance holds, by kind. */
   readonly unheldLeases: ReadonlyMap<LeaseKind, number>;
+  /** The database lacks commits that it had answered, so nothing is signed. */
+  readonly isRewound: boolean;
 }
 
 /** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
@@ -156,12 +158,14 @@ export async function gaugesText(
   return [...[...texts, ...networkTexts].map((text) => text.join('')), ...instanceTexts(instances()), ...own].join('\n');
 }
 
-function instanceTexts({ states, heldLeases, unheldLeases }: InstanceFigures): readonly string[] {
+function instanceTexts({ states, heldLeases, unheldLeases, isRewound }: InstanceFigures): readonly string[] {
   const countOf = (state: InstanceState) => states.filter((one) => one === state).length;
   return [
     countsText('relayer_instances', 'Instances on the database by state, as this instance sees them', 'state', instanceStates, countOf),
     countsText('relayer_leases_held', 'Leases that this instance holds', 'kind', leaseKinds, (kind) => heldLeases.get(kind) ?? 0),
     countsText('relayer_leases_unheld', 'Leases that no instance holds', 'kind', leaseKinds, (kind) => unheldLeases.get(kind) ?? 0),
+    headText('relayer_database_rewound', '1: the database lacks commits that it had answered, so nothing is signed', 'gauge') +
+      lineOf('relayer_database_rewound', '', Number(isRewound)),
   ];
 }
 

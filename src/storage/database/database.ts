@@ -15,6 +15,8 @@ export interface Database {
   ownNumber(): number;
   /** True if another instance has removed the record of this one: writes fail until it is recorded again. */
   isRemoved(): boolean;
+  /** What shows that the database lacks commits that it had answered to this process; null: nothing, or it is recorded by now. */
+  rewind(): string | null;
   /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */
   readonly lost: Promise<Error>;
   /** True while every write fails: the connection to PostgreSQL is lost, which is replaced in place, or this process was removed. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
-import type { Member } from '../../core/ports/shared-database.js';
+import type { Member, Rewind } from '../../core/ports/shared-database.js';
 import type { InstanceTable } from '../sql/schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
@@ -17,7 +17,17 @@ export function connectionNameOf(version: string): string {
 /** An instance that shares the database, and its connection as the server sees it. */
 export type MemberRow = Pick<
   InstanceTable,
-  'number' | 'host' | 'pid' | 'since_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'
+  | 'number'
+  | 'host'
+  | 'pid'
+  | 'since_ms'
+  | 'version'
+  | 'config_hashes'
+  | 'backend_pid'
+  | 'backend_started'
+  | 'state'
+  | 'timeline'
+  | 'is_synchronous'
 > &
   Pick<Member, 'isConnected' | 'beat' | 'isBusy'> & { readonly seenAt: Date | null };
 
@@ -29,13 +39,21 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
        select pid, ${started} as started, state_change, coalesce(state = 'active' and coalesce(wait_event_type, '') <> 'Client', false) as busy
        from pg_stat_activity where pid in (select pid from held)
      )
-     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, state,
+     select number, host, instances.pid, since_ms, version, config_hashes, backend_pid, backend_started, state, timeline, is_synchronous,
        connections.pid is not null as "isConnected", state_change::text as beat, state_change as "seenAt", coalesce(busy, false) as "isBusy"
      from instances left join connections on connections.pid = backend_pid and connections.started = backend_started
      where number > 1 order by number`,
     [instanceLock, schema],
   );
   return rows.map(memberFromRow);
+}
+
+/** Reads whether the database was found to lack commits. */
+export async function readRewind(client: pg.Client): Promise<Rewind | null> {
+  const { rows } = await client.query<Rewind>(
+    `select rewound_at_ms as "foundAtMs", rewind_evidence as evidence from database_ids where number = 1 and rewound_at_ms is not null`,
+  );
+  return rows[0] ?? null;
 }
 
 /** Lists the instances that share a database, in the order in which they joined. Changes nothing. */
@@ -79,5 +97,7 @@ export function memberFromRow(row: MemberRow): Member {
     isConnected,
     beat,
     isBusy,
+    timeline: row.timeline,
+    isSynchronous: row.is_synchronous === 1,
   };
 }

@@ -50,6 +50,8 @@ export interface PostgresLink {
   ownNumber(): number;
   /** True if another instance has removed the record of this one: writes fail with StoreAwayError until it has joined again. */
   isRemoved(): boolean;
+  /** See `Database.rewind`. */
+  rewind(): string | null;
   /** See `Database.lost`. */
   readonly lost: Promise<Error>;
   /** See `Database.isAway`. */
@@ -78,7 +80,7 @@ interface Session {
   readonly batchBefore: string | null;
 }
 
-const { beginBatch, returnTo, release, leave } = instanceStatements(postgres.builder);
+const { beginBatch, lastBatch, returnTo, wasRemoved, release, leave } = instanceStatements(postgres.builder);
 const { giveAll } = leaseStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
@@ -105,8 +107,15 @@ class RemovedError extends StoreAwayError {
   }
 }
 
-function connectionOf({ backend: { pid, started } }: LockedWriter): OwnConnection {
-  return { backend_pid: pid, backend_started: started };
+/** Thrown after the database was found to lack commits that this process had answered. */
+class RewoundError extends StoreAwayError {
+  constructor() {
+    super('the database is unavailable: it lacks commits that it had answered; run relayer restore');
+  }
+}
+
+function connectionOf({ backend: { pid, started }, history }: LockedWriter): OwnConnection {
+  return { backend_pid: pid, backend_started: started, timeline: history.timeline, is_synchronous: Number(history.isSynchronous) };
 }
 
 /** Makes the link from its first connection, which holds the lock. */
@@ -119,6 +128,10 @@ export function createPostgresLink(
   /** The record of this process; null: it has none yet, or it was removed. */
   let own: OwnRow | null = null;
   let isRemoved = false;
+  /** The last batch of this record that was answered, and a later one without an answer. The database must know one of them. */
+  let answered: string | null = null;
+  let unanswered: string | null = null;
+  let rewind: string | null = null;
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
   let loss: Error | null = null;
@@ -143,6 +156,34 @@ export function createPostgresLink(
       log.warn({}, 'another instance took over the work of this instance; rejoining');
     }
     return new RemovedError();
+  }
+
+  /** Why nothing can be committed until this instance has joined again. */
+  function recordMissing(): Error {
+    return rewind === null ? new RemovedError() : new RewoundError();
+  }
+
+  /** The database went back in time. An instance joins again, and records it for all others; a process that is alone ends. */
+  function rewound(evidence: string): Error {
+    log.error({ evidence }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
+    if (!isShared) return lose(new RewoundError());
+    rewind = evidence;
+    own = null;
+    isRemoved = true;
+    return new RewoundError();
+  }
+
+  /** Why this process may not commit any more, although it is connected or connects again. */
+  async function refusal({ writer, history }: LockedWriter, { number, token }: OwnRow): Promise<Error> {
+    const { rows } = await writer.query<{ batch: string | null }>(lastBatch.sql, lastBatch.bind({ number, token }));
+    const [row] = rows;
+    if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
+      return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
+    if (!isShared) return lose(new NotOwnerError());
+    if (row !== undefined) return remove();
+    const { rows: removals } = await writer.query(wasRemoved.sql, wasRemoved.bind({ number }));
+    if (removals.length > 0) return remove();
+    return rewound(`instance ${number} is not in the database, and no instance removed it; timeline ${history.timeline}`);
   }
 
   function use(locked: LockedWriter, batchBefore: string | null): void {
@@ -204,9 +245,13 @@ export function createPostgresLink(
     const values = returnTo.bind({ ...record, ...connectionOf(locked), checked_at_ms: clock.nowMs() });
     const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);
     const [row] = rows;
-    if (row !== undefined) return row.batch;
-    if (!isShared) throw new NotOwnerError();
-    remove();
+    if (row !== undefined && (row.batch === answered || row.batch === unanswered)) {
+      answered = row.batch;
+      unanswered = null;
+      return row.batch;
+    }
+    const error = await refusal(locked, record);
+    if (!isShared) throw error;
     return null;
   }
 
@@ -228,10 +273,10 @@ export function createPostgresLink(
 
   const runBatch: RunBatch = async (lists) => {
     try {
-      if (isRemoved) throw new RemovedError();
+      if (isRemoved) throw recordMissing();
       return await write(lists);
     } catch (error) {
-      if (error instanceof NotOwnerError || error instanceof RemovedError) refusedCommits += lists.length;
+      if (error instanceof NotOwnerError || error instanceof RemovedError || error instanceof RewoundError) refusedCommits += lists.length;
       throw error;
     }
   };
@@ -240,16 +285,20 @@ export function createPostgresLink(
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
       // Without a record there is no fence. The return of the connection may have shown that the record is gone.
-      if (own === null) throw new RemovedError();
+      if (own === null) throw recordMissing();
       const begunMs = monotonicMs();
       const batch = randomUUID();
-      const fence = step(beginBatch, { ...own, ...connectionOf(current.locked), batch });
+      const record = own;
+      const fence = step(beginBatch, { ...record, ...connectionOf(current.locked), batch, before: answered });
       try {
-        return await current.run(lists, fence);
+        const outcomes = await current.run(lists, fence);
+        answered = batch;
+        return outcomes;
       } catch (error) {
-        if (error instanceof NotOwnerError) throw isShared ? remove() : lose(error);
+        if (error instanceof NotOwnerError) throw await refusal(current.locked, record);
         const isUnanswered = error instanceof UnansweredCommitError;
         if (!isUnanswered && session === current && !endsConnection(error)) throw error;
+        if (isUnanswered) unanswered = batch;
         const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();
@@ -283,11 +332,15 @@ export function createPostgresLink(
       if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another instance took over the work of this one');
       refusedCommits = 0;
       own = record.own;
+      answered = null;
+      unanswered = null;
+      rewind = null;
       isRemoved = false;
       return own;
     },
     ownNumber: () => own?.number ?? 0,
     isRemoved: () => isRemoved,
+    rewind: () => rewind,
     lost,
     isAway: () => session === null || isRemoved,
     async end() {

@@ -47,6 +47,15 @@ export async function schemaOf(client: pg.Client): Promise<string> {
 export interface LockedWriter extends PostgresWriter {
   readonly schema: string;
   readonly backend: Backend;
+  readonly history: ServerHistory;
+}
+
+/** What of a server decides whether its commits can get lost. */
+export interface ServerHistory {
+  /** A promoted standby begins a new one. */
+  readonly timeline: number;
+  /** True if commits wait for a synchronous standby. */
+  readonly isSynchronous: boolean;
 }
 
 /** When the server's process for a connection started, from `pg_stat_activity`. */
@@ -57,6 +66,17 @@ async function backendOf(client: pg.Client): Promise<Backend> {
   const [backend] = rows;
   if (backend === undefined) throw new Error('pg_stat_activity does not show this connection');
   return backend;
+}
+
+async function historyOf(client: pg.Client): Promise<ServerHistory> {
+  // The control file would show a new timeline only after the first checkpoint.
+  const { rows } = await client.query<ServerHistory>(
+    `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline,
+       current_setting('synchronous_standby_names') <> '' as "isSynchronous"`,
+  );
+  const [history] = rows;
+  if (history === undefined) throw new Error('the server does not show its timeline');
+  return history;
 }
 
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */
@@ -112,8 +132,9 @@ export async function takePostgresLock(connectionString: string, options: LockOp
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await readInstance(writer).catch(() => undefined));
     if (options.name !== undefined) await nameConnection(writer, options.name);
     const backend = await backendOf(writer);
+    const history = await historyOf(writer);
     beat(writer);
-    return { writer, lost, schema, backend };
+    return { writer, lost, schema, backend, history };
   } catch (error) {
     await endConnection(writer);
     throw error;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import { payloadOf, readMessage } from './news-channel.js';
-import { readMembers } from './postgres-instances.js';
+import { readMembers, readRewind } from './postgres-instances.js';
 import { endHolder, nameConnection } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
@@ -32,7 +32,9 @@ export function postgresObserver(connectionString: string, schema: string, name:
       throw error;
     }
     return {
-      look: () => readMembers(client, schema),
+      async look() {
+        return { members: await readMembers(client, schema), rewind: await readRewind(client) };
+      },
       end: (backend) => endHolder(client, schema, backend),
       async tell(message) {
         await client.query('select pg_notify($1, $2)', [channel, payloadOf(message)]);

@@ -82,8 +82,10 @@ export async function connectPostgresWriter(
     const { rows: servers } = await writer.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
     if (servers[0]?.standby === true)
       throw new Error('the PostgreSQL server is a standby, which is read-only; set DATABASE_URL to the primary');
-    // The server's configuration may let commits return before they are on disk.
-    await writer.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`);
+    // The configuration of the server or the role may let commits return before they are on disk, or before a synchronous standby has them.
+    await writer.query(
+      `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') not in ('on', 'remote_apply')`,
+    );
     return { writer, lost };
   } catch (error) {
     await endConnection(writer);

@@ -74,6 +74,15 @@ export interface DatabaseIdTable {
   number: number;
   id: string;
   definitions_version: number;
+  /**
+   * The server and the tables as they were created, see `originOf`. A copy that was made of rows, such as a dump, has another one. Null:
+   * not known, as on SQLite.
+   */
+  origin: string | null;
+  /** When an instance found that the database lacks commits that it had answered; null: it lacks none, as far as is known. */
+  rewound_at_ms: number | null;
+  /** What shows it, for the operator. */
+  rewind_evidence: string | null;
 }
 
 /** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */
@@ -229,6 +238,18 @@ export interface InstanceTable {
   backend_pid: number | null;
   backend_started: string | null;
   state: InstanceState | null;
+  /** The timeline of the server when the instance connected to it: a promoted standby begins a new one. PostgreSQL only. */
+  timeline: number | null;
+  /** 1: its commits waited for a synchronous standby. */
+  is_synchronous: number | null;
+}
+
+/**
+ * An instance that another process removed. PostgreSQL only: an instance whose row is in neither table knows that the database went back.
+ */
+export interface RemovedInstanceTable {
+  number: number;
+  removed_at_ms: number;
 }
 
 /** Work that one instance does at a time. PostgreSQL only: with SQLite, the only process does all of it. */
@@ -264,6 +285,7 @@ export interface Schema {
   api_keys: ApiKeyTable;
   definitions: DefinitionTable;
   instances: InstanceTable;
+  removed_instances: RemovedInstanceTable;
   leases: LeaseTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;

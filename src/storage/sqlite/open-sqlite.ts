@@ -97,6 +97,7 @@ function openFile(file: string, lockFiles: readonly string[], release: () => voi
     },
     ownNumber: () => 1,
     isRemoved: () => false,
+    rewind: () => null,
     lost: ownership.lost,
     isAway: () => false,
     onReturn: () => undefined,

@@ -12,6 +12,7 @@ import { laneViewReads, laneViewStatements } from './lane-views.js';
 import { laneChanges, laneReads, laneStatements } from './lanes.js';
 import { leaseStatements } from './leases.js';
 import { notificationChanges, notificationReads, notificationStatements } from './notifications.js';
+import { rewindStatements } from './rewinds.js';
 import { storedResponseChanges, storedResponseReads, storedResponseStatements } from './stored-responses.js';
 import { transactionListReads, transactionListStatements } from './transaction-lists.js';
 import { transactionChanges, transactionReads, transactionStatements } from './transactions.js';
@@ -41,6 +42,7 @@ export function compileStatements(dialect: Dialect) {
     databaseSecret: databaseSecretStatements(builder),
     changePositions: changePositionStatements(builder),
     databaseIds: databaseIdStatements(dialect),
+    rewinds: rewindStatements(builder),
   };
 }
 

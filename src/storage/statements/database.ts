@@ -23,6 +23,10 @@ export function databaseIdStatements({ builder: db, timeMs }: Pick<Dialect, 'bui
       db.updateTable('database_ids').set({ id: values.id }).where('number', '=', values.number),
     ),
 
+    accept: statement<Pick<DatabaseIdTable, 'number'>, never>('database_ids_accept', (values) =>
+      db.updateTable('database_ids').set({ origin: null, rewound_at_ms: null, rewind_evidence: null }).where('number', '=', values.number),
+    ),
+
     id: statement<Pick<DatabaseIdTable, 'number'>, Pick<DatabaseIdTable, 'id'>>('database_ids_id', (values) =>
       db.selectFrom('database_ids').select('id').where('number', '=', values.number),
     ),
@@ -105,6 +109,7 @@ export function databaseReads({ databaseIds, databaseSecret }: Statements, query
 export function databaseChanges({ databaseIds, databaseSecret }: Statements): DatabaseChanges {
   return {
     replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(databaseIds.replace, { number: 1, id })]),
+    acceptDatabase: () => new BoundChange('acceptDatabase', [step(databaseIds.accept, { number: 1 })]),
     confirmTime: (timeMs) => new BoundChange('confirmTime', [step(databaseIds.confirmTime, { number: 1, confirmed_time_ms: timeMs })]),
     insertDatabaseSecret: (sealed) => new BoundChange('insertDatabaseSecret', [guarded(databaseSecret.insert, { number: 1, sealed })]),
     resealDatabaseSecret: (sealed) => new BoundChange('resealDatabaseSecret', [guarded(databaseSecret.reseal, { number: 1, sealed })]),

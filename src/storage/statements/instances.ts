@@ -8,6 +8,7 @@ import type { InstanceTable, Schema } from '../sql/schema.js';
 import { pick, statement } from '../sql/statement.js';
 import type { databaseIdStatements } from './database.js';
 import type { leaseStatements } from './leases.js';
+import { recordingLost, recordingRewind, type rewindStatements } from './rewinds.js';
 
 /** A process that uses the database alone. */
 export interface Instance {
@@ -21,7 +22,10 @@ export interface Instance {
 
 /** An instance that shares the database. */
 type MemberRow = Instance &
-  Pick<InstanceTable, 'number' | 'checked_at_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state'>;
+  Pick<
+    InstanceTable,
+    'number' | 'checked_at_ms' | 'version' | 'config_hashes' | 'backend_pid' | 'backend_started' | 'state' | 'timeline' | 'is_synchronous'
+  >;
 
 /** What an instance that shares the database tells about itself. */
 export interface InstanceFacts {
@@ -32,9 +36,16 @@ export interface InstanceFacts {
 }
 
 /** The server's process for a connection. */
-export interface OwnConnection {
+export interface OwnBackend {
   readonly backend_pid: number;
   readonly backend_started: string;
+}
+
+/** A connection, and what of its server decides whether commits can get lost. */
+export interface OwnConnection extends OwnBackend {
+  /** See `InstanceTable`. */
+  readonly timeline: number;
+  readonly is_synchronous: number;
 }
 
 /** What identifies a process. */
@@ -65,6 +76,8 @@ const ownColumns = [
   'backend_pid',
   'backend_started',
   'state',
+  'timeline',
+  'is_synchronous',
 ] as const;
 
 /** Statements on the processes that use the database. */
@@ -84,6 +97,7 @@ export function instanceStatements(db: Kysely<Schema>) {
             checked_at_ms: eb.ref('excluded.checked_at_ms'),
             backend_pid: eb.ref('excluded.backend_pid'),
             backend_started: eb.ref('excluded.backend_started'),
+            batch: null,
           })),
         ),
     ),
@@ -113,17 +127,26 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.selectFrom('instances').select('number').where('number', '=', number).where('token', '=', token),
     ),
 
-    /** Affects the row as long as the process may commit on this connection, and names the batch that begins. */
-    beginBatch: statement<OwnRow & OwnConnection & { batch: string }, never>(
+    /**
+     * Affects the row as long as the process may commit on this connection and the database has its last batch, and names the batch that
+     * begins.
+     */
+    beginBatch: statement<OwnRow & OwnBackend & { batch: string; before: string | null }, never>(
       'instances_begin_batch',
-      ({ number, token, backend_pid, backend_started, batch }) =>
+      ({ number, token, backend_pid, backend_started, batch, before }) =>
         db
           .updateTable('instances')
           .set({ batch })
           .where('number', '=', number)
           .where('token', '=', token)
           .where('backend_pid', '=', backend_pid)
-          .where('backend_started', '=', backend_started),
+          .where('backend_started', '=', backend_started)
+          .where('batch', 'is not distinct from', before),
+    ),
+
+    /** Finds the last batch of a process that was not removed. */
+    lastBatch: statement<OwnRow, { batch: string | null }>('instances_last_batch', ({ number, token }) =>
+      db.selectFrom('instances').select('batch').where('number', '=', number).where('token', '=', token),
     ),
 
     /**
@@ -132,10 +155,10 @@ export function instanceStatements(db: Kysely<Schema>) {
      */
     returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, { batch: string | null }>(
       'instances_return_to',
-      ({ number, token, checked_at_ms, backend_pid, backend_started }) =>
+      ({ number, token, checked_at_ms, backend_pid, backend_started, timeline, is_synchronous }) =>
         db
           .updateTable('instances')
-          .set({ checked_at_ms, backend_pid, backend_started })
+          .set({ checked_at_ms, backend_pid, backend_started, timeline, is_synchronous })
           .where('number', '=', number)
           .where('token', '=', token)
           .returning('batch'),
@@ -147,12 +170,38 @@ export function instanceStatements(db: Kysely<Schema>) {
     ),
 
     /** Removes an instance that shares the database, unless it has another connection by now. */
-    removeGone: statement<{ number: number } & OwnConnection, never>('instances_remove_gone', ({ number, backend_pid, backend_started }) =>
+    removeGone: statement<{ number: number } & OwnBackend, never>('instances_remove_gone', ({ number, backend_pid, backend_started }) =>
       db
         .deleteFrom('instances')
         .where('number', '=', number)
         .where('backend_pid', '=', backend_pid)
         .where('backend_started', '=', backend_started),
+    ),
+
+    /** Remembers that an instance is removed. */
+    bury: statement<{ number: number; removed_at_ms: number }, never>('removed_instances_bury', (values) =>
+      db
+        .insertInto('removed_instances')
+        .values(pick(values, ['number', 'removed_at_ms']))
+        .onConflict((conflict) => conflict.column('number').doUpdateSet((eb) => ({ removed_at_ms: eb.ref('excluded.removed_at_ms') }))),
+    ),
+
+    /** Remembers that all instances which share the database are removed. */
+    burySharing: statement<{ number: number; removed_at_ms: number }, never>('removed_instances_bury_sharing', (values) =>
+      db
+        .insertInto('removed_instances')
+        .columns(['number', 'removed_at_ms'])
+        .expression((eb) =>
+          eb
+            .selectFrom('instances')
+            .select(['number', sql<number>`cast(${values.removed_at_ms} as bigint)`.as('removed_at_ms')])
+            .where('number', '>', values.number),
+        )
+        .onConflict((conflict) => conflict.column('number').doNothing()),
+    ),
+
+    wasRemoved: statement<{ number: number }, { number: number }>('removed_instances_find', (values) =>
+      db.selectFrom('removed_instances').select('number').where('number', '=', values.number),
     ),
 
     /** Removes an instance that leaves. */
@@ -199,6 +248,8 @@ function rowOf(own: OwnRow, connection: OwnConnection | null, instance?: Instanc
     backend_pid: connection?.backend_pid ?? null,
     backend_started: connection?.backend_started ?? null,
     state: instance?.state ?? null,
+    timeline: connection?.timeline ?? null,
+    is_synchronous: connection?.is_synchronous ?? null,
   };
 }
 
@@ -206,13 +257,23 @@ interface Statements {
   readonly instances: ReturnType<typeof instanceStatements>;
   readonly databaseIds: Pick<ReturnType<typeof databaseIdStatements>, 'insertIfMissing'>;
   readonly leases: Pick<ReturnType<typeof leaseStatements>, 'freeOrphans'>;
+  readonly rewinds: ReturnType<typeof rewindStatements>;
+}
+
+/** What an instance records of itself, and of the database. */
+interface JoiningFacts extends InstanceFacts {
+  readonly state: InstanceState;
+  /** Where the tables are; null: not known. */
+  readonly origin: string | null;
+  /** What shows that the database lacks commits of this instance; null: nothing. */
+  readonly rewind: string | null;
 }
 
 /** Returns a new record of this process as an instance that joins the others. */
 export function recordSharing(
-  { instances, databaseIds, leases }: Statements,
+  { instances, databaseIds, leases, rewinds }: Statements,
   connection: OwnConnection | null,
-  facts: InstanceFacts & { readonly state: InstanceState },
+  facts: JoiningFacts,
 ): OwnRecord {
   const own: OwnRow = { number: randomInt(aloneNumber + 1, highestNumber), token: randomUUID() };
   const steps = [
@@ -221,18 +282,23 @@ export function recordSharing(
     step(instances.join, rowOf(own, connection, facts)),
     step(leases.freeOrphans, {}),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
+    step(rewinds.setOriginIfMissing, { origin: facts.origin }),
+    ...(facts.rewind === null ? [] : [recordingRewind(rewinds, facts.rewind, systemClock.nowMs())]),
   ];
   return { own, change: new BoundChange('recordInstance', steps) };
 }
 
 /** Returns a new record of this process as the only one, also for the error of a process that finds the lock taken. */
-export function recordAlone({ instances, databaseIds }: Omit<Statements, 'leases'>, connection: OwnConnection | null): OwnRecord {
+export function recordAlone({ instances, databaseIds, rewinds }: Omit<Statements, 'leases'>, connection: OwnConnection | null): OwnRecord {
   const own: OwnRow = { number: aloneNumber, token: randomUUID() };
+  const nowMs = systemClock.nowMs();
   const steps = [
     step(instances.record, rowOf(own, connection)),
-    // Instances that share the database would hold its lock. One that has lost its connection must not return.
-    step(instances.removeSharing, { number: aloneNumber }),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
+    ...(connection === null ? [] : [recordingLost(rewinds, connection.timeline, nowMs)]),
+    // Instances that share the database would hold its lock. One that has lost its connection must not return.
+    step(instances.burySharing, { number: aloneNumber, removed_at_ms: nowMs }),
+    step(instances.removeSharing, { number: aloneNumber }),
   ];
   return { own, change: new BoundChange('recordOwner', steps) };
 }

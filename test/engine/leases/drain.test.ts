@@ -5,6 +5,7 @@ import { type OpenedInstance, openInstance } from '../../../src/app/open-instanc
 import type { Work } from '../../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { removalOf } from '../../support/remove-instance.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -40,7 +41,7 @@ async function asAdmin(databaseUrl: string, sql: string, values: readonly unknow
 
 /** Removes an instance as another one does, but without ending its connection. */
 function remove(databaseUrl: string, { sharing }: OpenedInstance): Promise<void> {
-  return asAdmin(databaseUrl, 'delete from instances where number = $1', [Number(sharing.ownId())]);
+  return asAdmin(databaseUrl, removalOf('number = $1'), [Number(sharing.ownId())]);
 }
 
 it('an instance that is drained while it starts takes no lease when it has started', async (test) => {

@@ -23,21 +23,38 @@ const maxBytesPerLook = 20;
 it('an instance that looks at the others for days keeps nothing of each look', async () => {
   const shown = { id: '2', version: '', host: 'h', pid: 1, state: 'sharing', sinceMs: 0, seenAtMs: null } as const;
   const backend = { pid: 1, started: 's' };
-  const member: Member = { number: 2, shown, configHashes: new Map(), backend, isConnected: true, beat: null, isBusy: false };
+  const member: Member = {
+    number: 2,
+    shown,
+    configHashes: new Map(),
+    backend,
+    isConnected: true,
+    beat: null,
+    isBusy: false,
+    timeline: 1,
+    isSynchronous: true,
+  };
   let looked = 0;
   let paused = deferred();
   let goOn = deferred();
   const members = createMembers({
     shared: createSharedDatabase({
       openObserver: async () => ({
-        look: async () => [member],
+        look: async () => ({ members: [member], rewind: null }),
         end: async () => undefined,
         tell: async () => undefined,
         close: async () => undefined,
       }),
       statements: compileStatements(postgres),
-      database: { own: async () => ({ number: 2, token: 't' }), isRemoved: () => false, query: async () => [], onReturn: () => undefined },
+      database: {
+        own: async () => ({ number: 2, token: 't' }),
+        isRemoved: () => false,
+        rewind: () => null,
+        query: async () => [],
+        onReturn: () => undefined,
+      },
       record: () => ({ own: { number: 2, token: 't' }, change: new BoundChange('record', []) }),
+      clock: systemClock,
       commit: async () => undefined,
     }),
     configHashes: new Map(),

@@ -16,6 +16,8 @@ import { postgres } from '../../../src/storage/sql/dialect.js';
 import { instanceStatements } from '../../../src/storage/statements/instances.js';
 import { deferred } from '../../support/deferred.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { migrationNames } from '../../support/released-migrations.js';
+import { removalOf } from '../../support/remove-instance.js';
 import { aNotification, anEvent, aTransaction, silentLog } from '../../support/stored-samples.js';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -368,7 +370,7 @@ describe('an instance that was removed', () => {
     const a = await join(test, databaseUrl, 'a');
     await join(test, databaseUrl, 'b');
     await a.insert('one');
-    await runSql(databaseUrl, `delete from instances where version = 'a'`);
+    await runSql(databaseUrl, removalOf(`version = 'a'`));
     const stale = await Promise.allSettled(['two', 'three', 'four'].map((id) => a.insert(id)));
     for (const one of stale) assert.ok(one.status === 'rejected' && one.reason instanceof StoreAwayError);
     await waitFor('it to join again', async () => ((await a.row())?.state === 'sharing' ? true : undefined));
@@ -420,7 +422,7 @@ describe('an instance that was removed', () => {
     };
     await a.leases.add('lane', new Map([['unit', work]]));
     await a.leases.start();
-    await runSql(databaseUrl, `delete from instances where version = 'a'`);
+    await runSql(databaseUrl, removalOf(`version = 'a'`));
     await assert.rejects(a.insert('stale'), StoreAwayError);
     const b = await join(test, databaseUrl, 'b', { units: ['of b'] });
     await b.insert('of b');
@@ -443,7 +445,7 @@ describe('an instance that was removed', () => {
     await waitFor('it to know', () =>
       a.sharing.instances().some(({ version, state }) => version === 'a' && state === 'draining') ? true : undefined,
     );
-    await runSql(databaseUrl, `delete from instances where version = 'a'`);
+    await runSql(databaseUrl, removalOf(`version = 'a'`));
     await assert.rejects(a.insert('stale'), StoreAwayError);
     const again = await waitFor('it to join again', () => a.row());
     assert.equal(again.state, 'draining');
@@ -452,8 +454,8 @@ describe('an instance that was removed', () => {
   it('an earlier connection of an instance that has returned can write nothing', async (test) => {
     const databaseUrl = await server.newDatabase();
     const a = await join(test, databaseUrl, 'a');
-    type Row = { number: number; token: string; backend_pid: number; backend_started: string };
-    const own = `select number, token, backend_pid, backend_started from instances where number > 1`;
+    type Row = { number: number; token: string; backend_pid: number; backend_started: string; batch: string | null };
+    const own = `select number, token, backend_pid, backend_started, batch from instances where number > 1`;
     const [earlier] = await runSql<Row>(databaseUrl, own);
     await runSql(databaseUrl, 'select pg_terminate_backend($1)', [earlier?.backend_pid]);
     const later = await waitFor('it to return', async () => {
@@ -463,10 +465,11 @@ describe('an instance that was removed', () => {
     const { sql, bind } = instanceStatements(postgres.builder).beginBatch;
     const begun = async (row: Row | undefined) => {
       assert.ok(row !== undefined);
-      return (await runSql(databaseUrl, `${sql} returning number`, bind({ ...row, batch: 'of a stale one' }))).length;
+      return (await runSql(databaseUrl, `${sql} returning number`, bind({ ...row, batch: 'of another one', before: row.batch }))).length;
     };
     assert.equal(await begun(earlier), 0);
     assert.equal(await begun(later), 1);
+    await runSql(databaseUrl, 'update instances set batch = $1 where number = $2', [later.batch, later.number]);
     await a.insert('one');
   });
 
@@ -540,7 +543,7 @@ describe('instances and commands on PostgreSQL', () => {
     const a = await join(test, databaseUrl, 'a');
     assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), []);
     await runSql(databaseUrl, 'delete from kysely_migration; drop schema public cascade; create schema public');
-    assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), ['0001-initial']);
+    assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), migrationNames);
     await assert.rejects(a.insert('one'), StoreAwayError);
   });
 

@@ -4,6 +4,8 @@ import type { Change } from './change.js';
 export interface DatabaseChanges {
   /** Gives the database another id, so that earlier resume tokens are refused; never fails. */
   replaceDatabaseId(id: string): Change;
+  /** Accepts the database as it is: what it may lack counts as lost, so the service starts on it and signs; never fails. */
+  acceptDatabase(): Change;
   /** Stores a confirmed time, see `AgeClock`; never fails. */
   confirmTime(timeMs: number): Change;
   /** Stores the sealed secret of the database; fails if it has one. */

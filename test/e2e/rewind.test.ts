@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { it } from 'node:test';
+import { startAnvil } from '../support/anvil.js';
+import { rest } from '../support/callers.js';
+import { startPostgres } from '../support/postgres.js';
+import { runProgram } from '../support/run-cli.js';
+import { createServiceHome, type RunningService, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+it('a payment that was sent after the moment to which the database goes back is paid once, and relayer restore names it', async (test) => {
+  const [anvil, postgres] = await Promise.all([startAnvil({ blockTime: 1 }), startPostgres()]);
+  test.after(() => Promise.all([anvil.stop(), postgres.stop()]));
+  const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: await postgres.newDatabase() } });
+  test.after(() => home.remove());
+  const balance = (wei: string) => anvil.rpc('anvil_setBalance', [home.address, wei]);
+  const to = `0x${randomBytes(20).toString('hex')}`;
+  const paid = async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest'])));
+  const instances: RunningService[] = [await startService(home), await startService(home)];
+  test.after(() => Promise.all(instances.map((instance) => instance.kill())));
+  const [first, second] = instances as [RunningService, RunningService];
+
+  // It waits for funds, unsigned, at the moment to which the database will go back.
+  await balance('0x0');
+  const { body: sent } = await rest(first.baseUrl, 'POST', '/relayers/r1/transactions', { to, value: 7 });
+  const path = `/relayers/r1/transactions/${sent.data.id}`;
+  await postgres.keep();
+  await balance('0x3635c9adc5dea00000');
+  const statusAt = async ({ baseUrl }: RunningService) => (await rest(baseUrl, 'GET', path)).body.data?.status;
+  await waitFor('it to be confirmed', async () => ((await statusAt(second)) === 'confirmed' ? true : undefined));
+  assert.equal(await paid(), 7n);
+
+  await postgres.goBack();
+  for (const { baseUrl } of instances)
+    await waitFor('the instance to say so', async () => {
+      const answer = await fetch(new URL('/api/v1/ready', baseUrl));
+      return answer.status === 503 && /run relayer restore/.test(await answer.text()) ? true : undefined;
+    });
+  const block = () => anvil.rpc('eth_blockNumber').then(Number);
+  const until = (await block()) + 4;
+  await waitFor('more blocks', async () => ((await block()) >= until ? true : undefined));
+  assert.deepEqual([await statusAt(first), await paid()], ['pending', 7n]);
+
+  for (const instance of instances) await instance.stop();
+  const restored = await runProgram(['restore', '--yes'], home.env);
+  assert.equal(restored.exitCode, 0, restored.stderr);
+  assert.match(restored.stdout, new RegExp(`^failed relayer r1 transaction ${sent.data.id}$`, 'm'));
+  const again = await startService(home);
+  instances.push(again);
+  await waitFor('the service to be ready', async () => ((await fetch(new URL('/api/v1/ready', again.baseUrl))).ok ? true : undefined));
+  assert.deepEqual([await statusAt(again), await paid()], ['failed', 7n]);
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { type OpenedInstance, openInstance } from '../../../src/app/open-instance.js';
+import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import type { Log } from '../../../src/core/work/log.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { restore } from '../../../src/storage/restore.js';
+import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { runSql } from '../../support/postgres-pair.js';
+import { anAttempt, aTransaction, silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+const unit = 'evm:1/0x1';
+
+interface Instance extends OpenedInstance {
+  /** True while it works on the unit. */
+  isWorking(): boolean;
+  readonly errors: readonly string[];
+  insert(id: string): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** Opens an instance that shares the leases, with one unit of work. */
+async function join(test: TestContext, databaseUrl: string): Promise<Instance> {
+  const errors: string[] = [];
+  const log: Log = { ...silentLog, error: (_, message = '') => void errors.push(message) };
+  const opened = await openInstance(databaseUrl, { log, instance: { version: '1.0.0', configHashes: new Map() } });
+  const { store, leases } = opened;
+  let isWorking = false;
+  let isLeft = false;
+  const leave = async () => {
+    if (isLeft) return;
+    isLeft = true;
+    await leases.stop();
+    await store.close();
+  };
+  test.after(leave);
+  const work = {
+    begin: async () => {
+      isWorking = true;
+    },
+    end: async () => {
+      isWorking = false;
+    },
+  };
+  await leases.add('lane', new Map([[unit, work]]));
+  await leases.start();
+  const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+  return { ...opened, isWorking: () => isWorking, errors, insert, leave };
+}
+
+/** Resolves when the instances know of the rewind; then none may work or sign, but they accept transactions. */
+async function untilHeld(...instances: readonly Instance[]): Promise<void> {
+  for (const { sharing, store, isWorking, insert } of instances) {
+    await waitFor('an instance to know of the rewind', async () => sharing.rewind() ?? undefined);
+    await waitFor('it to end its work', async () => (isWorking() ? undefined : true));
+    const id = `held-${sharing.ownId()}`;
+    await waitFor('it to accept a transaction', () =>
+      insert(id)
+        .then(() => true)
+        .catch(() => undefined),
+    );
+    const attempt = store.change.insertAttempt(anAttempt({ transactionId: id }));
+    await assert.rejects(store.commit([attempt]), (error) => error instanceof StoreAwayError && /nothing is signed/.test(error.message));
+  }
+}
+
+/** Ends the instances, restores the database, and expects the next instance to work again. */
+async function untilRestored(test: TestContext, databaseUrl: string, instances: readonly Instance[]): Promise<void> {
+  for (const { leave } of instances) await leave();
+  const { ended } = await restore(databaseUrl, null, silentLog);
+  assert.notEqual(ended.length, 0);
+  const next = await join(test, databaseUrl);
+  assert.deepEqual([next.sharing.rewind(), next.isWorking()], [null, true]);
+}
+
+/** Records an instance that is gone: it was connected to a server of this timeline. */
+async function leaveGone(databaseUrl: string, timeline: number, isSynchronous: boolean): Promise<void> {
+  await runSql(
+    databaseUrl,
+    `insert into instances (number, host, pid, token, since_ms, checked_at_ms, version, config_hashes, backend_pid, backend_started, state, timeline, is_synchronous)
+     values (77, 'gone', 1, 'token', 0, 0, '1.0.0', '{}', 1, '0', 'sharing', ${timeline}, ${Number(isSynchronous)})`,
+  );
+}
+
+const timelineOf = `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline`;
+
+describe('a database that goes back in time', () => {
+  it('holds every instance until relayer restore, also those that lost nothing and those that join later', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+    await a.insert('kept');
+    await server.keep();
+    await waitFor('a to write', () =>
+      a
+        .insert('lost')
+        .then(() => true)
+        .catch(() => undefined),
+    );
+    await server.goBack();
+    await untilHeld(a, b);
+    assert.equal(a.errors.filter((message) => message.startsWith('the database lacks commits')).length, 2);
+    const later = await join(test, databaseUrl);
+    await untilHeld(later);
+    assert.match(later.sharing.rewind()?.evidence ?? '', /^instance \d+ committed batch /);
+    await assert.rejects(openStore(databaseUrl, { log: silentLog }));
+    await untilRestored(test, databaseUrl, [a, b, later]);
+  });
+
+  it('is noticed by an instance that joined after the moment to which it goes back', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    await (await join(test, databaseUrl)).leave();
+    await server.keep();
+    const a = await join(test, databaseUrl);
+    await a.insert('lost');
+    await server.goBack();
+    await untilHeld(a);
+    assert.match(a.sharing.rewind()?.evidence ?? '', /is not in the database, and no instance removed it/);
+    await untilRestored(test, databaseUrl, [a]);
+  });
+
+  it('is noticed at the next commit if its rows are replaced under a connection that stays', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const a = await join(test, databaseUrl);
+    await a.insert('one');
+    const [before] = await runSql<{ batch: string }>(databaseUrl, 'select batch from instances where number > 1');
+    await a.insert('two');
+    await runSql(databaseUrl, `update instances set batch = '${before?.batch}' where number > 1`);
+    await assert.rejects(a.insert('three'), (error) => error instanceof StoreAwayError && /relayer restore/.test(error.message));
+    await untilHeld(a);
+    await untilRestored(test, databaseUrl, [a]);
+  });
+
+  it('is not claimed after commits without an answer, whether they were written or not', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const a = await join(test, databaseUrl);
+    for (let round = 0; round < 20; round += 1) {
+      const inserted = Promise.allSettled([1, 2, 3].map((number) => a.insert(`${round}-${number}`)));
+      await runSql(
+        databaseUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`,
+      );
+      await inserted;
+    }
+    await waitFor('it to write', () =>
+      a
+        .insert('last')
+        .then(() => true)
+        .catch(() => undefined),
+    );
+    assert.deepEqual([a.sharing.rewind(), a.errors], [null, []]);
+  });
+});
+
+describe('an instance that did not return after a failover', () => {
+  for (const [name, { isOlder, isSynchronous, isHeld }] of Object.entries({
+    'holds the others if its commits did not wait for a standby': { isOlder: true, isSynchronous: false, isHeld: true },
+    'holds nobody if its commits waited for a standby': { isOlder: true, isSynchronous: true, isHeld: false },
+    'holds nobody if it was connected to this server': { isOlder: false, isSynchronous: false, isHeld: false },
+  }))
+    for (const remover of ['instance', 'command'])
+      it(`${name}; removed by ${remover === 'instance' ? 'an instance' : 'a command'}`, async (test) => {
+        const databaseUrl = await server.newDatabase();
+        await (await join(test, databaseUrl)).leave();
+        const [now] = await runSql<{ timeline: number }>(databaseUrl, timelineOf);
+        await leaveGone(databaseUrl, (now?.timeline ?? 1) - Number(isOlder), isSynchronous);
+        if (remover === 'command') await (await openStore(databaseUrl, { log: silentLog })).store.close();
+        const a = await join(test, databaseUrl);
+        const removed = `select number from removed_instances where number = 77`;
+        await waitFor('the removal', async () => ((await runSql(databaseUrl, removed)).length > 0 ? true : undefined));
+        if (isHeld) await untilHeld(a);
+        else await waitFor('it to work', async () => (a.isWorking() ? true : undefined));
+        assert.equal(a.sharing.rewind() !== null, isHeld);
+      });
+});
+
+it('a copy of the tables is refused by the service and by commands until relayer restore was run', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const a = await join(test, databaseUrl);
+  await a.insert('waits');
+  await a.leave();
+  const copyUrl = await server.newDatabase();
+  const name = new URL(copyUrl).pathname.slice(1);
+  const elsewhere = new URL(databaseUrl);
+  elsewhere.pathname = '/postgres';
+  await runSql(elsewhere.href, `drop database ${name}`);
+  await runSql(elsewhere.href, `create database ${name} template ${new URL(databaseUrl).pathname.slice(1)}`);
+  await assert.rejects(join(test, copyUrl), /the database is a copy, such as a restored dump.*run relayer restore/);
+  await assert.rejects(openStore(copyUrl, { log: silentLog }), /run relayer restore/);
+  await untilRestored(test, copyUrl, []);
+  await join(test, databaseUrl);
+});
+
+it('a copy that is complete keeps its waiting transactions', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const a = await join(test, databaseUrl);
+  await a.insert('waits');
+  await a.leave();
+  // As after pg_upgrade.
+  await runSql(databaseUrl, `update database_ids set origin = 'the earlier server'`);
+  await assert.rejects(join(test, databaseUrl), /run relayer restore/);
+  await restore(databaseUrl, null, silentLog, true);
+  const b = await join(test, databaseUrl);
+  assert.equal((await b.store.read.transaction('waits'))?.transaction.status, 'pending');
+});
+
+it('relayer restore that ends before it has failed what waits keeps the service from starting', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const a = await join(test, databaseUrl);
+  await a.insert('waits');
+  await a.leave();
+  await runSql(databaseUrl, `update database_ids set origin = 'the earlier server'`);
+  await runSql(databaseUrl, `alter table transactions add constraint only_pending check (status = 'pending')`);
+  await assert.rejects(restore(databaseUrl, null, silentLog));
+  await assert.rejects(join(test, databaseUrl), /run relayer restore/);
+});
