@@ -7,6 +7,7 @@ import type { Chain } from '../../src/core/ports/chain.js';
 import type { SolanaInstruction } from '../../src/core/records/solana.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
 import { endWaiting } from '../../src/core/transaction/end-waiting.js';
+import { newest } from '../../src/sandbox/solana/chain.js';
 import { systemProgram } from '../../src/sandbox/solana/instructions.js';
 import type { AccountState } from '../../src/sandbox/solana/runtime.js';
 import { startSolana } from '../../src/sandbox/solana/start-solana.js';
@@ -277,5 +278,32 @@ describe('transactions on Solana', () => {
     const withdrawal = (await rig.send({ instructions: [transferWithSeed(vault, rig.key.address, sol)] })).transaction.id;
     await rig.until(withdrawal, 'failed');
     assert.equal((await rig.view(poor)).transaction.status, 'pending');
+  });
+
+  it('an account that was given to a program disables the relayer with the reason, until it is back', async (test) => {
+    const rig = await start(test);
+    const { chain } = rig.solana;
+    const before = chain.account(rig.key.address, newest);
+    assert.ok(before !== null);
+    for (const [state, words] of [
+      [{ ...before, owner: 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' }, /^the account cannot pay fees: it belongs to the program Memo/],
+      [{ ...before, data: new Uint8Array(10) }, /^the account cannot pay fees: .* has 10 bytes of data; give the relayer another signer$/],
+    ] as const) {
+      chain.putAccount(rig.key.address, state);
+      const { transaction } = await rig.send({ instructions: [transferFrom(rig, sol)] });
+      const reason = await waitFor('the relayer to be disabled', () => {
+        rig.clock.moveOn(5_000);
+        chain.advance();
+        return rig.directory.relayer(rig.relayer.id)?.disabledReason ?? undefined;
+      });
+      assert.match(reason, words);
+      assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
+      chain.putAccount(rig.key.address, before);
+      await waitFor('the relayer to be enabled', () => {
+        chain.advance();
+        return rig.directory.relayer(rig.relayer.id)?.disabledReason === null || undefined;
+      });
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+    }
   });
 });

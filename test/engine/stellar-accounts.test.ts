@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, MuxedAccount, Operation } from '@stellar/stellar-sdk';
+import { Account, Keypair, MuxedAccount, Operation } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, NonceAnswer } from '../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -399,4 +399,44 @@ describe('the reserve of the account', { concurrency: 4 }, () => {
     await rig.untilWithBlocks(own.transaction.id, 'confirmed');
     await rig.untilWithBlocks(bump.transaction.id, 'confirmed');
   });
+});
+
+describe('an account whose key does not suffice any more', { concurrency: 4 }, () => {
+  const isPowerless =
+    /^the relayer's key does not suffice for its account: it has the weight \d+, and transactions need \d+; change the signers/;
+
+  /** Changes who can sign for the relayer's account, with these keys. */
+  function setOptions(
+    rig: StellarRig,
+    options: Parameters<typeof Operation.setOptions>[0],
+    signers: readonly Keypair[] = [rig.key.keys],
+  ): void {
+    const wallet = walletOf(rig.node.ledger, rig.key.keys);
+    const { submission } = rig.node.ledger.submit(wallet.build([Operation.setOptions(options)], { signers }).toXDR());
+    assert.equal(submission.status, 'PENDING');
+    rig.node.ledger.close();
+  }
+
+  for (const [name, options] of [
+    ['a master weight of 0', { masterWeight: 0 }],
+    ['a higher medium threshold', { medThreshold: 255, lowThreshold: 0 }],
+    ['a higher low threshold', { lowThreshold: 2, medThreshold: 2, highThreshold: 2 }],
+  ] as const) {
+    it(`${name} disables the relayer with the reason, and it is enabled again when its key suffices`, async (test) => {
+      const rig = await start(test);
+      const coSigner = Keypair.random();
+      setOptions(rig, { ...options, signer: { ed25519PublicKey: coSigner.publicKey(), weight: 255 } });
+      const { transaction } = await rig.send({ operations: [payment(receiver, 5n)], validUntilMs: laterMs() });
+      await untilReason(rig, transaction.id, /^waiting: .*the relayer's key does not suffice for its account/);
+      assert.match(await untilDisabled(rig), isPowerless);
+      assert.deepEqual(rig.toldStates.slice(-1), ['relayer_disabled']);
+      assert.equal((await rig.attempts(transaction.id)).length, 0);
+      setOptions(rig, { masterWeight: 1, lowThreshold: 0, medThreshold: 0, highThreshold: 0 }, [coSigner]);
+      await waitFor('the relayer to be enabled', () => {
+        rig.node.ledger.close();
+        return disabledReasonOf(rig) === null || undefined;
+      });
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+    });
+  }
 });

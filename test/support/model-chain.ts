@@ -358,6 +358,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           return heightLie === 0n ? head : { ...head, number: head.number + heightLie, hash: `${head.hash}+${heightLie}` };
         }),
       lockedOf: async () => 0n,
+      whyUnusable: async () => null,
       balanceOf: () => ask('balanceOf', () => fundsWei),
       draft: ({ relayer: { policies }, content, outbids }) =>
         ask('draft', (): Draft | Refusal => {

@@ -109,6 +109,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
       close: unused,
       head: () => ask('head', () => ({ number: BigInt(height()), hash: blocks.at(-1)?.hash ?? '', timestampMs: 0 })),
       lockedOf: async () => 0n,
+      whyUnusable: async () => null,
       balanceOf: () => ask('balanceOf', () => 10n ** 30n),
       draft: ({ content }) =>
         ask('draft', (): EvmDraft | Refusal => {

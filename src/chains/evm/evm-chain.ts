@@ -104,6 +104,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     balanceOf: (account) => rpc.ask(questions.balance(account), atHead),
     lockedOf: async () => 0n,
+    whyUnusable: async () => null,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),
     draft: (request) => draftAttempt(drafting, request),
     async sign(draft, nonce, signer) {

@@ -5,7 +5,8 @@ import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { forbiddenChangeIn } from './account-changes.js';
+import { type AccountAfter, forbiddenChangeIn } from './account-changes.js';
+import { systemProgram } from './address.js';
 import { atSlotFrom, integerFrom } from './answer.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { compileInstructions } from './instructions.js';
@@ -16,7 +17,7 @@ import type { Patience } from './patience.js';
 import { disallowedAmong, restrictsAccounts } from './policy.js';
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { mustStay, readTransaction } from './read-transaction.js';
-import { patientRefusal } from './simulate.js';
+import { accountFrom, patientRefusal } from './simulate.js';
 import { base64From, type Message, messageBytes } from './wire.js';
 
 export interface DraftDeps {
@@ -113,4 +114,15 @@ async function accountsRefusal(rpc: Rpc, pricing: Pricing): Promise<Refusal | nu
 export function readBalance(rpc: Rpc, account: string, commitment: 'processed' | 'confirmed'): Promise<bigint> {
   const read = (answer: unknown): bigint => atSlotFrom(answer, 'balance', (value) => integerFrom(value, 'balance')).value;
   return rpc.ask({ method: 'getBalance', params: [account, { commitment }], read }, { first: 'head' });
+}
+
+/**
+ * See `Chain.whyUnusable`: only an account of the system program without data can pay fees and send lamports. Throws `NODE_UNAVAILABLE`.
+ */
+export async function whyUnusable(rpc: Rpc, account: string, first: 'head' | 'another'): Promise<string | null> {
+  const params = [account, { encoding: 'base64', commitment: 'confirmed' }];
+  const read = (answer: unknown): AccountAfter | null => atSlotFrom(answer, 'account', (value) => accountFrom(value, 'account')).value;
+  const state = await rpc.ask({ method: 'getAccountInfo', params, read }, { first });
+  if (state === null || (state.owner === systemProgram && state.dataBytes === 0)) return null;
+  return `the account cannot pay fees: it belongs to the program ${state.owner} and has ${state.dataBytes} bytes of data; give the relayer another signer`;
 }

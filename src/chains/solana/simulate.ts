@@ -41,7 +41,7 @@ const transientFailures: readonly string[] = [
   'CommitCancelled',
 ];
 /** Failures of a payer without funds. */
-const unfundedFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee'];
+const unfundedFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee'];
 /** Failures that a node which lags reports, too: a lookup table was created or extended a moment ago. */
 const earlyFailures: readonly string[] = [
   'AddressLookupTableNotFound',
@@ -104,6 +104,7 @@ function refusalFrom(error: TransactionError, logs: readonly string[], request: 
     const unfunded = `insufficient balance: the account cannot pay for the transaction (${sentence})`;
     return { refused: 'insufficient_funds', sentence: unfunded, lasting: false };
   }
+  if (name === 'InvalidAccountForFee') return { refused: 'unusable', sentence: 'the account cannot pay fees', lasting: false };
   const fails = `the transaction would fail: ${sentence}`;
   if (earlyFailures.includes(name)) return patientRefusal(fails, request);
   return { refused: 'reverts', sentence: fails, lasting: !transientFailures.includes(name) };
@@ -134,8 +135,13 @@ function simulationFrom(answer: unknown): SimulationAnswer {
 /** Null: the node reports no accounts, or not this one, which then is empty or was not loaded. */
 function accountAfterFrom(accounts: unknown): AccountAfter | null {
   const [account] = listFrom(accounts ?? [], 'simulated accounts');
-  if (account === undefined || account === null) return null;
-  const { lamports, owner, data } = objectFrom(account, 'simulated account');
+  return accountFrom(account ?? null, 'simulated account');
+}
+
+/** Reads an account in base64; null if it does not exist. */
+export function accountFrom(account: unknown, what: string): AccountAfter | null {
+  if (account === null) return null;
+  const { lamports, owner, data } = objectFrom(account, what);
   const [text] = listFrom(data, 'account data');
   const dataBytes = Buffer.from(textFrom(text, 'account data'), 'base64').length;
   return { lamports: integerFrom(lamports, 'balance'), owner: textFrom(owner, 'owner'), dataBytes };

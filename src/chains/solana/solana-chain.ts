@@ -8,7 +8,7 @@ import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { genesisCall, solanaDialect } from './dialect.js';
-import { draftAttempt, readBalance } from './draft.js';
+import { draftAttempt, readBalance, whyUnusable } from './draft.js';
 import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
 import { createPatience } from './patience.js';
@@ -68,6 +68,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       return processed < confirmed ? processed : confirmed;
     },
     lockedOf: async () => 0n,
+    whyUnusable: (account, from) => whyUnusable(rpc, account, from),
     market: async () => null,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');

@@ -17,6 +17,12 @@ export interface Account {
   readonly reservedEntries: bigint;
   /** The amount that its offers to sell reserve. */
   readonly sellingLiabilitiesStroops: bigint;
+  /** The weight of the account's own key. */
+  readonly keyWeight: number;
+  /** What signatures must weigh for a fee bump or a sequence number. */
+  readonly lowThreshold: number;
+  /** What signatures must weigh for a payment or a contract call. */
+  readonly mediumThreshold: number;
   /** The ledger of this state. */
   readonly ledger: bigint;
 }
@@ -68,7 +74,11 @@ function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
   const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
   const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;
   const reservedEntries = 2 + entry.numSubEntries() + (v2?.numSponsoring() ?? 0) - (v2?.numSponsored() ?? 0);
+  const [keyWeight = 0, lowThreshold = 0, mediumThreshold = 0] = entry.thresholds();
   return {
+    keyWeight,
+    lowThreshold,
+    mediumThreshold,
     sequence: entry.seqNum().toBigInt(),
     sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger()),
     balanceStroops: entry.balance().toBigInt(),
@@ -81,4 +91,14 @@ function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
 /** Returns the amount that the account cannot spend: its reserve and its selling liabilities. */
 export function lockedOf({ reservedEntries, sellingLiabilitiesStroops }: Account, { baseReserveStroops }: LedgerRules): bigint {
   return reservedEntries * baseReserveStroops + sellingLiabilitiesStroops;
+}
+
+/**
+ * Returns why the account's own key does not suffice for a transaction; null if it does. `isFeeOnly`: the account pays a fee or uses a
+ * sequence number, and nothing else.
+ */
+export function whyPowerless({ keyWeight, lowThreshold, mediumThreshold }: Account, isFeeOnly: boolean): string | null {
+  const needed = Math.max(1, lowThreshold, isFeeOnly ? 0 : mediumThreshold);
+  if (keyWeight >= needed) return null;
+  return `the relayer's key does not suffice for its account: it has the weight ${keyWeight}, and transactions need ${needed}; change the signers or thresholds of the account`;
 }

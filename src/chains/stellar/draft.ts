@@ -13,7 +13,7 @@ import type {
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Account, lockedOf, readAccount } from './account.js';
+import { type Account, lockedOf, readAccount, whyPowerless } from './account.js';
 import { forbiddenChangeIn, operationsOf } from './account-changes.js';
 import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
@@ -39,6 +39,8 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if (forbidden !== null) return forbidden;
   const payer = await readAccount(deps.rpc, relayer.address);
   if (payer === null) return missingAccount(relayer.address, deps.network.name);
+  const powerless = whyPowerless(payer, isFiller || content.kind === 'fee_bump');
+  if (powerless !== null) return { refused: 'unusable', sentence: powerless, lasting: false };
   const drafting: Drafting = {
     ...deps,
     policies: onNetwork('stellar', relayer.policies),

@@ -7,7 +7,7 @@ import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
-import { lockedOf, readAccount } from './account.js';
+import { lockedOf, readAccount, whyPowerless } from './account.js';
 import { accountOf } from './address.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
@@ -73,6 +73,10 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     async lockedOf(account) {
       const known = await readAccount(rpc, account);
       return known === null ? 0n : lockedOf(known, market.rules());
+    },
+    async whyUnusable(account, from) {
+      const known = await readAccount(rpc, account, { first: from });
+      return known === null ? null : whyPowerless(known, false);
     },
     market: async () => null,
     draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),

@@ -57,8 +57,8 @@ export interface BlockRange {
 
 /**
  * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined.
- * `not_allowed`: the relayer's policies or the receiver forbid it. `rejected`: every node that answered says no, in words that are not in
- * our tables.
+ * `not_allowed`: the relayer's policies or the receiver forbid it. `unusable`: see `Chain.whyUnusable`. `rejected`: every node that
+ * answered says no, in words that are not in our tables.
  */
 export interface Refusal {
   readonly refused:
@@ -70,6 +70,7 @@ export interface Refusal {
     | 'bump_limit'
     | 'outdated'
     | 'not_allowed'
+    | 'unusable'
     | 'rejected';
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
@@ -98,6 +99,7 @@ export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   gas_limit: 'gas_limit',
   outdated: 'outdated',
   not_allowed: 'not_allowed',
+  unusable: 'never_accepted',
   rejected: 'never_accepted',
 };
 
@@ -342,6 +344,11 @@ export interface Chain {
    * node.
    */
   lockedOf(account: string): Promise<bigint>;
+  /**
+   * Returns why nodes accept no transaction of the account: the relayer's key does not suffice, or the account cannot pay fees. Null: they
+   * do, or the account does not exist. `another`: an endpoint other than that of the head, if there is one. Calls no node on EVM networks.
+   */
+  whyUnusable(account: string, from: 'head' | 'another'): Promise<string | null>;
   /** Returns what the market asks of a relayer's transactions, remembered for a block; null: the network has no gas. */
   market(relayer: Pick<Relayer, 'policies'>): Promise<MarketView | null>;
   /** Estimates, prices and checks funds. */

@@ -115,6 +115,7 @@ function refusalError({ refused, sentence, metadata = {} }: Refusal): DomainErro
   switch (refused) {
     case 'reverts':
     case 'outdated':
+    case 'unusable':
       return new DomainError('invalid', 'EXECUTION_REVERTED', sentence);
     case 'insufficient_funds':
       return new DomainError('precondition', 'INSUFFICIENT_FUNDS', sentence, { metadata });

@@ -4,9 +4,9 @@ import type { LaneInputs } from './lane-inputs.js';
 
 /**
  * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed.
- * If true, the chain was reset, or the account removed.
+ * If true, the chain was reset, or the account removed. `unusable`: see `Chain.whyUnusable`.
  */
-export type AccountDoubt = 'absent' | 'reset';
+export type AccountDoubt = 'absent' | 'reset' | 'unusable';
 
 /** A doubt disables the relayer after this number of blocks and this long: a node that was just started, or lags, recovers sooner. */
 const patience = { blocks: 8n, ms: 60_000 };
@@ -38,18 +38,23 @@ export interface AccountDoubts {
   /** Why nothing takes a nonce; null: there is no doubt. */
   sentence(): string | null;
   /**
-   * Takes note that a node shows the account as gone, or its number as far below the signed ones: no transaction takes a nonce until the
-   * node shows something else. Disables the relayer only if this lasts and another endpoint shows the same at two heads, and nothing else
-   * in between. A node failure never disables it: while no other endpoint answers, the relayer waits.
+   * Takes note that a node shows the account as gone or unusable, or its number as far below the signed ones: no transaction takes a nonce
+   * until the node shows something else. Disables the relayer only if this lasts and another endpoint shows the same at two heads, and
+   * nothing else in between. A node failure never disables it: while no other endpoint answers, the relayer waits.
    */
   note(finding: Finding): Promise<void>;
   /** Removes a doubt. When none is left, the relayer is enabled again. */
   dismiss(doubt: AccountDoubt): Promise<void>;
+  /** A transaction was refused because the account is unusable: it is read at the next head. */
+  suspectUnusable(): void;
+  /** True if the account must be read. */
+  isUnusableSuspected(): boolean;
 }
 
 /** Creates the doubts of a lane that has none. */
 export function createAccountDoubts({ deps, relayer }: Pick<LaneInputs, 'deps' | 'relayer'>): AccountDoubts {
   const doubts = new Map<AccountDoubt, Doubt>();
+  let isSuspected = false;
 
   function disablingSentence(): string | null {
     return [...doubts.values()].find(({ disables }) => disables)?.sentence ?? null;
@@ -85,7 +90,12 @@ export function createAccountDoubts({ deps, relayer }: Pick<LaneInputs, 'deps' |
       if (disables && !before.disables) deps.log.error(facts, 'the relayer is disabled');
       await show(shown);
     },
+    suspectUnusable() {
+      isSuspected = true;
+    },
+    isUnusableSuspected: () => isSuspected || doubts.has('unusable'),
     async dismiss(doubt) {
+      if (doubt === 'unusable') isSuspected = false;
       const shown = disablingSentence();
       if (!doubts.delete(doubt)) return;
       deps.log.info({ relayer: relayer().id }, 'the RPC nodes show the account as expected again');

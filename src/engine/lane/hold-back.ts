@@ -23,6 +23,7 @@ export async function holdBack(
   const nowMs = lane.deps.clock.elapsedMs();
   // Many can wait for one earlier transaction, each with several calls per try.
   const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
+  if ('refused' in obstacle && obstacle.refused === 'unusable') lane.doubts.suspectUnusable();
   if (record !== undefined) record.isHeldBack = 'refused' in obstacle && obstacle.refused !== 'reverts';
   if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
   else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;

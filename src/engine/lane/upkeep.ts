@@ -3,6 +3,7 @@ import type { LaneContext } from './lane-context.js';
 import type { Rest } from './rest.js';
 import type { MakeTask } from './task.js';
 import { createFeeBumper } from './tasks/bump-fee.js';
+import { checkAccount } from './tasks/check-account.js';
 import { createExpirer } from './tasks/expire.js';
 import { createForeignExplainer } from './tasks/explain-foreign.js';
 import { createGapFiller } from './tasks/fill-gaps.js';
@@ -39,6 +40,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () 
           ...fillGaps,
           task('rebroadcast', createRebroadcaster(lane, sequence)),
         ];
+  const checkIsUsable = task('check account', (newest: Head) => checkAccount(lane, newest));
   const expirer = createExpirer(lane);
   const expireUnsigned = task('expire unsigned', expirer.expireUnsigned);
   const expireSigned = signingTask('expire', expirer.expireSigned);
@@ -51,6 +53,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () 
     if (rest.includes(newest)) return;
     if (newest.hash !== heads.settled?.hash) for (const settle of settling) await settle(newest);
     if (newest.hash === heads.settled?.hash) heads.noteRead();
+    if (heads.settled !== null) await checkIsUsable(newest);
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (heads.settled !== null) await expireSigned(newest);
     // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain

@@ -226,6 +226,7 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
   if (draft !== null && !isRefusal(draft)) return { ...dead, draft };
   noteRefused(lane, dead.open);
+  if (draft?.refused === 'unusable') lane.doubts.suspectUnusable();
   if (draft?.lasting === true) await fail(lane, dead, draft);
   else if (draft !== null) await wait(lane, dead, waitingReason(draft.sentence));
   return null;
