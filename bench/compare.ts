@@ -1,6 +1,6 @@
 /*
  * `npm run bench -- compare --against <commit> [--rounds 20] [--slice-ms 300] [--batch 500] [--unmeasured 6000] [--max 1.25] [--postgres both|own]
- * [names of rows...]`. See README.md here.
+ * [--node <program>] [--node-flag=<flag>] [names of rows...]`. See README.md here.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -10,6 +10,7 @@ import { type Case, casesFor, type ServerName, sampleTransaction } from './cases
 import { startLoadGenerator } from './load/load-generator.js';
 import { processCpuUs } from './load/process-cpu.js';
 import { pinned } from './pinned-process.js';
+import { residentMb } from './reads.js';
 import { programIn, referenceBuild } from './reference-build.js';
 import { authorization, type MeasuredServer, startBaseline, startBuiltService } from './servers.js';
 import { median } from './table.js';
@@ -33,6 +34,9 @@ const { values: options, positionals: names } = parseArgs({
     unmeasured: { type: 'string', default: '6000' },
     max: { type: 'string' },
     postgres: { type: 'string' },
+    // The runtime of this build alone, and its flags.
+    node: { type: 'string', default: process.execPath },
+    'node-flag': { type: 'string', multiple: true, default: [] },
   },
 });
 const rows = ['rest-sign', 'connect-sign', 'grpc-sign', 'rest-get', 'engine'] as const;
@@ -61,8 +65,8 @@ try {
   releasers.push(chain.stop);
   const postgres = onPostgres === undefined ? null : await startPostgres();
   if (postgres !== null) releasers.push(postgres.stop);
-  const old = await startContender(programIn(reference), chain, onPostgres === 'both' ? postgres : null);
-  const own = await startContender(programIn('.'), chain, postgres);
+  const old = await startContender({ main: programIn(reference) }, chain, onPostgres === 'both' ? postgres : null);
+  const own = await startContender({ main: programIn('.'), node: options.node, flags: options['node-flag'] }, chain, postgres);
   for (const row of chosen) {
     const ratio = row === 'engine' ? await compareEngines(old, own) : await compareRow(row, old, own);
     ratios.set(row, ratio);
@@ -76,9 +80,13 @@ if (options.max !== undefined && worst > Number(options.max)) {
   process.exitCode = 1;
 }
 
-async function startContender(main: string, chain: Anvil, postgres: TestPostgres | null): Promise<Contender> {
+async function startContender(
+  { main, node, flags = [] }: { readonly main: string; readonly node?: string; readonly flags?: readonly string[] },
+  chain: Anvil,
+  postgres: TestPostgres | null,
+): Promise<Contender> {
   const env = postgres === null ? {} : { DATABASE_URL: await postgres.newDatabase() };
-  const server = await started(startBuiltService(main, chain.url, [], env));
+  const server = await started(startBuiltService(main, chain.url, flags, env, node));
   const relayer = await call(server, 'GET', '/relayers/r1');
   await chain.rpc('anvil_setBalance', [relayer.address, '0x21e19e0c9bab2400000']);
   const transaction = await call(server, 'POST', '/relayers/r1/transactions', sampleTransaction);
@@ -171,8 +179,9 @@ async function compareEngines(old: Contender, own: Contender): Promise<number> {
     for (const measure of round % 2 === 0 ? order : order.toReversed()) await measure();
   }
   const ratio = pairedRatio(samples.own, samples.old);
+  const memory = [own, old].map(({ server }) => `${residentMb(server.pid).toFixed(0)} MB`).join(' and ');
   print(
-    `engine: own ÷ reference ${ratio.toFixed(2)} (${median(samples.own).toFixed(0)} and ${median(samples.old).toFixed(0)} µs a confirmed transaction)`,
+    `engine: own ÷ reference ${ratio.toFixed(2)} (${median(samples.own).toFixed(0)} and ${median(samples.old).toFixed(0)} µs a confirmed transaction; ${memory})`,
   );
   return ratio;
 }

@@ -24,9 +24,10 @@ export async function startBuiltService(
   rpcUrl: string,
   nodeFlags: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  node = process.execPath,
 ): Promise<MeasuredServer> {
   const home = await createServiceHome({ rpcUrl, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info', ...env } });
-  const service = await startServiceIn(home, main, nodeFlags);
+  const service = await startServiceIn(home, main, nodeFlags, node);
   return {
     ...service,
     async stop() {
@@ -37,10 +38,15 @@ export async function startBuiltService(
 }
 
 /** The built service in a home that outlives it. */
-export async function startServiceIn(home: ServiceHome, main: string, nodeFlags: readonly string[]): Promise<MeasuredServer> {
+export async function startServiceIn(
+  home: ServiceHome,
+  main: string,
+  nodeFlags: readonly string[],
+  node = process.execPath,
+): Promise<MeasuredServer> {
   const logFile = join(home.dir, 'service.log');
   const log = openSync(logFile, 'w');
-  const [program, ...args] = pinned(0, [process.execPath, ...nodeFlags, main, 'serve']);
+  const [program, ...args] = pinned(0, [node, ...nodeFlags, main, 'serve']);
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...home.env }, stdio: ['ignore', log, log] });
   const port = await portInLog(child, logFile);
   return { pid: child.pid ?? 0, ports: [port], stop: () => ended(child) };
