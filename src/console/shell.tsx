@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { matchRoute, pathOf } from './model/route.js';
+import { Button } from './parts/button.js';
 import { Note } from './parts/failure-note.js';
 import { Icon } from './parts/icon.js';
 import { Toasts } from './parts/toast.js';
@@ -111,9 +112,7 @@ function Masthead({ onSkip }: { /** Moves the focus to the view. */ readonly onS
       >
         <Icon name={dark ? 'sun' : 'moon'} />
       </button>
-      <button type="button" class="plain" onClick={() => signOut()}>
-        Sign out
-      </button>
+      <Button class="plain" onClick={() => signOut()} text="Sign out" />
     </header>
   );
 }

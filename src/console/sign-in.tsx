@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from './parts/button.js';
 import { FailureNote, Note } from './parts/failure-note.js';
 import { Form } from './parts/form.js';
 import { useAction } from './parts/use-call.js';
@@ -37,9 +38,7 @@ export function SignIn() {
           </p>
         </div>
         <FailureNote failure={enter.failure} />
-        <button type="submit" class="primary" disabled={enter.isRunning}>
-          {enter.isRunning ? 'Signing in…' : 'Sign in'}
-        </button>
+        <Button type="submit" class="primary" disabled={enter.isRunning} text={enter.isRunning ? 'Signing in…' : 'Sign in'} />
         <p class="quiet small">
           <a href="/docs">API reference</a>
         </p>

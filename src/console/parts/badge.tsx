@@ -5,11 +5,11 @@ import { Icon, type IconName } from './icon.js';
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 /** A state in a word, with a picture: the colour only adds to them. */
-export function Badge({ tone, icon, children }: { readonly tone: Tone; readonly icon: IconName; readonly children: string }) {
+export function Badge({ tone, icon, text }: { readonly tone: Tone; readonly icon: IconName; readonly text: string }) {
   return (
     <span class={`badge ${tone}`}>
       <Icon name={icon} />
-      {children}
+      {text}
     </span>
   );
 }
@@ -34,10 +34,5 @@ export function statusText(status: TransactionStatus): string {
 
 /** The status of a transaction. */
 export function StatusBadge({ status }: { readonly status: TransactionStatus }) {
-  const { text, tone, icon } = statusLooks[status];
-  return (
-    <Badge tone={tone} icon={icon}>
-      {text}
-    </Badge>
-  );
+  return <Badge {...statusLooks[status]} />;
 }

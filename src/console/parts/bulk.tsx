@@ -3,6 +3,7 @@ import { type BulkProgress, noProgress, runBulk } from '../model/bulk.js';
 import { failureOf } from '../model/failure.js';
 import { sessionSignal } from '../service/session.js';
 import { delay } from '../service/streams.js';
+import { Button } from './button.js';
 
 /** Failures that are shown one by one. With more of them, the first ones tell enough. */
 const shownFailures = 20;
@@ -93,9 +94,7 @@ export function BulkReport({
           </ul>
         )}
       </div>
-      <button type="button" onClick={isRunning ? bulk.stop : bulk.clear}>
-        {isRunning ? 'Stop' : 'Close'}
-      </button>
+      <Button onClick={isRunning ? bulk.stop : bulk.clear} text={isRunning ? 'Stop' : 'Close'} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type SnippetRequest, snippetsOf } from '../text/snippets.js';
+import { Button } from './button.js';
 import { CodeBlock } from './code-block.js';
 import { CopyButton } from './copy.js';
 import { Dialog } from './dialog.js';
@@ -14,9 +15,7 @@ export function CopyAsButton({
   const [shown, setShown] = useState<SnippetRequest | null>(null);
   return (
     <>
-      <button type="button" onClick={() => setShown(request())}>
-        Copy as…
-      </button>
+      <Button onClick={() => setShown(request())} text="Copy as…" />
       {shown !== null && <CopyAsDialog request={shown} onClose={() => setShown(null)} />}
     </>
   );

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Failure } from '../model/failure.js';
+import { Button } from './button.js';
 import { CopyButton } from './copy.js';
 import { Icon } from './icon.js';
 
@@ -27,11 +28,7 @@ export function FailureNote({ failure, onRetry }: { readonly failure: Failure | 
           </p>
         )}
       </div>
-      {onRetry !== undefined && (
-        <button type="button" onClick={onRetry}>
-          Try again
-        </button>
-      )}
+      {onRetry !== undefined && <Button onClick={onRetry} text="Try again" />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Failure } from '../model/failure.js';
+import { Button } from './button.js';
 import { Dialog } from './dialog.js';
 import { FailureNote } from './failure-note.js';
 import { Form } from './form.js';
@@ -45,12 +46,13 @@ export function FormDialog({
           <FailureNote failure={failure} />
         </div>
         <footer class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" class={destructive ? 'danger' : 'primary'} disabled={!isReady || isRunning}>
-            {isRunning ? 'Working…' : action}
-          </button>
+          <Button onClick={onClose} text="Close" />
+          <Button
+            type="submit"
+            class={destructive ? 'danger' : 'primary'}
+            disabled={!isReady || isRunning}
+            text={isRunning ? 'Working…' : action}
+          />
         </footer>
       </Form>
     </Dialog>
@@ -131,9 +133,7 @@ export function ResultDialog({
     <Dialog title={title} onClose={onClose}>
       <div class="dialog-body">{children}</div>
       <footer class="dialog-foot">
-        <button type="button" class="primary" onClick={onClose}>
-          {action}
-        </button>
+        <Button class="primary" onClick={onClose} text={action} />
       </footer>
     </Dialog>
   );

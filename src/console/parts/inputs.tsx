@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { incompleteTime } from '../model/local-time.js';
+import { Button } from './button.js';
 import { Field } from './field.js';
 
 /** What all inputs of a form have. */
@@ -145,9 +146,7 @@ export function Segments<Value extends string>({
     <fieldset class="segments">
       <legend class="visually-hidden">{label}</legend>
       {(Object.entries(choices) as [Value, string][]).map(([choice, text]) => (
-        <button key={choice} type="button" aria-pressed={choice === value} onClick={() => onValue(choice)}>
-          {text}
-        </button>
+        <Button key={choice} aria-pressed={choice === value} onClick={() => onValue(choice)} text={text} />
       ))}
     </fieldset>
   );

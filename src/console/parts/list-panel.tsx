@@ -1,5 +1,6 @@
 import type { ComponentChildren, FunctionComponent, Key } from 'preact';
 import { useState } from 'preact/hooks';
+import { Button } from './button.js';
 import { Empty, FailureNote, Loading } from './failure-note.js';
 import { PageTitle } from './page-title.js';
 import { type Column, Table } from './table.js';
@@ -48,9 +49,7 @@ export function ListPage<Row>({
         {beside}
         {create !== null && (
           <div class="actions">
-            <button type="button" class="primary" onClick={() => setCreating(true)}>
-              {create}
-            </button>
+            <Button class="primary" onClick={() => setCreating(true)} text={create} />
           </div>
         )}
       </div>
@@ -82,9 +81,7 @@ export function ListPanel<Row>({
       {rows.length > 0 && <Table caption={caption} columns={columns} rows={rows} keyOf={keyOf} {...(rowClass && { rowClass })} />}
       {hasMore && (
         <div class="more">
-          <button type="button" disabled={isLoading} onClick={loadMore}>
-            {isLoading ? 'Loading…' : 'Show older ones'}
-          </button>
+          <Button disabled={isLoading} onClick={loadMore} text={isLoading ? 'Loading…' : 'Show older ones'} />
         </div>
       )}
     </section>

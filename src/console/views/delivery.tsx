@@ -2,6 +2,7 @@ import { type Delivery, type DeliveryAttempt, DeliveryStatus } from '../../../ge
 import { eventTexts } from '../model/deliveries.js';
 import { msOf } from '../model/ms-of.js';
 import { Badge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { CodeBlock } from '../parts/code-block.js';
 import { CopyButton, Hash } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
@@ -17,21 +18,9 @@ import { durationText } from '../text/times.js';
 /** The status of a delivery. */
 function DeliveryBadge({ status }: { readonly status: DeliveryStatus }) {
   if (status === DeliveryStatus.DELIVERED) {
-    return (
-      <Badge tone="good" icon="check">
-        delivered
-      </Badge>
-    );
+    return <Badge tone="good" icon="check" text="delivered" />;
   }
-  return status === DeliveryStatus.DEAD ? (
-    <Badge tone="bad" icon="cross">
-      dead
-    </Badge>
-  ) : (
-    <Badge tone="warn" icon="clock">
-      pending
-    </Badge>
-  );
+  return status === DeliveryStatus.DEAD ? <Badge tone="bad" icon="cross" text="dead" /> : <Badge tone="warn" icon="clock" text="pending" />;
 }
 
 /**
@@ -150,12 +139,8 @@ export function DeliveryDialog({
         <FailureNote failure={redeliver.failure} />
       </div>
       <footer class="dialog-foot">
-        <button type="button" onClick={reload}>
-          Reload
-        </button>
-        <button type="button" class="primary" disabled={redeliver.isRunning} onClick={() => void redeliver.run()}>
-          Redeliver
-        </button>
+        <Button onClick={reload} text="Reload" />
+        <Button class="primary" disabled={redeliver.isRunning} onClick={() => void redeliver.run()} text="Redeliver" />
       </footer>
     </Dialog>
   );

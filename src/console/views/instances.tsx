@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Instance, InstanceState } from '../../../gen/relayer/v1/instance_service_pb.js';
 import { Badge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { Hash } from '../parts/copy.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
@@ -75,15 +76,13 @@ function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Insta
       title: 'Actions',
       align: 'right',
       cell: (instance) => (
-        <button
-          type="button"
+        <Button
           class="danger-quiet"
           aria-label={`Drain ${instance.host}, process ${instance.pid}`}
           disabled={instance.state === InstanceState.DRAINING}
           onClick={() => onDrain(instance)}
-        >
-          Drain
-        </button>
+          text="Drain"
+        />
       ),
     },
   ];
@@ -92,15 +91,13 @@ function columnsOf(onDrain: (instance: Instance) => void): readonly Column<Insta
 /** The state of an instance. */
 export function InstanceBadge({ state }: { readonly state: InstanceState }) {
   if (state === InstanceState.SHARING) {
-    return (
-      <Badge tone="good" icon="check">
-        sharing
-      </Badge>
-    );
+    return <Badge tone="good" icon="check" text="sharing" />;
   }
   return (
-    <Badge tone={state === InstanceState.DRAINING ? 'warn' : 'quiet'} icon={state === InstanceState.DRAINING ? 'pause' : 'clock'}>
-      {state === InstanceState.DRAINING ? 'draining' : 'starting'}
-    </Badge>
+    <Badge
+      tone={state === InstanceState.DRAINING ? 'warn' : 'quiet'}
+      icon={state === InstanceState.DRAINING ? 'pause' : 'clock'}
+      text={state === InstanceState.DRAINING ? 'draining' : 'starting'}
+    />
   );
 }

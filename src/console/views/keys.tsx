@@ -7,6 +7,7 @@ import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { timeFromLocal } from '../model/local-time.js';
 import { Badge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { Note } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { Check, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
@@ -93,9 +94,7 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
           {scopeTexts
             .filter(([scope]) => scopes.includes(scope))
             .map(([scope, name]) => (
-              <Badge key={scope} tone={scope === ApiKeyScope.ADMIN ? 'warn' : 'quiet'} icon="dot">
-                {name}
-              </Badge>
+              <Badge key={scope} tone={scope === ApiKeyScope.ADMIN ? 'warn' : 'quiet'} icon="dot" text={name} />
             ))}
         </span>
       ),
@@ -114,11 +113,7 @@ function columnsOf(onRevoke: (key: ApiKey) => void): readonly Column<ApiKey>[] {
     {
       title: 'Actions',
       align: 'right',
-      cell: (key) => (
-        <button type="button" class="danger-quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
-          Revoke
-        </button>
-      ),
+      cell: (key) => <Button class="danger-quiet" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)} text="Revoke" />,
     },
   ];
 }

@@ -4,6 +4,7 @@ import { type BidBar, barsOf, type ColumnKind, counted, kindOf, kindTexts } from
 import { type PriceScale, priceScale, spreadLabels } from '../model/price-scale.js';
 import { locationTo } from '../model/route.js';
 import { statusText } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { Icon, type IconName } from '../parts/icon.js';
 import { memo } from '../parts/memo.js';
 import type { FollowedLane } from '../service/lane.js';
@@ -197,31 +198,23 @@ export function LaneChart({
           numberWord={numberWord}
         />
         <div class="actions">
-          <button
-            type="button"
+          <Button
             onClick={() => scroller.current?.scrollBy({ left: -scroller.current.clientWidth * 0.8, behavior: 'smooth' })}
-          >
-            Earlier
-          </button>
-          <button
-            type="button"
+            text="Earlier"
+          />
+          <Button
             onClick={() => {
               isFollowing.current = true;
               showChain();
               lastPlaced.current = scroller.current?.scrollLeft ?? 0;
             }}
-          >
-            To the chain
-          </button>
-          <button
-            type="button"
+            text="To the chain"
+          />
+          <Button
             onClick={() => scroller.current?.scrollBy({ left: scroller.current.clientWidth * 0.8, behavior: 'smooth' })}
-          >
-            Later
-          </button>
-          <button type="button" onClick={() => scroller.current?.scrollTo({ left: scroller.current.scrollWidth })}>
-            To the end
-          </button>
+            text="Later"
+          />
+          <Button onClick={() => scroller.current?.scrollTo({ left: scroller.current.scrollWidth })} text="To the end" />
         </div>
       </div>
       <Legend />

@@ -6,6 +6,7 @@ import { bidOf } from '../model/attempts.js';
 import { counted, kindOf, kindTexts, type Verdict, verdictOf } from '../model/lane.js';
 import { locationTo } from '../model/route.js';
 import { StatusBadge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { shortened } from '../parts/copy.js';
 import { Empty, FailureNote, Loading } from '../parts/failure-note.js';
 import { Icon } from '../parts/icon.js';
@@ -63,12 +64,8 @@ function LaneContent({ relayerId, followed, lane }: { readonly relayerId: string
               <div class="actions">
                 <fieldset class="segments">
                   <legend class="visually-hidden">Show the slots as</legend>
-                  <button type="button" aria-pressed={!isList} onClick={() => setList(false)}>
-                    Chart
-                  </button>
-                  <button type="button" aria-pressed={isList} onClick={() => setList(true)}>
-                    List
-                  </button>
+                  <Button aria-pressed={!isList} onClick={() => setList(false)} text="Chart" />
+                  <Button aria-pressed={isList} onClick={() => setList(true)} text="List" />
                 </fieldset>
               </div>
             </div>
@@ -328,15 +325,9 @@ function SlotList({
         <Table caption={`Slots by ${numberWord}`} columns={columns} rows={rows} keyOf={({ number }) => number.toString()} />
       )}
       <div class="more actions">
-        <button type="button" disabled={from === 0n} onClick={() => setFrom(from > step ? from - step : 0n)}>
-          Earlier
-        </button>
-        <button type="button" onClick={() => setFrom(chain > 5n ? chain - 5n : 0n)}>
-          To the chain
-        </button>
-        <button type="button" disabled={span === null || from + step >= span.to} onClick={() => setFrom(from + step)}>
-          Later
-        </button>
+        <Button disabled={from === 0n} onClick={() => setFrom(from > step ? from - step : 0n)} text="Earlier" />
+        <Button onClick={() => setFrom(chain > 5n ? chain - 5n : 0n)} text="To the chain" />
+        <Button disabled={span === null || from + step >= span.to} onClick={() => setFrom(from + step)} text="Later" />
       </div>
     </>
   );

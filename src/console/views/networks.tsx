@@ -5,6 +5,7 @@ import { counted } from '../model/lane.js';
 import { msOf } from '../model/ms-of.js';
 import { kindOf } from '../model/networks.js';
 import { Badge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { FormDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
 import { PageTitle } from '../parts/page-title.js';
@@ -70,11 +71,7 @@ function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>
       cell: ({ name, isTestnet }) => (
         <span class="badges">
           {name}
-          {isTestnet && (
-            <Badge tone="quiet" icon="dot">
-              test network
-            </Badge>
-          )}
+          {isTestnet && <Badge tone="quiet" icon="dot" text="test network" />}
         </span>
       ),
     },
@@ -115,11 +112,7 @@ function columnsOf(onEdit: (network: Network) => void): readonly Column<Network>
     {
       title: 'Actions',
       align: 'right',
-      cell: (network) => (
-        <button type="button" aria-label={`Edit the RPC endpoints of ${network.name}`} onClick={() => onEdit(network)}>
-          Edit
-        </button>
-      ),
+      cell: (network) => <Button aria-label={`Edit the RPC endpoints of ${network.name}`} onClick={() => onEdit(network)} text="Edit" />,
     },
   ];
 }

@@ -10,6 +10,7 @@ import { kindOf } from '../model/networks.js';
 import { locationTo } from '../model/route.js';
 import { Amount, GasPrice } from '../parts/amount.js';
 import { Badge, type Tone } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { Chart } from '../parts/chart.js';
 import { Empty, FailureNote, Loading } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
@@ -82,9 +83,7 @@ function OpenRelayer() {
             <input id={id} name="relayer" autoComplete="off" spellcheck={false} />
           </div>
           <div class="actions">
-            <button type="submit" class="primary">
-              Open
-            </button>
+            <Button type="submit" class="primary" text="Open" />
           </div>
         </Form>
       )}
@@ -237,9 +236,10 @@ function Relayers() {
       )}
       {found.length > limit && (
         <p class="more">
-          <button type="button" onClick={() => setLimit(limit + rowStep)}>
-            Show {Math.min(rowStep, found.length - limit)} more of {(found.length - limit).toLocaleString('en')}
-          </button>
+          <Button
+            onClick={() => setLimit(limit + rowStep)}
+            text={`Show ${Math.min(rowStep, found.length - limit)} more of ${(found.length - limit).toLocaleString('en')}`}
+          />
         </p>
       )}
     </section>
@@ -263,14 +263,10 @@ const relayerColumns: readonly Column<Concern>[] = [
       return (
         <span class="badges">
           {reasons.length === 0 ? (
-            <Badge tone={tone} icon={icon}>
-              ok
-            </Badge>
+            <Badge tone={tone} icon={icon} text="ok" />
           ) : (
             reasons.map((reason, index) => (
-              <Badge key={reason} tone={index === 0 ? tone : 'quiet'} icon={index === 0 ? icon : 'dot'}>
-                {reason}
-              </Badge>
+              <Badge key={reason} tone={index === 0 ? tone : 'quiet'} icon={index === 0 ? icon : 'dot'} text={reason} />
             ))
           )}
         </span>
@@ -354,9 +350,7 @@ function Networks() {
         const text = { good: 'on time', warn: 'late', bad: 'no RPC node', quiet: 'no block yet', busy: '' }[tone];
         return (
           <span class="badges">
-            <Badge tone={tone} icon={tone === 'good' ? 'check' : tone === 'quiet' ? 'dash' : 'alert'}>
-              {text}
-            </Badge>
+            <Badge tone={tone} icon={tone === 'good' ? 'check' : tone === 'quiet' ? 'dash' : 'alert'} text={text} />
             {network.problem !== undefined && <span class="small">{network.problem}</span>}
           </span>
         );

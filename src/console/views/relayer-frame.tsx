@@ -5,6 +5,7 @@ import { capitalized } from '../model/lane.js';
 import { locationTo } from '../model/route.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { Hash } from '../parts/copy.js';
 import { Note } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
@@ -59,21 +60,9 @@ export function RelayerFrame({
             {relayer?.name ?? relayerId}
             <span class="visually-hidden">: {title}</span>
           </PageTitle>
-          {relayer?.disabledReason !== undefined && (
-            <Badge tone="bad" icon="alert">
-              disabled
-            </Badge>
-          )}
-          {relayer?.paused && (
-            <Badge tone="warn" icon="pause">
-              paused
-            </Badge>
-          )}
-          {relayer?.lowBalance && (
-            <Badge tone="bad" icon="alert">
-              balance is low
-            </Badge>
-          )}
+          {relayer?.disabledReason !== undefined && <Badge tone="bad" icon="alert" text="disabled" />}
+          {relayer?.paused && <Badge tone="warn" icon="pause" text="paused" />}
+          {relayer?.lowBalance && <Badge tone="bad" icon="alert" text="balance is low" />}
           {relayer !== undefined && (
             <dl class="facts inline">
               <div>
@@ -193,15 +182,9 @@ function RelayerActions({ relayerId, isPaused }: { readonly relayerId: string; r
   return (
     <div class="actions">
       {may(scopes.admin) && isPaused !== undefined && (
-        <button type="button" onClick={() => setAsked(isPaused ? 'resume' : 'pause')}>
-          {isPaused ? 'Resume' : 'Pause'}
-        </button>
+        <Button onClick={() => setAsked(isPaused ? 'resume' : 'pause')} text={isPaused ? 'Resume' : 'Pause'} />
       )}
-      {may(scopes.write) && (
-        <button type="button" class="danger-quiet" onClick={() => setAsked('cancel')}>
-          Cancel all open
-        </button>
-      )}
+      {may(scopes.write) && <Button class="danger-quiet" onClick={() => setAsked('cancel')} text="Cancel all open" />}
       {(asked === 'pause' || asked === 'resume') && (
         <ConfirmDialog
           title={asked === 'pause' ? 'Pause the relayer' : 'Resume the relayer'}

@@ -3,6 +3,7 @@ import { CreateRelayerRequestSchema, type Relayer } from '../../../gen/relayer/v
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
 import { buildPolicies, changedPolicies, draftOf, policyFields, policyPaths } from '../model/policies.js';
+import { Button } from '../parts/button.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
@@ -135,9 +136,7 @@ function RpcForm({ relayer, onSaved }: FormProperties) {
 function SaveButton({ isRunning, isChanged }: { readonly isRunning: boolean; readonly isChanged: boolean }) {
   return (
     <div class="actions">
-      <button type="submit" class="primary" disabled={isRunning || !isChanged}>
-        {isRunning ? 'Saving…' : 'Save'}
-      </button>
+      <Button type="submit" class="primary" disabled={isRunning || !isChanged} text={isRunning ? 'Saving…' : 'Save'} />
     </div>
   );
 }
@@ -154,9 +153,7 @@ function DeletePanel({ relayer }: { readonly relayer: Relayer }) {
       <h2>Delete</h2>
       <p class="quiet">The service refuses while the relayer has transactions that are not final. The key stays with its signer.</p>
       <div class="actions">
-        <button type="button" class="danger-quiet" onClick={() => setAsking(true)}>
-          Delete the relayer
-        </button>
+        <Button class="danger-quiet" onClick={() => setAsking(true)} text="Delete the relayer" />
       </div>
       {isAsking && (
         <ConfirmDialog title="Delete the relayer" action="Delete" typed={relayer.id} onConfirm={remove} onClose={() => setAsking(false)}>

@@ -66,17 +66,11 @@ const columns: readonly Column<Relayer>[] = [
     title: 'State',
     cell: ({ paused, systemDisabled }) =>
       systemDisabled ? (
-        <Badge tone="bad" icon="alert">
-          disabled
-        </Badge>
+        <Badge tone="bad" icon="alert" text="disabled" />
       ) : paused ? (
-        <Badge tone="warn" icon="pause">
-          paused
-        </Badge>
+        <Badge tone="warn" icon="pause" text="paused" />
       ) : (
-        <Badge tone="good" icon="check">
-          active
-        </Badge>
+        <Badge tone="good" icon="check" text="active" />
       ),
   },
   {

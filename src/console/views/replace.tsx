@@ -9,6 +9,7 @@ import { fieldProblems } from '../model/field-problems.js';
 import { amountInput } from '../model/form.js';
 import { type Bid, statedMinimum } from '../model/replacement.js';
 import { type Built, buildEvm, type EvmDraft, evmDraftOf, evmPaths, gwei } from '../model/send-content.js';
+import { Button } from '../parts/button.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Dialog } from '../parts/dialog.js';
 import { FailureNote, Loading, Note } from '../parts/failure-note.js';
@@ -146,16 +147,14 @@ export function SpeedUpDialog({ relayerId, transaction, minimum: known, onDone, 
           <FailureNote failure={replace.failure} />
           {underpriced !== undefined && (
             <p>
-              <button
-                type="button"
+              <Button
                 onClick={() => {
                   setStated(statedMinimum(underpriced.metadata, minimum));
                   setChoice('minimum');
                   replace.clear();
                 }}
-              >
-                Use the service's minimum
-              </button>
+                text="Use the service's minimum"
+              />
             </p>
           )}
         </div>
@@ -278,15 +277,13 @@ function ReplaceForm({
         <FailureNote failure={rest} />
         {underpriced !== undefined && onUnderpriced !== undefined && (
           <p>
-            <button
-              type="button"
+            <Button
               onClick={() => {
                 onUnderpriced(statedMinimum(underpriced.metadata, minimum ?? { maxFee: 0n, priorityFee: 0n }));
                 replace.clear();
               }}
-            >
-              Use the service's minimum
-            </button>
+              text="Use the service's minimum"
+            />
           </p>
         )}
       </div>
@@ -311,12 +308,8 @@ function Foot({
     <footer class="dialog-foot">
       <CopyAsButton request={request} />
       <span class="grow" />
-      <button type="button" onClick={onClose}>
-        Close
-      </button>
-      <button type="submit" class="primary" disabled={isRunning}>
-        {isRunning ? 'Working…' : action}
-      </button>
+      <Button onClick={onClose} text="Close" />
+      <Button type="submit" class="primary" disabled={isRunning} text={isRunning ? 'Working…' : action} />
     </footer>
   );
 }

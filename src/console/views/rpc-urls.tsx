@@ -1,4 +1,5 @@
 import { type RpcUrl, RpcUrlSchema } from '../../../gen/relayer/v1/network_service_pb.js';
+import { Button } from '../parts/button.js';
 import { Note } from '../parts/failure-note.js';
 import { TextInput } from '../parts/inputs.js';
 import { helpOf } from '../text/help.js';
@@ -66,17 +67,17 @@ export function RpcUrlInputs({
             onValue={(value) => change(index, { weight: value })}
           />
           <div class="actions">
-            <button type="button" class="danger-quiet" onClick={() => onUrls(urls.filter((_, at) => at !== index))}>
-              Remove endpoint {index + 1}
-            </button>
+            <Button
+              class="danger-quiet"
+              onClick={() => onUrls(urls.filter((_, at) => at !== index))}
+              text={`Remove endpoint ${index + 1}`}
+            />
           </div>
         </fieldset>
       ))}
       {problems.urls !== undefined && <p class="problem">{problems.urls}</p>}
       <div class="actions">
-        <button type="button" onClick={() => onUrls([...urls, { url: '', weight: '' }])}>
-          Add an endpoint
-        </button>
+        <Button onClick={() => onUrls([...urls, { url: '', weight: '' }])} text="Add an endpoint" />
       </div>
     </>
   );

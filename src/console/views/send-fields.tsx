@@ -26,6 +26,7 @@ import {
   stellarPaths,
 } from '../model/send-content.js';
 import { AmountField } from '../parts/amount-field.js';
+import { Button } from '../parts/button.js';
 import { Check, Segments, Select, TextArea, TextInput, TimeInput } from '../parts/inputs.js';
 import type { Coin } from '../service/overview.js';
 import { type Unit, unitsOf } from '../text/amounts.js';
@@ -161,9 +162,7 @@ function Payments(form: FormState<StellarDraft>) {
       ))}
       <Problem>{problems.operations}</Problem>
       <div class="actions">
-        <button type="button" onClick={() => onDraft({ payments: [...payments, emptyPayment] })}>
-          Add a payment
-        </button>
+        <Button onClick={() => onDraft({ payments: [...payments, emptyPayment] })} text="Add a payment" />
       </div>
       <div class="form-row">
         <Select
@@ -229,9 +228,7 @@ function PaymentFields({
       )}
       {onRemove !== null && (
         <div class="actions">
-          <button type="button" class="danger-quiet" onClick={onRemove}>
-            Remove payment {number}
-          </button>
+          <Button class="danger-quiet" onClick={onRemove} text={`Remove payment ${number}`} />
         </div>
       )}
     </fieldset>

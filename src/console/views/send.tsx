@@ -9,6 +9,7 @@ import { kindOf, networkTypes } from '../model/networks.js';
 import { locationTo } from '../model/route.js';
 import type { SendContent } from '../model/send-content.js';
 import { StatusBadge } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote, Loading } from '../parts/failure-note.js';
 import { Form } from '../parts/form.js';
@@ -119,9 +120,7 @@ function SendForm({ relayerId, networkType, network, coin }: Target & { readonly
       <FailureNote failure={rest} />
       {sent !== null && <SentNote sent={sent} relayerId={relayerId} />}
       <div class="actions">
-        <button type="submit" class="primary" disabled={send.isRunning}>
-          {send.isRunning ? 'Sending…' : 'Review and send'}
-        </button>
+        <Button type="submit" class="primary" disabled={send.isRunning} text={send.isRunning ? 'Sending…' : 'Review and send'} />
         <CopyAsButton
           request={() => {
             const content = read();

@@ -13,6 +13,7 @@ import {
 } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf, pathsOf } from '../model/form.js';
+import { Button } from '../parts/button.js';
 import { CopyButton } from '../parts/copy.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { FailureNote } from '../parts/failure-note.js';
@@ -157,9 +158,7 @@ function SignForm({ relayerId, typed: [typed, onDraft], way }: SignProperties & 
       })}
       <FailureNote failure={rest} />
       <div class="actions">
-        <button type="submit" class="primary" disabled={action.isRunning}>
-          {action.isRunning ? 'Signing…' : 'Sign'}
-        </button>
+        <Button type="submit" class="primary" disabled={action.isRunning} text={action.isRunning ? 'Signing…' : 'Sign'} />
         <CopyAsButton request={() => way.request(relayerId, draft).request} />
       </div>
       {parts !== null && (

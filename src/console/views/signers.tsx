@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { CreateSignerRequestSchema, type Signer } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { fieldProblems } from '../model/field-problems.js';
 import { inputOf } from '../model/form.js';
+import { Button } from '../parts/button.js';
 import { Hash } from '../parts/copy.js';
 import { FailureNote } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
@@ -89,12 +90,8 @@ function columnsOf(isTesting: boolean, onTest: (id: string) => void, onDelete: (
       align: 'right',
       cell: ({ id }) => (
         <span class="cell-actions">
-          <button type="button" disabled={isTesting} aria-label={`Test ${id}`} onClick={() => onTest(id)}>
-            Test
-          </button>
-          <button type="button" class="danger-quiet" aria-label={`Delete ${id}`} onClick={() => onDelete(id)}>
-            Delete
-          </button>
+          <Button disabled={isTesting} aria-label={`Test ${id}`} onClick={() => onTest(id)} text="Test" />
+          <Button class="danger-quiet" aria-label={`Delete ${id}`} onClick={() => onDelete(id)} text="Delete" />
         </span>
       ),
     },

@@ -1,3 +1,4 @@
+import { Button } from '../parts/button.js';
 import { TextInput } from '../parts/inputs.js';
 import { newSigningKey } from '../service/random-keys.js';
 
@@ -26,9 +27,7 @@ export function SigningKeyInput({
         onValue={onValue}
       />
       <div class="actions">
-        <button type="button" onClick={() => onValue(newSigningKey())}>
-          Make a new key
-        </button>
+        <Button onClick={() => onValue(newSigningKey())} text="Make a new key" />
       </div>
     </>
   );

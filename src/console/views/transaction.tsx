@@ -11,6 +11,7 @@ import { locationTo } from '../model/route.js';
 import { failureText, isChangeable, stepsOf } from '../model/timeline.js';
 import { Amount } from '../parts/amount.js';
 import { Badge, statusLooks } from '../parts/badge.js';
+import { Button } from '../parts/button.js';
 import { CopyButton, Hash } from '../parts/copy.js';
 import { CopyAsButton } from '../parts/copy-as.js';
 import { Empty, FailureNote, Loading } from '../parts/failure-note.js';
@@ -179,21 +180,9 @@ function Actions({
   };
   return (
     <div class="actions">
-      {canSpeedUp && (
-        <button type="button" class="primary" onClick={() => setAsked('speed-up')}>
-          Speed up
-        </button>
-      )}
-      {canChange && !isCanceling && (
-        <button type="button" onClick={() => setAsked('replace')}>
-          Replace
-        </button>
-      )}
-      {canChange && (
-        <button type="button" class="danger-quiet" onClick={() => setAsked('cancel')}>
-          Cancel transaction
-        </button>
-      )}
+      {canSpeedUp && <Button class="primary" onClick={() => setAsked('speed-up')} text="Speed up" />}
+      {canChange && !isCanceling && <Button onClick={() => setAsked('replace')} text="Replace" />}
+      {canChange && <Button class="danger-quiet" onClick={() => setAsked('cancel')} text="Cancel transaction" />}
       <CopyAsButton request={() => create(GetTransactionRequestSchema, { relayerId, transactionId: id })} />
       {asked === 'cancel' && (
         <ConfirmDialog title="Cancel the transaction" action="Cancel transaction" typed={id} onConfirm={cancel} onClose={close}>
@@ -267,9 +256,7 @@ function attemptColumns(attempts: readonly Attempt[]): readonly Column<Attempt>[
       title: 'State',
       cell: ({ isMined, version }) =>
         isMined ? (
-          <Badge tone="good" icon="check">
-            mined
-          </Badge>
+          <Badge tone="good" icon="check" text="mined" />
         ) : (
           <span class="quiet">{version === attempts[0]?.version ? 'newest' : 'outbid'}</span>
         ),

@@ -7,6 +7,7 @@ import { isCancelable, mergeTransactions, statusesFrom, statusNames } from '../m
 import { Amount } from '../parts/amount.js';
 import { StatusBadge, statusText } from '../parts/badge.js';
 import { BulkReport, useBulk } from '../parts/bulk.js';
+import { Button } from '../parts/button.js';
 import { Hash, shortened } from '../parts/copy.js';
 import { ConfirmDialog } from '../parts/form-dialog.js';
 import { ListPanel } from '../parts/list-panel.js';
@@ -84,9 +85,12 @@ export function TransactionsView({ relayerId }: { readonly relayerId: string }) 
             </label>
           )}
           {mayWrite && (
-            <button type="button" class="danger-quiet" disabled={chosen.length === 0} onClick={() => setAsking(true)}>
-              Cancel selected ({chosen.length})
-            </button>
+            <Button
+              class="danger-quiet"
+              disabled={chosen.length === 0}
+              onClick={() => setAsking(true)}
+              text={`Cancel selected (${chosen.length})`}
+            />
           )}
         </div>
       </div>
@@ -179,18 +183,14 @@ function StatusFilter({
   return (
     <fieldset class="chips">
       <legend class="visually-hidden">Statuses</legend>
-      <button type="button" aria-pressed={statuses.length === 0} onClick={() => onStatuses([])}>
-        all
-      </button>
+      <Button aria-pressed={statuses.length === 0} onClick={() => onStatuses([])} text="all" />
       {all.map((status) => (
-        <button
+        <Button
           key={status}
-          type="button"
           aria-pressed={statuses.includes(status)}
           onClick={() => onStatuses(statuses.includes(status) ? statuses.filter((one) => one !== status) : [...statuses, status])}
-        >
-          {statusText(status)}
-        </button>
+          text={statusText(status)}
+        />
       ))}
     </fieldset>
   );
@@ -232,7 +232,14 @@ function columnsOf(
       wideOnly: true,
       cell: ({ feePaid }) => feePaid !== undefined && <Amount value={feePaid} {...coin} />,
     },
-    { title: 'Accepted', cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      title: 'Accepted',
+      cell: ({ createdAt }) => (
+        <span class="number">
+          <Time at={createdAt} />
+        </span>
+      ),
+    },
     {
       title: 'Reason',
       wideOnly: true,

@@ -4,6 +4,7 @@ import { deadDeliveries, eventTexts, mergeDeliveries, pendingFirst } from '../mo
 import { fieldProblems } from '../model/field-problems.js';
 import { locationTo } from '../model/route.js';
 import { BulkReport, useBulk } from '../parts/bulk.js';
+import { Button } from '../parts/button.js';
 import { FailureNote } from '../parts/failure-note.js';
 import { ConfirmDialog, FormDialog, ResultDialog } from '../parts/form-dialog.js';
 import { Segments, TextInput } from '../parts/inputs.js';
@@ -97,9 +98,7 @@ export function WebhookView({ notificationId }: { readonly notificationId: strin
           onValue={setShown}
         />
         <div class="actions">
-          <button type="button" disabled={bulk.progress?.isRunning === true} onClick={() => setAsking(true)}>
-            Redeliver all dead ones
-          </button>
+          <Button disabled={bulk.progress?.isRunning === true} onClick={() => setAsking(true)} text="Redeliver all dead ones" />
         </div>
       </div>
       <BulkReport bulk={bulk} doing="Redelivering" done="Queued again:" />
@@ -200,23 +199,11 @@ function NotificationActions({
   };
   return (
     <div class="actions">
-      <button type="button" class="primary" disabled={isTesting} onClick={onTest}>
-        Test
-      </button>
-      <button type="button" onClick={() => setAsked('edit')}>
-        Edit URL
-      </button>
-      <button type="button" onClick={() => setAsked('rotate')}>
-        {notification.hasSigningKey ? 'Rotate signing key' : 'Sign deliveries'}
-      </button>
-      {notification.hasSigningKey && (
-        <button type="button" class="danger-quiet" onClick={() => setAsked('unsign')}>
-          Remove signing key
-        </button>
-      )}
-      <button type="button" class="danger-quiet" onClick={() => setAsked('delete')}>
-        Delete
-      </button>
+      <Button class="primary" disabled={isTesting} onClick={onTest} text="Test" />
+      <Button onClick={() => setAsked('edit')} text="Edit URL" />
+      <Button onClick={() => setAsked('rotate')} text={notification.hasSigningKey ? 'Rotate signing key' : 'Sign deliveries'} />
+      {notification.hasSigningKey && <Button class="danger-quiet" onClick={() => setAsked('unsign')} text="Remove signing key" />}
+      <Button class="danger-quiet" onClick={() => setAsked('delete')} text="Delete" />
       {asked === 'edit' && <EditDialog notification={notification} onChanged={onChanged} onClose={close} />}
       {asked === 'rotate' && <RotateDialog notification={notification} onChanged={onChanged} onClose={close} />}
       {asked === 'unsign' && (

@@ -31,9 +31,11 @@ export function WebhooksView() {
       beside={
         backlog !== undefined &&
         backlog > 0 && (
-          <Badge tone="warn" icon="clock">
-            {`${backlog.toLocaleString('en')} ${backlog === 1 ? 'event waits' : 'events wait'} for delivery`}
-          </Badge>
+          <Badge
+            tone="warn"
+            icon="clock"
+            text={`${backlog.toLocaleString('en')} ${backlog === 1 ? 'event waits' : 'events wait'} for delivery`}
+          />
         )
       }
       create="New notification"
@@ -61,15 +63,7 @@ const columns: readonly Column<Notification>[] = [
   {
     title: 'Signature',
     cell: ({ hasSigningKey }) =>
-      hasSigningKey ? (
-        <Badge tone="good" icon="check">
-          signed
-        </Badge>
-      ) : (
-        <Badge tone="warn" icon="alert">
-          not signed
-        </Badge>
-      ),
+      hasSigningKey ? <Badge tone="good" icon="check" text="signed" /> : <Badge tone="warn" icon="alert" text="not signed" />,
   },
 ];
 
