@@ -5,7 +5,8 @@ import { mayUseRelayer } from '../records/principal.js';
 import { onAbort } from '../work/abort.js';
 import type { DurationClock } from '../work/clock.js';
 import type { NetworkGlance } from './network-glances.js';
-import type { Overview, OverviewState, RelayerGlance } from './overview.js';
+import type { Overview, OverviewState } from './overview.js';
+import type { RelayerGlance } from './relayer-glances.js';
 import type { OverviewSample } from './samples.js';
 
 /** What has changed since the message before. */

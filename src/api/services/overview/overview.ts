@@ -11,7 +11,7 @@ import {
 import { protoOfNetworkType } from '../../../codec/relayer-values.js';
 import { networkIdOf } from '../../../core/network/networks.js';
 import type { NetworkGlance } from '../../../core/overview/network-glances.js';
-import type { RelayerGlance } from '../../../core/overview/overview.js';
+import type { RelayerGlance } from '../../../core/overview/relayer-glances.js';
 import type { OverviewSample } from '../../../core/overview/samples.js';
 import type { OverviewMessage } from '../../../core/overview/watch-overview.js';
 import type { EndpointState as DomainEndpointState } from '../../../core/ports/chain.js';
