@@ -3,13 +3,14 @@ import { setMaxListeners } from 'node:events';
 import { Agent } from 'undici';
 import type { Work } from '../core/ports/leases.js';
 import { ConflictError } from '../core/ports/store/change.js';
-import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
+import { type Meter, noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { OutboxEvent } from '../core/records/notification.js';
 import { onAbort, pause } from '../core/work/abort.js';
 import { createForwardClock, monotonicMs } from '../core/work/clock.js';
 import { repeat } from '../core/work/repeat.js';
 import { type DeliverEventDeps, deliverEvent, type Settlement } from './deliver-event.js';
-import { createDeliverySlots, maxPosts, type Runner } from './delivery-slots.js';
+import { maxPosts } from './delivery-slots.js';
+import { createDeliveryTargets, type Target } from './delivery-targets.js';
 import { createGuardedConnector, type TargetGuardDeps } from './target-guard.js';
 
 /** The dependencies of the delivery. */
@@ -39,11 +40,7 @@ export interface Delivery {
   stop(deadline: AbortSignal): Promise<void>;
 }
 
-/** The number of events of a notification read at once and posted as its slots become free. */
-const readAhead = 64;
 const defaultMaxHeldBytes = 64 * 1024 * 1024;
-/** An event may be about as large as a request. */
-const assumedEventBytes = 1024 * 1024;
 /** The minimum time between two reads of the outbox: wakes and ended attempts in between share one read. */
 const readGapMs = 5;
 /** Counting more would block other reads. */
@@ -54,15 +51,6 @@ const storeRetryMs = 1000;
 /** How an attempt is counted, by the status it left its event in. */
 const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' } as const;
 
-/** A notification with attempts that run or wait for a slot. */
-interface Target extends Runner {
-  /**
-   * Events read ahead. Each stays the oldest of its order key until its attempt, since only an attempt or a deletion settles an event, and
-   * the commit after the attempt detects a deletion.
-   */
-  ready: OutboxEvent[];
-}
-
 /** An attempt that runs. */
 interface Running {
   readonly notificationId: string;
@@ -71,13 +59,15 @@ interface Running {
   ended: Promise<void>;
 }
 
-function bytesOf(events: readonly OutboxEvent[]): number {
-  return events.reduce((sum, { body }) => sum + body.length, 0);
-}
-
 /** The slice of a notification. Instances of all versions must agree on it. */
 function sliceOf(notificationId: string): string {
   return String(createHash('sha256').update(notificationId).digest().readUInt32BE(0) % slices);
+}
+
+function count(meter: Meter, { createdAtMs }: OutboxEvent, { event: { status }, attempt }: Settlement, nowMs: number): void {
+  const outcome = outcomeNames[status];
+  meter.webhookTried(outcome, attempt === null ? null : attempt.durationMs / 1000);
+  if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, nowMs - createdAtMs) / 1000);
 }
 
 /** Makes the delivery. */
@@ -95,15 +85,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const begun = new Set<string>();
   /** Running attempts by the id of their event. */
   const running = new Map<string, Running>();
-  /** The notifications that have running or waiting attempts. */
-  const targets = new Map<string, Target>();
-  const slots = createDeliverySlots();
-  /** The targets with events that wait for a slot; the first is served next. */
-  const queue = new Set<Target>();
-  /** The size of all bodies that run or were read ahead. */
-  let heldBytes = 0;
-  /** Until when receivers asked for a pause, in monotonic milliseconds. */
-  const pausedUntilMs = new Map<string, number>();
+  const targets = createDeliveryTargets(maxHeldBytes);
   /** Events whose attempt ended since the current read of the outbox began: the read may show them as they were before. */
   const endedSinceRead = new Set<string>();
   /** Until an event is due, or a receiver's pause ends. */
@@ -120,96 +102,40 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     if (begun.size === 0) return;
     endedSinceRead.clear();
     const nowMs = dueClock.nowMs();
-    endPauses();
+    targets.endPauses();
     const pending = (await store.read.pendingTargets(nowMs)).filter(({ notificationId }) => begun.has(sliceOf(notificationId)));
-    const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(notificationId));
+    const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && targets.canTakeMore(notificationId));
     // One after the other, since each shows how much capacity the next one has.
     for (const { notificationId } of dueTargets) {
-      const limit = capacityFor(notificationId);
+      const limit = targets.capacityFor(notificationId);
       if (limit === 0) continue;
-      const events = await store.read.dueEvents(notificationId, nowMs, limit + runningOf(notificationId));
+      const events = await store.read.dueEvents(notificationId, nowMs, limit + targets.runningOf(notificationId));
       if (!begun.has(sliceOf(notificationId))) continue;
       const ready = events.filter(({ id }) => !running.has(id) && !endedSinceRead.has(id)).slice(0, limit);
-      if (ready.length === 0) continue;
-      const target = targets.get(notificationId) ?? { notificationId, running: 0, ready: [] };
-      target.ready = ready;
-      heldBytes += bytesOf(ready);
-      targets.set(notificationId, target);
-      queue.add(target);
+      if (ready.length > 0) targets.add(notificationId, ready);
     }
     serve();
     // Events that are due already run now, or when an attempt ends, which wakes this loop.
     const eventsMs = pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs - dueClock.nowMs()]));
-    const pausesMs = [...pausedUntilMs.values()].map((untilMs) => untilMs - monotonicMs());
-    nextReadInMs = [...eventsMs, ...pausesMs].reduce((first, ms) => Math.min(first, ms), Number.POSITIVE_INFINITY);
+    nextReadInMs = eventsMs.reduce((first, ms) => Math.min(first, ms), targets.nextPauseEndMs());
   }
 
-  function canTakeMore(notificationId: string): boolean {
-    const target = targets.get(notificationId);
-    return !pausedUntilMs.has(notificationId) && (target === undefined || (target.ready.length === 0 && slots.hasFree(target)));
-  }
-
-  function runningOf(notificationId: string): number {
-    return targets.get(notificationId)?.running ?? 0;
-  }
-
-  /**
-   * Returns how many events of a notification may be read now. Receivers that do not answer get one at a time and half of the memory, so
-   * that theirs do not fill it.
-   */
-  function capacityFor(notificationId: string): number {
-    const isAnswering = slots.isAnswering(notificationId);
-    const freeBytes = (isAnswering ? maxHeldBytes : maxHeldBytes / 2) - heldBytes;
-    if (freeBytes <= 0) return 0;
-    return isAnswering ? Math.min(readAhead, Math.max(1, Math.floor(freeBytes / assumedEventBytes))) : 1;
-  }
-
-  function endPauses(): void {
-    for (const [notificationId, untilMs] of pausedUntilMs) if (untilMs <= monotonicMs()) pausedUntilMs.delete(notificationId);
-  }
-
-  /** Starts events, one of each target in turn, while slots are free. */
   function serve(): void {
-    const withoutSlot: Target[] = [];
-    // A target that is added again while the loop runs comes up again.
-    for (const target of queue) {
-      queue.delete(target);
-      if (closing.signal.aborted || target.ready.length === 0) continue;
-      if (!slots.hasFree(target)) {
-        withoutSlot.push(target);
-        continue;
-      }
-      start(target.ready.shift() as OutboxEvent, target);
-      queue.add(target);
-    }
-    for (const target of withoutSlot) queue.add(target);
+    if (!closing.signal.aborted) targets.serve(start);
   }
 
   function start(event: OutboxEvent, target: Target): void {
-    slots.take(target);
     const { notificationId } = target;
     const attempt: Running = { notificationId, isTakenOver: false, ended: Promise.resolve() };
     running.set(event.id, attempt);
     attempt.ended = attemptAndSettle(event, target, attempt).finally(() => {
-      slots.free(target);
+      targets.free(event, target);
       running.delete(event.id);
-      heldBytes -= bytesOf([event]);
       endedSinceRead.add(event.id);
       serve();
-      if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
+      targets.dropIfIdle(target);
       reading.wake();
     });
-  }
-
-  /** The receiver asked not to be called: what was read ahead is read again after the pause. */
-  function pauseTarget(target: Target, pauseMs: number): void {
-    pausedUntilMs.set(target.notificationId, Math.max(pausedUntilMs.get(target.notificationId) ?? 0, monotonicMs() + pauseMs));
-    forgetReady(target);
-  }
-
-  function forgetReady(target: Target): void {
-    heldBytes -= bytesOf(target.ready);
-    target.ready = [];
   }
 
   /**
@@ -219,11 +145,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
    */
   async function endSlice(slice: string, isTakenOver: boolean): Promise<void> {
     begun.delete(slice);
-    for (const [notificationId, target] of targets) {
-      if (sliceOf(notificationId) !== slice) continue;
-      forgetReady(target);
-      if (target.running === 0) targets.delete(notificationId);
-    }
+    targets.forgetReady((notificationId) => sliceOf(notificationId) === slice);
     const ofSlice = [...running.values()].filter(({ notificationId }) => sliceOf(notificationId) === slice);
     if (isTakenOver) for (const attempt of ofSlice) attempt.isTakenOver = true;
     else await Promise.all(ofSlice.map(({ ended }) => ended));
@@ -233,20 +155,14 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     try {
       const settlement = await deliverEvent(eventDeps, event);
       if (settlement === undefined) return;
-      slots.noteEnd(target, settlement.attempt?.httpStatus !== null);
-      if (settlement.pauseMs > 0) pauseTarget(target, settlement.pauseMs);
+      targets.noteEnd(target, settlement.attempt?.httpStatus !== null);
+      if (settlement.pauseMs > 0) targets.pause(target, settlement.pauseMs);
       await settle(settlement, event, attempt);
-      count(event, settlement);
+      count(meter, event, settlement, deps.clock.nowMs());
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
       await pause(storeRetryMs, closing.signal);
     }
-  }
-
-  function count(event: OutboxEvent, { event: { status }, attempt }: Settlement): void {
-    const outcome = outcomeNames[status];
-    meter.webhookTried(outcome, attempt === null ? null : attempt.durationMs / 1000);
-    if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, deps.clock.nowMs() - event.createdAtMs) / 1000);
   }
 
   /**
