@@ -348,7 +348,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       foreignGenesis: unused,
       forkedHosts: () => [],
       endpoints: unused,
-      market: unused,
+      market: async () => ({ baseFeeWei: null, prices: [] }),
       calls: unused,
       forward: unused,
       close: unused,
@@ -448,6 +448,13 @@ export function createModelChain(network: Network, account: string, random: Rand
           return isShown ? head.number - BigInt(required) + 1n : null;
         },
         maxInFlight: () => ask('maxInFlight', () => (isDelegated ? 1 : null)),
+        areGone: (hashes) =>
+          ask('areGone', () => {
+            const hasOne = (hash: string) => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined;
+            return isHidden || !hashes.some(hasOne);
+          }),
+        readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
+        cannotFail: async ({ fields }) => fields.network === 'evm' && fields.to !== null && fields.gasLimit === gasLimit,
         knows: (hash) =>
           ask('knows', () => (!isHidden && [...pool.values()].some((one) => one.hash === hash)) || find(seen(), hash) !== undefined),
       },

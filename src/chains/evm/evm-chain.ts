@@ -16,7 +16,7 @@ import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
-import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
+import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow, plainTransferGas } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
@@ -46,7 +46,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { chainId } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();
-  const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids });
+  const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids, nowMs: clock.elapsedMs });
   const publishingFee = createPublishingFee(network, rpc, memory, log);
   const receipts = createReceipts(rpc, clock.elapsedMs);
   const broadcaster = createBroadcaster(rpc, log, network);
@@ -116,7 +116,10 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     },
     async broadcastAll(raws) {
       const outcomes = await broadcaster.send(raws);
-      if (outcomes.some(isBelowMinimum)) ownBids.forgetBids();
+      if (outcomes.some(isBelowMinimum)) {
+        ownBids.forgetBids();
+        market.demanded();
+      }
       return outcomes;
     },
     async whyFailed({ hash, blockNumber }, { policies }) {
@@ -139,6 +142,18 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       finalBlock: (head, required) =>
         memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
+      async cannotFail({ fields }) {
+        const { to, data, gasLimit } = onNetwork('evm', fields);
+        if (to === null) return false;
+        // With no more gas than that, no code can run.
+        if (gasLimit === plainTransferGas) return true;
+        return (data === null || data === '0x') && (await rpc.opinions(questions.code(to))).every((code) => code === '0x');
+      },
+      readAgain: receipts.readAgain,
+      async areGone(hashes) {
+        const answers = await rpc.batch(hashes.map(questions.transaction), { first: 'head' });
+        return answers.every((answer) => 'result' in answer && answer.result === null);
+      },
       knows: async (hash) => (await rpc.ask(questions.transaction(hash), atHead)) !== null,
       bumpFee(request) {
         if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);

@@ -17,6 +17,8 @@ export interface Market {
   blockGasLimit(): Promise<bigint | null>;
   /** The price of every speed, and the base fee. */
   view(kind: EvmPrice['kind']): Promise<MarketView>;
+  /** Takes note that a node refused a bid as below its minimum. */
+  demanded(): void;
 }
 
 const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
@@ -32,13 +34,14 @@ export interface MarketDeps {
   readonly memory: BlockMemory;
   readonly isEip1559: boolean;
   readonly ownBids: OwnBids;
+  readonly nowMs: () => number;
 }
 
 /**
  * Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. The
  * service's own transactions do not count.
  */
-export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): Market {
+export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketDeps): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => rpc.ask(questions.head()));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
   const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
@@ -94,7 +97,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     return { nextBaseFeeWei, priorityWei };
   }
 
-  const bounds = createPriceBounds({ rpc, memory, ownBids, latest });
+  const bounds = createPriceBounds({ rpc, memory, ownBids, latest, nowMs });
   const market: Market = {
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
@@ -105,6 +108,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): M
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
     baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeePerGasWei),
     blockGasLimit: async () => (await latest()).gasLimit,
+    demanded: bounds.demanded,
     async view(kind) {
       const baseFeeWei = await market.baseFeeWei();
       const prices = await Promise.all(speeds.map(async (speed) => ({ speed, price: await market.priceOf(speed, kind) })));

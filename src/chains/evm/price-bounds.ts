@@ -1,3 +1,4 @@
+import { max } from '../../core/fees/price.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { Block } from './answer.js';
@@ -8,6 +9,8 @@ import { questions } from './questions.js';
 export interface PriceBounds {
   /** Returns this price per gas above the base fee, in wei, or the highest one that is not absurd. Throws `NODE_UNAVAILABLE`. */
   bounded(wei: bigint): Promise<bigint>;
+  /** Takes note that a node refused a bid as below its minimum. */
+  demanded(): void;
 }
 
 /** A price up to this multiple of one that blocks have confirmed needs no block. */
@@ -16,8 +19,14 @@ const trustedFactor = 4n;
 const paidFactor = 2n;
 /** So little needs no proof: a payment costs 0.00021 units of the native currency at most. */
 const harmlessWei = 10n * 10n ** 9n;
-/** While blocks hold no transactions with a price, no more is paid: 0.21 units of the native currency for a payment. */
-const unprovedWei = 10_000n * 10n ** 9n;
+/** While the last blocks hold no transactions of others, no more is paid, unless nodes demand it or say so for long. */
+const quietWei = 100n * 10n ** 9n;
+/** Even then, no more is paid: 0.21 units of the native currency for a payment. */
+const demandedWei = 10_000n * 10n ** 9n;
+/** A node's minimum is remembered this long. */
+const demandedForMs = 600_000;
+/** A price that no block proves is believed after nodes have said so for this long. */
+const unprovedForMs = 300_000;
 /** The newest blocks that are read if a price needs proof. */
 const blocksRead = 4n;
 
@@ -27,11 +36,15 @@ export interface PriceBoundsDeps {
   readonly memory: BlockMemory;
   readonly ownBids: OwnBids;
   readonly latest: () => Promise<Block>;
+  readonly nowMs: () => number;
 }
 
 /** Creates bounds that trust nothing yet. They read blocks only if a price jumps. */
-export function createPriceBounds({ rpc, memory, ownBids, latest }: PriceBoundsDeps): PriceBounds {
+export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: PriceBoundsDeps): PriceBounds {
   let trustedWei = harmlessWei;
+  let demandedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Since when nodes have said a price that no block proves; null: they do not. */
+  let unprovedSinceMs: number | null = null;
 
   /** The highest price above the base fee in the newest blocks; null: they hold none. */
   async function highestPaid(): Promise<bigint | null> {
@@ -42,14 +55,25 @@ export function createPriceBounds({ rpc, memory, ownBids, latest }: PriceBoundsD
     return paid.reduce<bigint | null>((highest, { wei }) => (highest === null || wei > highest ? wei : highest), null);
   }
 
+  /** The highest price that is believed without a transaction of others in the last blocks. */
+  function highestUnproved(): bigint {
+    unprovedSinceMs ??= nowMs();
+    const isBelieved = nowMs() < demandedUntilMs || nowMs() - unprovedSinceMs >= unprovedForMs;
+    return isBelieved ? demandedWei : quietWei;
+  }
+
   return {
     async bounded(wei) {
       if (wei <= trustedWei) return wei;
       const paid = await memory.recall('highest price in blocks', highestPaid);
-      const most = paid === null ? (trustedWei > unprovedWei ? trustedWei : unprovedWei) : paid * paidFactor;
-      const bounded = wei <= most ? wei : most > trustedWei ? most : trustedWei;
-      if (paid !== null && bounded * trustedFactor > trustedWei) trustedWei = bounded * trustedFactor;
+      if (paid !== null || wei <= quietWei) unprovedSinceMs = null;
+      const most = max(trustedWei, paid === null ? highestUnproved() : paid * paidFactor);
+      const bounded = wei < most ? wei : most;
+      if (paid !== null && bounded <= paid * paidFactor) trustedWei = max(trustedWei, bounded * trustedFactor);
       return bounded;
+    },
+    demanded() {
+      demandedUntilMs = nowMs() + demandedForMs;
     },
   };
 }

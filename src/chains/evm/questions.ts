@@ -7,7 +7,7 @@ import { ruleFor } from './broadcast-table.js';
 import { isExecutionFailure, isRevert } from './execution-failure.js';
 import { intrinsicGas } from './intrinsic-gas.js';
 import { blockReceiptsFrom, receiptFrom } from './read-receipt.js';
-import { senderFrom } from './recover-sender.js';
+import { authorityFrom, senderFrom } from './recover-sender.js';
 
 /** A transaction of an account in a block, and its nonce. */
 export interface Use extends SenderTransaction {
@@ -120,7 +120,20 @@ export const questions = {
     read: (result): readonly PaidPrice[] | null => (result === null ? null : pricesFrom(result)),
     asks: 'head',
     decides: 'an amount',
-    fallback: 'prices stay below four times the last ones that blocks confirmed, and below 10,000 gwei',
+    fallback: 'a price that no block proves is at most 100 gwei, or 10,000 gwei after a demand of a node or five minutes',
+  }),
+  hashesInBlock: question({
+    method: 'eth_getBlockByNumber',
+    params: (height: bigint) => [quantityOf(height), false],
+    read(result, height): { readonly hash: string; readonly hashes: ReadonlySet<string> } | null {
+      const block = blockAt(height, result);
+      if (block === null) return null;
+      const listed = listFrom(objectFrom(result, 'block').transactions, 'transactions');
+      return { hash: block.hash, hashes: new Set(listed.flatMap((one) => (typeof one === 'string' ? one.toLowerCase() : []))) };
+    },
+    asks: 'head',
+    decides: 'a final state',
+    fallback: 'a receipt that no other endpoint has waits for eight heads and a minute',
   }),
   newestNonce: question({
     method: 'eth_getTransactionCount',
@@ -328,15 +341,27 @@ function usesFrom(result: unknown, chainId: bigint, height: bigint, account: str
   const wanted = account.toLowerCase();
   const { number, hash: blockHash, transactions } = objectFrom(result, 'block');
   if (quantityFrom(number, 'block number') !== height) throw new MalformedAnswerError('block of another number');
-  return listFrom(transactions, 'transactions').flatMap((one): readonly Use[] => {
-    if (typeof one !== 'object' || one === null) return [];
-    const transaction = one as Answer;
+  const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash') };
+  const readable = listFrom(transactions, 'transactions').filter((one): one is Answer => typeof one === 'object' && one !== null);
+  const sent = readable.flatMap((transaction): readonly Use[] => {
     if (typeof transaction.from !== 'string' || transaction.from.toLowerCase() !== wanted) return [];
     const sender = senderFrom(transaction, chainId);
-    if (sender?.account.toLowerCase() !== wanted) return [];
-    return [{ hash: sender.hash, nonce: sender.nonce, blockNumber: height, blockHash: hashFrom(blockHash, 'block hash') }];
+    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, ...at }] : [];
   });
+  const authorized = readable.flatMap((transaction): readonly Use[] => {
+    const { authorizationList, hash } = transaction;
+    if (!Array.isArray(authorizationList) || typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) return [];
+    return authorizationList.slice(0, maxAuthorizations).flatMap((one) => {
+      const authority = authorityFrom(one, chainId);
+      return authority?.account.toLowerCase() === wanted ? [{ hash: hash.toLowerCase(), nonce: authority.nonce, ...at }] : [];
+    });
+  });
+  // An authorization whose nonce a transaction used was void.
+  return [...sent, ...authorized];
 }
+
+/** More authorizations do not fit into a block. */
+const maxAuthorizations = 2_000;
 
 function feeHistoryFrom(result: unknown): FeeHistoryAnswer {
   const answer = objectFrom(result, 'fee history');

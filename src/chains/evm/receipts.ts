@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockRange, Receipt, ReceiptAnswers } from '../../core/ports/chain.js';
+import type { BlockRange, Receipt, ReceiptAnswers, SecondReading } from '../../core/ports/chain.js';
 import { monotonicMs } from '../../core/work/clock.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { questions } from './questions.js';
@@ -15,6 +16,8 @@ const withoutForMs = 10 * 60_000;
 export interface Receipts {
   /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
   find(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
+  /** See `Sequence.readAgain`. */
+  readAgain(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
@@ -53,7 +56,55 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
     }
   }
 
+  async function readFrom(hashes: readonly string[], first: First, answeredBy: Set<number>): Promise<ReadonlyMap<string, Receipt>> {
+    const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true, answeredBy });
+    const found = new Map<string, Receipt>();
+    for (const [index, hash] of hashes.entries()) {
+      const answer = settled[index];
+      if (answer !== undefined && 'result' in answer && answer.result !== null && answer.result !== 'unreadable')
+        found.set(hash, answer.result);
+    }
+    return found;
+  }
+
+  /** True if the receipt's block, as another endpoint shows it, does not contain the transaction: then the receipt is wrong. */
+  async function isLeftOut({ hash, blockNumber, blockHash }: Receipt): Promise<boolean> {
+    const [answer] = await rpc.batch([questions.hashesInBlock(blockNumber)], { first: 'another', shared: true });
+    const block = answer !== undefined && 'result' in answer ? answer.result : null;
+    return block !== null && (block.hash !== blockHash || !block.hashes.has(hash));
+  }
+
   return {
+    async readAgain(receipts) {
+      const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'same']));
+      if (rpc.isSingle() || receipts.length === 0) return readings;
+      const head = rpc.headEndpoint();
+      const answeredBy = new Set<number>(head === undefined ? [] : [head]);
+      const second = await readFrom(
+        receipts.map(({ hash }) => hash),
+        'another',
+        answeredBy,
+      );
+      for (const receipt of receipts) {
+        const other = second.get(receipt.hash);
+        if (other === undefined) readings.set(receipt.hash, (await isLeftOut(receipt)) ? 'different' : 'unknown');
+        else if (!isAlike(receipt, other)) readings.set(receipt.hash, 'different');
+      }
+      const disputed = receipts.filter(({ hash }) => readings.get(hash) === 'different');
+      if (disputed.length === 0) return readings;
+      const third = await readFrom(
+        disputed.map(({ hash }) => hash),
+        { otherThan: new Set(answeredBy) },
+        new Set(),
+      );
+      for (const receipt of disputed) {
+        const [other, deciding] = [second.get(receipt.hash), third.get(receipt.hash)];
+        if (deciding === undefined || other === undefined) continue;
+        if (isAlike(receipt, deciding)) readings.set(receipt.hash, 'same');
+        else if (isAlike(other, deciding)) readings.set(receipt.hash, deciding);
+      }
+      return readings;
+    },
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();
       const count = blocks.to - blocks.from + 1n;
@@ -63,4 +114,16 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       return { found, unanswered: missing.length > 0 ? await byHash(missing, found) : new Set() };
     },
   };
+}
+
+/** True if two receipts agree. A fact that one of them lacks differs from none. */
+function isAlike(one: Receipt, other: Receipt): boolean {
+  const agree = (a: bigint | null | undefined, b: bigint | null | undefined): boolean => a == null || b == null || a === b;
+  return (
+    one.succeeded === other.succeeded &&
+    one.blockHash === other.blockHash &&
+    one.blockNumber === other.blockNumber &&
+    agree(one.facts?.gasUsed, other.facts?.gasUsed) &&
+    agree(one.facts?.feePaid, other.facts?.feePaid)
+  );
 }

@@ -53,6 +53,29 @@ export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender |
   }
 }
 
+/** EIP-7702's magic byte, which begins what an authority signs. */
+const authorizationMagic = Uint8Array.of(5);
+
+/**
+ * Recovers who signed an EIP-7702 authorization of a transaction, from the signature. An authorization uses a nonce of its account without
+ * a transaction of that account. Returns null if it is for another network, or cannot be read.
+ */
+export function authorityFrom(value: unknown, chainId: bigint): Pick<ProvedSender, 'account' | 'nonce'> | null {
+  try {
+    const authorization = objectFrom(value, 'authorization');
+    const signedFor = quantityFrom(authorization.chainId, 'chain ID');
+    if (signedFor !== 0n && signedFor !== chainId) return null;
+    const nonce = quantityFrom(authorization.nonce, 'nonce');
+    const signed = encodeRlp([rlpNumber(signedFor), bytesFrom(authorization.address, 20), rlpNumber(nonce)]);
+    const [r, s] = ['r', 's'].map((part) => wordOf(quantityFrom(authorization[part], 'signature')));
+    const isOdd = quantityFrom(authorization.yParity ?? authorization.v, 'signature') === 1n;
+    const digest = keccak256(Buffer.concat([authorizationMagic, signed]));
+    return { account: recoverAddress(digest, Buffer.from(`${r}${s}`, 'hex'), isOdd ? 1 : 0), nonce };
+  } catch {
+    return null;
+  }
+}
+
 function itemFrom(transaction: Answer, field: string): RlpItem {
   const value = transaction[field];
   switch (field) {

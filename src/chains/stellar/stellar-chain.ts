@@ -112,6 +112,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         return number - BigInt(required) + 1n;
       },
       maxInFlight: async () => 1,
+      // The search of the account's history has read the ledgers.
+      areGone: async () => true,
+      // A closed ledger is final.
+      readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
+      cannotFail: async () => false,
       // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null || 'unreported',
       bumpFee: (request) => bumpFee({ market, broadcaster }, request),

@@ -1,7 +1,7 @@
 import type { BumpReason, Refusal } from '../ports/chain.js';
 import type { EvmPrice } from '../records/evm.js';
 import { meetsMarket } from './escalation.js';
-import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
+import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, minimumReplacement, raisedTo, reaches } from './price.js';
 
 /** The inputs of a price. All amounts are in wei per gas. */
 export interface PriceChoice {
@@ -43,7 +43,8 @@ const maxBumpFactor = 10n;
  * - A fee bump comes as near to the market as the cap allows. It is refused only if even the minimum is above the cap.
  * - A fee bump goes towards the market, or to what a node demands: a bid that meets the market stays as it is, and no bid exceeds
  *   `maxBumpFactor`.
- * - A self-transfer may exceed the cap up to the minimum, but not up to the market: a slot that cannot be freed blocks all later ones.
+ * - A self-transfer may exceed the cap by one step, to outbid attempts up to it, but not up to the market: a slot that cannot be freed
+ *   blocks all later ones.
  */
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const { bump } = choice;
@@ -58,9 +59,12 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
   if (explicit !== null && bidder === 'caller') return callersPrice(explicit, choice);
   const wanted = explicit === null ? market : minimum === null ? explicit : raisedTo(explicit, bidOf(market));
   if (minimum === null) return whileAboveCap(choice) ?? loweredTo(wanted, capWei);
-  if (bidder === 'self_transfer') return raisedTo(loweredTo(wanted, capWei), minimum);
-  const price = raisedTo(bidder === 'service' ? loweredTo(wanted, capWei) : wanted, minimum);
-  if (capWei !== null && maxCostPerGasWei(price) > capWei) return replacementAboveCap(maxCostPerGasWei(price), capWei);
+  const price = raisedTo(bidder === 'caller' ? wanted : loweredTo(wanted, capWei), minimum);
+  // One step above the cap outbids attempts up to it. The next one would outbid the first, and so on without an end.
+  const highestWei =
+    bidder === 'self_transfer' && capWei !== null ? minimumReplacement({ kind: 'legacy', gasPriceWei: capWei }).maxFeePerGasWei : capWei;
+  if (capWei !== null && highestWei !== null && maxCostPerGasWei(price) > highestWei)
+    return replacementAboveCap(maxCostPerGasWei(price), capWei);
   return price;
 }
 

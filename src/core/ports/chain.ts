@@ -183,6 +183,9 @@ export interface Receipt extends SenderTransaction {
   readonly facts: MinedFacts | null;
 }
 
+/** What a second reading of a receipt shows. */
+export type SecondReading = 'same' | 'unknown' | 'different' | Receipt;
+
 /** The answers of nodes about the receipts of some transactions. */
 export interface ReceiptAnswers {
   /** By hash as given. */
@@ -267,6 +270,15 @@ export interface Sequence {
   finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
+  /**
+   * Reads receipts again, from another endpoint than that of the head, before they become final. By hash: `same`; `unknown` if no other
+   * endpoint has it; `different` if two endpoints differ; or the receipt that two other endpoints show.
+   */
+  readAgain(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
+  /** True if every endpoint that answers has none of these transactions, neither in its pool nor in a block. */
+  areGone(hashes: readonly string[]): Promise<boolean>;
+  /** True if the attempt runs no code, so that it succeeds in any block: a payment to an account that every node shows without code. */
+  cannotFail(attempt: Attempt): Promise<boolean>;
   /**
    * True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their
    * pools hold.

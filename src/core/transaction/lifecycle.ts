@@ -246,13 +246,11 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
 }
 
 /** Fails a transaction whose outcome no node can show any more. The service never sends it again. */
-export function unresolvable(transaction: Transaction, found: Pick<MinedAt, 'blockNumber'> | null = null): Transaction {
+export function unresolvable(transaction: Transaction): Transaction {
   const lost =
-    found !== null
-      ? `block ${found.blockNumber} contains it, but no RPC node has its receipt any more`
-      : transaction.nonce === null
-        ? 'the RPC nodes no longer have the blocks that might contain it'
-        : `no RPC node has the transaction that used ${slotOf(transaction)}`;
+    transaction.nonce === null
+      ? 'the RPC nodes no longer have the blocks that might contain it'
+      : `no RPC node has the transaction that used ${slotOf(transaction)}`;
   return failed(transaction, 'unresolvable', `outcome unknown: ${lost}; check the account's history before you send it again`);
 }
 

@@ -6,6 +6,8 @@ import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /** The maximum time that other transactions wait for nodes to estimate one. */
 const slowDraftMs = 2_000;
+/** A draft that waited for room has an old price: it is used up to this age, or for this number of block times, the longer of the two. */
+const usableFor = { ms: 15_000, blocks: 2 };
 
 /**
  * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is
@@ -15,20 +17,21 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
   const record = lane.transactions.tracked(open.transaction.id);
   if (record === undefined) return 'slow';
   const { revision } = open.transaction;
-  const finished = record.drafting?.doneAtHash ?? null;
-  // A draft that waited for room has the price of an older head.
-  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.heads.settled?.hash)) {
+  const { elapsedMs } = lane.deps.clock;
+  const longestMs = Math.max(usableFor.ms, usableFor.blocks * lane.relayer().network.averageBlockTimeMs);
+  const isOld = elapsedMs() - (record.drafting?.doneAtMs ?? Number.POSITIVE_INFINITY) > longestMs;
+  if (record.drafting?.revision !== revision || isOld) {
     const done = draftOf(lane, open)
       .catch(nullIfUnavailable)
       .then((outcome) => ({ outcome }))
       .catch((error: unknown) => ({ error }));
-    record.drafting = { revision, done, doneAtHash: null };
+    record.drafting = { revision, done, doneAtMs: null };
   }
   const { drafting } = record;
   const drafted = await inTime(drafting.done, slowDraftMs, null, lane.deps.timers);
   if (drafted === null) {
     void drafting.done.then(() => {
-      drafting.doneAtHash = lane.heads.settled?.hash ?? '';
+      drafting.doneAtMs = elapsedMs();
       lane.loops.wakePrepare();
     });
     return 'slow';

@@ -43,7 +43,10 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   if (typeof another?.next === 'bigint') {
-    lane.numbers.believe(lower(another.next, seen.next));
+    const first = lower(another.next, seen.next);
+    // The only endpoint confirms a high nonce at a later head.
+    if (first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint) doubt(lane, head, seen, first);
+    else lane.numbers.believe(first);
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
@@ -105,6 +108,9 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
  * of blocks and this long.
  */
 const aloneFor = { blocks: 8n, ms: 60_000 };
+/** A jump of the nonce that is higher needs the word of another endpoint, or the same one for longer. */
+const maxJump = 64n;
+const aloneForJump = { blocks: 20n, ms: 600_000 };
 
 /** An increase of the nonce that two heads show. */
 interface Increase {
@@ -123,12 +129,16 @@ async function confirmed(
   sequence: Sequence,
   { doubted, head, seen, wanted }: Increase,
 ): Promise<bigint | 'contradicted' | null> {
-  const at = async (block: bigint) => (await sequence.nextAt(lane.id.account, block, seen).catch(nullIfUnavailable))?.next;
-  const earlier = await at(doubted.head.number);
-  const another = earlier === 'pruned' ? await at(head.number) : earlier;
-  if (another === undefined || another === 'pruned') {
-    const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
-    return isOld ? lower(doubted.nonce, wanted) : null;
+  const at = (block: bigint) => sequence.nextAt(lane.id.account, block, seen).catch(nullIfUnavailable);
+  const before = await at(doubted.head.number);
+  const earlier = before?.next === 'pruned' ? await at(head.number) : before;
+  const another = earlier?.next;
+  const believed = lower(doubted.nonce, wanted);
+  const isJump = lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
+  if (another === undefined || another === 'pruned' || (isJump && earlier?.endpoint === seen.endpoint)) {
+    const patience = isJump ? aloneForJump : aloneFor;
+    const isOld = head.number - doubted.head.number >= patience.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= patience.ms;
+    return isOld ? believed : null;
   }
   if (typeof another !== 'bigint') return null;
   return another <= lane.numbers.next ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));

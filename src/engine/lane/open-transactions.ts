@@ -157,6 +157,8 @@ export function createOpenTransactions(
           rejected: null,
           lost: null,
           unexplained: null,
+          unread: null,
+          disputedAtHash: null,
           looks: null,
           attempts: new Map(),
         };

@@ -56,8 +56,8 @@ export interface Tracked {
   isHeldBack: boolean;
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
-  /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
-  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
+  /** Its draft while nodes are slow to answer, made from this revision, and when it was done; null: none is under way. */
+  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtMs: number | null } | null;
   /**
    * The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null:
    * none.
@@ -75,6 +75,10 @@ export interface Tracked {
     /** The block at which it was searched last; 0: never. */
     readonly searchedAtBlock: bigint;
   } | null;
+  /** Heads at which no other endpoint showed the receipt that is about to become final, and since when; null: none. */
+  unread: { readonly heads: number; readonly sinceMs: number; readonly lastHash: string } | null;
+  /** The last head at which two endpoints showed different receipts; null: none did. */
+  disputedAtHash: string | null;
   /** Looks for its receipts that found none, and the block of the next one; null: none since it was last known to be in a block. */
   looks: { readonly count: number; readonly nextAtBlock: bigint } | null;
   /** By hash. */

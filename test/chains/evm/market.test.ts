@@ -49,7 +49,7 @@ async function marketOf(
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
   test.after(() => rpc.close());
-  return createMarket({ rpc, memory: createBlockMemory(0), isEip1559, ownBids });
+  return createMarket({ rpc, memory: createBlockMemory(0), isEip1559, ownBids, nowMs: () => 0 });
 }
 
 /** A receipt of a transaction of ours. */
@@ -160,4 +160,61 @@ describe('market', () => {
       assert.ok((await bid()) > lowest);
     });
   }
+});
+
+describe('prices that nodes suggest', () => {
+  const absurdWei = 10n ** 15n;
+
+  /** A node that suggests this, whose blocks hold transactions that paid these tips. */
+  const saying =
+    (suggestedWei: bigint, paidWei: readonly bigint[]) =>
+    (method: string): unknown => {
+      if (method === 'eth_feeHistory') return history(Array.from({ length: 4 }, () => suggestedWei));
+      if (method === 'eth_gasPrice') return hex(gwei + suggestedWei);
+      if (method !== 'eth_getBlockByNumber') return null;
+      const transactions = paidWei.map((wei, index) => ({ hash: `0x${index.toString(16).padStart(64, '0')}`, gasPrice: hex(gwei + wei) }));
+      return { ...block, transactions: ['0xodd', null, { hash: null }, ...transactions] };
+    };
+  const tipOf = async (market: Market, kind: 'legacy' | 'eip1559'): Promise<bigint> => {
+    const price = await market.priceOf('safeLow', kind);
+    return price.kind === 'legacy' ? price.gasPriceWei - gwei : price.maxPriorityFeePerGasWei;
+  };
+
+  for (const [kind, isEip1559] of [
+    ['legacy', false],
+    ['eip1559', true],
+  ] as const) {
+    it(`prices that nodes suggest: are at most twice what the transactions of the last blocks paid: ${kind}`, async (test) => {
+      assert.equal(await tipOf(await marketOf(test, [saying(absurdWei, [gwei, 20n * gwei])], { isEip1559 }), kind), 40n * gwei);
+      assert.equal(await tipOf(await marketOf(test, [saying(30n * gwei, [gwei, 20n * gwei])], { isEip1559 }), kind), 30n * gwei);
+      // A spike that others pay is paid.
+      assert.equal(await tipOf(await marketOf(test, [saying(900n * gwei, [800n * gwei])], { isEip1559 }), kind), 900n * gwei);
+    });
+
+    it(`prices that nodes suggest: are at most 100 gwei while no block proves them, unless a node demands more: ${kind}`, async (test) => {
+      const market = await marketOf(test, [saying(absurdWei, [])], { isEip1559 });
+      assert.equal(await tipOf(market, kind), 100n * gwei);
+      market.demanded();
+      assert.equal(await tipOf(market, kind), 10_000n * gwei);
+    });
+  }
+
+  it('prices that nodes suggest: transactions of the service prove nothing', async (test) => {
+    const ownBids = createOwnBids();
+    ownBids.signed(`0x${'0'.repeat(64)}`);
+    assert.equal(await tipOf(await marketOf(test, [saying(absurdWei, [absurdWei])], { ownBids }), 'eip1559'), 100n * gwei);
+  });
+
+  it('prices that nodes suggest: the base fee of the newest block bounds every opinion about the next one', async (test) => {
+    for (const [said, expected] of [
+      [10n ** 12n, (gwei * 9n) / 8n + 1n],
+      [1n, (gwei * 7n) / 8n],
+    ] as const) {
+      const node = (method: string) =>
+        method === 'eth_feeHistory'
+          ? { ...history([gwei, gwei, gwei, gwei]), baseFeePerGas: Array.from({ length: 5 }, () => hex(said)) }
+          : null;
+      assert.equal(await (await marketOf(test, [node])).baseFeeWei(), expected);
+    }
+  });
 });

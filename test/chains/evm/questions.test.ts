@@ -22,6 +22,7 @@ const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown
   blockHash: [questions.blockHash(7n), block],
   blockOfHash: [questions.blockOfHash(hash), block],
   usesInBlock: [questions.usesInBlock(31_337n, 7n, account), block],
+  hashesInBlock: [questions.hashesInBlock(7n), block],
   pricesInBlock: [questions.pricesInBlock(7n), block],
   newestNonce: [questions.newestNonce(account), '0x5'],
   nonceAt: [questions.nonceAt(account, 7n), '0x5'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { encodeRlp, keccak256, SigningKey, Transaction, type TransactionLike, toBeArray, toBeHex, toQuantity, Wallet } from 'ethers';
-import { senderFrom } from '../../../src/chains/evm/recover-sender.js';
+import { authorityFrom, senderFrom } from '../../../src/chains/evm/recover-sender.js';
 import { anvilKeys } from '../../support/anvil.js';
 
 const wallet = new Wallet(anvilKeys[0]);
@@ -130,3 +130,27 @@ describe('sender from a signature', () => {
 function shortestHex(number: string): string {
   return `0x${Buffer.from(toBeArray(number)).toString('hex')}`;
 }
+
+describe('the authority of an EIP-7702 authorization', () => {
+  const asShown = ({ address, nonce, chainId: id, signature }: typeof authorization) => ({
+    address: address.toLowerCase(),
+    nonce: toQuantity(nonce),
+    chainId: toQuantity(id),
+    yParity: toQuantity(signature.yParity),
+    r: signature.r,
+    s: signature.s,
+  });
+
+  it('the authority of an EIP-7702 authorization: is recovered with its nonce, for this network and for all', () => {
+    assert.deepEqual(authorityFrom(asShown(authorization), chainId), { account: wallet.address, nonce: 3n });
+    const forAll = wallet.authorizeSync({ address: to, nonce: 4, chainId: 0 });
+    assert.deepEqual(authorityFrom(asShown(forAll), chainId), { account: wallet.address, nonce: 4n });
+  });
+
+  it('the authority of an EIP-7702 authorization: is none for another network, and if it cannot be read', () => {
+    assert.equal(authorityFrom(asShown(authorization), 1n), null);
+    for (const odd of [null, 'text', {}, { ...asShown(authorization), r: '0x0' }, { ...asShown(authorization), address: '0x1' }])
+      assert.equal(authorityFrom(odd, chainId), null);
+    assert.notEqual(authorityFrom({ ...asShown(authorization), nonce: '0x9' }, chainId)?.account, wallet.address);
+  });
+});

@@ -10,6 +10,7 @@ const block = (number: number) => ({
   timestamp: '0x1',
   gasLimit: '0x1c9c380',
   baseFeePerGas: `0x${gwei.toString(16)}`,
+  transactions: [],
 });
 
 const account = `0x${'11'.repeat(20)}`;
@@ -180,4 +181,75 @@ it('second opinion: an endpoint does not confirm its own limit for estimates', a
   assert.ok('refused' in refusal && refusal.refused === 'gas_limit' && refusal.lasting);
   const asked = [one, another].map(({ methods }) => methods.filter((method) => method === 'eth_estimateGas').length);
   assert.deepEqual(asked, [2, 3]);
+});
+
+/** A node at block 7, with these transactions, that shows this receipt of one. */
+function receiptNode(test: TestContext, receipt: object | null, transactions: readonly string[] = []) {
+  return startFakeNode(test, (request) =>
+    answering(request, ({ method }) => {
+      if (method === 'eth_getBlockByNumber') return { ...block(7), transactions };
+      return method === 'eth_getTransactionReceipt' ? receipt : null;
+    }),
+  );
+}
+
+it('second opinion: a receipt is read again elsewhere before it becomes final; two that differ do not decide, three do', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const honest = { transactionHash: hash, blockNumber: '0x7', blockHash: hash, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
+  const readings: Readonly<Record<string, [nodes: readonly (object | null)[], reading: unknown]>> = {
+    'one endpoint': [[honest], 'same'],
+    'two that agree': [[honest, honest], 'same'],
+    'another status': [[{ ...honest, status: '0x0' }, honest], 'different'],
+    'another block': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }], 'different'],
+    'another amount of gas': [[{ ...honest, gasUsed: '0x5209' }, honest], 'different'],
+    'another price': [[honest, { ...honest, effectiveGasPrice: '0x2' }], 'different'],
+    'a fact that one lacks': [[honest, { ...honest, effectiveGasPrice: null }], 'same'],
+    'none at the other one, whose block does not contain it': [[honest, null], 'different'],
+    'the first of three lies': [[{ ...honest, status: '0x0' }, honest, honest], true],
+    'the second of three lies': [[honest, { ...honest, status: '0x0' }, honest], 'same'],
+  };
+  for (const [what, [answers, expected]] of Object.entries(readings)) {
+    const nodes = await Promise.all(answers.map((answer) => receiptNode(test, answer)));
+    const { chain } = openChain(
+      test,
+      nodes.map(({ url }) => url),
+    );
+    await chain.head();
+    const [first] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+    assert.ok(first !== undefined, what);
+    const reading = (await chain.sequence.readAgain([first])).get(hash);
+    assert.deepEqual(typeof reading === 'object' ? reading.succeeded : reading, expected, what);
+  }
+});
+
+it('second opinion: a self-transfer needs no estimate, and none that is absurd counts', async (test) => {
+  const odd: readonly unknown[] = [
+    reverts,
+    noMethod,
+    new FakeError(-39_999, 'the moon is in the wrong house'),
+    new FakeError(-32_000, 'insufficient funds for gas * price + value'),
+    new FakeError(-32_000, 'gas required exceeds allowance (0)'),
+    `0x${(2n ** 60n).toString(16)}`,
+    '0x0',
+    { wrong: true },
+  ];
+  for (const answer of odd) {
+    const node = await estimatingNode(test, () => answer);
+    const { chain } = openChain(test, [node.url]);
+    await chain.head();
+    const draft = await chain.draft(draftRequest(account, { content: 'filler' }));
+    assert.ok(!('refused' in draft), JSON.stringify(answer));
+    assert.equal(draft.gasLimit, 21_000n, JSON.stringify(answer));
+  }
+});
+
+it('second opinion: a receipt is only unknown to an endpoint whose block contains the transaction, since its index may lag', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const receipt = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1', gasUsed: '0x5208' };
+  const [one, lagging] = [await receiptNode(test, receipt), await receiptNode(test, null, [hash])];
+  const { chain } = openChain(test, [one.url, lagging.url]);
+  await chain.head();
+  const [first] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+  assert.ok(first !== undefined);
+  assert.equal((await chain.sequence.readAgain([first])).get(hash), 'unknown');
 });

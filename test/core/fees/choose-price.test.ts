@@ -185,6 +185,20 @@ describe('price of a self-transfer', () => {
     const price = choose({ bidder: 'self_transfer', minimum, capWei: 100n, baseFeeWei: 5000n });
     assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: 111n, maxPriorityFeePerGasWei: 20n });
   });
+
+  it('a self-transfer exceeds the cap by one step once, however often it is raised', () => {
+    const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 5000n, maxPriorityFeePerGasWei: 10n };
+    const bids: EvmPrice[] = [{ kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 10n }];
+    for (let count = 0; count < 20; count += 1) {
+      const bump = { live: bids.at(-1) as EvmPrice, first: bids[0] as EvmPrice, reason: 'waited' } as const;
+      const price = choose({ bidder: 'self_transfer', market, minimum: minimumOutbid(bids), capWei: 100n, baseFeeWei: 5000n, bump });
+      if (!('refused' in price)) bids.push(price);
+    }
+    assert.deepEqual(
+      bids.map((bid) => maxCostPerGasWei(bid)),
+      [100n, 111n],
+    );
+  });
 });
 
 describe('every chosen price', () => {

@@ -124,6 +124,28 @@ describe('attempts that nodes refuse', () => {
   });
 });
 
+describe('a slot whose attempt no node takes', () => {
+  const words: readonly BroadcastOutcome[] = [
+    { kind: 'wait', sentence: 'txpool is full', lacks: 'room' },
+    { kind: 'wait', sentence: 'nonce too high', lacks: 'room' },
+    { kind: 'wait', sentence: 'plugin has marked the transaction as invalid' },
+    { kind: 'underpriced', sentence: 'replacement transaction underpriced' },
+    { kind: 'nonce_used' },
+  ];
+  for (const outcome of words)
+    it(`a slot whose attempt no node takes: is released after 20 heads and ten minutes, in any words: ${JSON.stringify(outcome)}`, async (test) => {
+      const rig = await startLaneRig(test);
+      rig.chain.setRefusal(({ valueWei }) => (valueWei === 77n ? outcome : null));
+      const id = await rig.send({ valueWei: 77n });
+      const behind = await rig.send({ valueWei: 2n });
+      await rig.pass(15);
+      assert.notEqual((await rig.transaction(id)).intent, 'release_slot');
+      await rig.pass(160, 9);
+      assert.equal((await rig.transaction(id)).failureReason, 'never_accepted');
+      assert.equal((await rig.transaction(behind)).status, 'confirmed');
+    });
+});
+
 describe('transactions that nodes reject in unknown words', () => {
   it('transactions that nodes reject in unknown words: show the words, and fail when the nodes have repeated them at several heads', async (test) => {
     const rig = await startLaneRig(test);

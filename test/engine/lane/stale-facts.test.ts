@@ -86,7 +86,11 @@ async function explainLong(seen: OpenTransaction, stored: OpenTransaction) {
   const record = lane.transactions.tracked('t');
   assert.ok(record !== undefined);
   record.unexplained = { heads: 99, lastHash: '0x', emptyHeads: 99, searchedAtBlock: 0n };
-  const sequence = { findSender: async () => 'not_found', nextAt: async () => ({ next: 9n }) } as unknown as Sequence;
+  const sequence = {
+    findSender: async () => 'not_found',
+    nextAt: async () => ({ next: 9n }),
+    areGone: async () => true,
+  } as unknown as Sequence;
   await createForeignExplainer(lane, sequence)(head);
   return moves.map(({ steps }) => steps[0].status);
 }
@@ -157,23 +161,42 @@ describe('a nonce above what was signed', () => {
     assert.deepEqual([asked, lane.numbers.next], [[1], 831n]);
   });
 
-  it('a nonce above what was signed is believed after 8 blocks and a minute if no other endpoint has the state', async () => {
+  for (const [nonce, blocks, ms] of [
+    [70n, 8n, 60_000],
+    [831n, 20n, 600_000],
+  ] as const)
+    it(`a nonce above what was signed, ${nonce}, is believed after ${blocks} blocks and ${ms / 1_000} s if no other endpoint has the state`, async () => {
+      const seen = sent(7n);
+      const { lane, pass } = laneOn(seen, seen);
+      const sequence = {
+        nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
+          otherThan === undefined ? { next: nonce, endpoint: 0 } : { next: 'pruned' },
+        receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+        finalBlock: async () => null,
+      } as unknown as Sequence;
+      const nextNonceAt = async (number: bigint) => {
+        await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
+        return lane.numbers.next;
+      };
+      assert.equal(await nextNonceAt(101n), 8n);
+      assert.equal(await nextNonceAt(101n + blocks), 8n, 'too little time has passed');
+      pass(ms);
+      assert.equal(await nextNonceAt(102n + blocks), nonce);
+    });
+
+  it('a nonce far above what was signed is not confirmed by the only endpoint that shows it', async () => {
     const seen = sent(7n);
     const { lane, pass } = laneOn(seen, seen);
     const sequence = {
-      nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
-        otherThan === undefined ? { next: 831n, endpoint: 0 } : { next: 'pruned' },
+      nextAt: async () => ({ next: 1_008n, endpoint: 0 }),
       receipts: async () => ({ found: new Map(), unanswered: new Set() }),
       finalBlock: async () => null,
     } as unknown as Sequence;
-    const nextNonceAt = async (number: bigint) => {
+    for (let number = 101n; number < 116n; number += 1n) {
       await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
-      return lane.numbers.next;
-    };
-    assert.equal(await nextNonceAt(101n), 8n);
-    assert.equal(await nextNonceAt(109n), 8n, 'less than a minute has passed');
-    pass(60_000);
-    assert.equal(await nextNonceAt(110n), 831n);
+      pass(12_000);
+      assert.equal(lane.numbers.next, 8n);
+    }
   });
 
   it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {

@@ -16,8 +16,6 @@ const searchesPerHead = 4;
  * reads 64 whole blocks, and a gateway that counts its pool leaves nothing to find.
  */
 const maxDoublings = 3;
-/** The gas of a payment. With no more than that, no code can run. */
-const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
 /**
@@ -84,21 +82,24 @@ async function explainOne(
   const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
   record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAtBlock: head.number };
   if (user === null) return 'empty';
-  const isSearched = !isForeign && isSearchedLong(lane, open, emptyHeads);
+  const isSearched = !isKnown && isSearchedLong(lane, open, emptyHeads);
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&
     isDeep(lane, head, user.blockNumber) &&
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
     (await finalAt(lane, sequence, head))(user.blockNumber);
-  const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));
+  const isLost =
+    isSearched && (await isProvablyUsed(lane, sequence, head, nonce)) && (await sequence.areGone(attemptsInSlot(open).flatMap(hashesOf)));
+  const isHarmless =
+    isFinal && ours !== undefined && (ours.purpose !== 'content' || (await sequence.cannotFail(ours).catch(nullIfUnavailable)) === true);
   await lane.records.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
     // An attempt that was signed meanwhile was not searched.
     const isWhole = attempts.length === open.attempts.length;
     if (!isKnown)
       return isLost && isWhole ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
-    if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isSearched) : null;
+    if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isHarmless) : null;
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
@@ -107,17 +108,17 @@ async function explainOne(
 }
 
 /**
- * Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that
- * succeeded.
+ * Ends a transaction whose attempt is in a final block without a readable receipt, if it cannot have failed. The block shows what was
+ * executed, but not whether that succeeded, so any other transaction waits for its receipt: an index can lag for long.
  */
 function withoutReceipt(
   lane: LaneContext,
   transaction: Transaction,
   attempt: Attempt,
   { blockNumber, blockHash }: SenderTransaction,
-  isSearched: boolean,
+  isHarmless: boolean,
 ): Move | null {
-  if (cannotFail(attempt)) {
+  if (isHarmless) {
     const step = mined(
       transaction,
       { version: attempt.version, blockNumber, blockHash, succeeded: true, facts: null },
@@ -125,13 +126,7 @@ function withoutReceipt(
     );
     return { steps: [step, resolved(step, attempt.purpose, null, lane.deps.clock.nowMs())] };
   }
-  if (isSearched) return { steps: [unresolvable(transaction, { blockNumber })] };
-  return waitsFor(transaction, `waiting: block ${blockNumber} contains it, but no RPC node has its receipt; retrying`);
-}
-
-/** True for content that only takes a slot, and for a payment that runs no code. */
-function cannotFail({ purpose, fields }: Attempt): boolean {
-  return purpose !== 'content' || (fields.network === 'evm' && fields.gasLimit === plainTransferGas && fields.to !== null);
+  return waitsFor(transaction, `waiting: block ${blockNumber} contains it, but no RPC node has a receipt that can be read; retrying`);
 }
 
 function unknownUser(transaction: Transaction, nonce: bigint): string {

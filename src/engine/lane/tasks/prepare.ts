@@ -130,7 +130,7 @@ function dueCandidates(
     const { id, isUnsequenced, soleUse } = record.transaction;
     if (record.drafting !== null) drafting += 1;
     if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
-    if (record.drafting !== null && record.drafting.doneAtHash === null) continue;
+    if (record.drafting !== null && record.drafting.doneAtMs === null) continue;
     if (isForbidden(record)) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (soleUse !== null && inUse.has(soleUse)) {

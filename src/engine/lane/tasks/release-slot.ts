@@ -1,32 +1,36 @@
 import { DomainError } from '../../../core/errors/errors.js';
-import { maxCost } from '../../../core/fees/price.js';
+import { maxCost, maxCostPerGasWei } from '../../../core/fees/price.js';
 import type { Head, Obstacle } from '../../../core/ports/chain.js';
-import type { OpenTransaction } from '../../../core/records/transaction.js';
+import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from '../lane-context.js';
+import { isUnpooled } from '../unpooled.js';
 
 /**
  * An attempt that no node accepts keeps its slot for this many blocks and this long: the account may be funded, and another node may accept
  * it.
  */
-const patience = { blocks: 5n, ms: 60_000 };
+const patience = { heads: 5, ms: 60_000 };
 /** The same, if nodes may still accept it unchanged, or if their words are unknown. */
-const longPatience = { blocks: 20n, ms: 600_000 };
+const longPatience = { heads: 20, ms: 600_000 };
+/** The same, if nodes call it known although no pool shows it: some keep their pools to themselves. */
+const hiddenPatience = { heads: 60, ms: 3_600_000 };
 /** The same, if every node says that no block can ever include it. */
-const noPatience = { blocks: 0n, ms: 0 };
+const noPatience = { heads: 0, ms: 0 };
 /** One or two refusals may be accidental. */
 const minAnswers = 3;
 
 /**
- * Makes the task that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait
- * behind it: a self-transfer takes the nonce, and the transaction fails when that is resolved. If nothing waits behind it, or the
- * self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
+ * Makes the task that releases the lowest slot if no node accepts its attempt as it is, in any words, or if the account cannot pay for it
+ * and others wait behind it: a self-transfer takes the nonce, and the transaction fails when that is resolved. A self-transfer that no node
+ * accepts is itself replaced by another one. If nothing waits behind it, or the self-transfer cannot be paid either, it waits for funds.
+ * Throws `NODE_UNAVAILABLE`.
  */
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
   /** The balance is read once per head. */
   let askedAtHash: string | null = null;
-  let blocked: { readonly nonce: bigint | null; readonly sinceBlock: bigint; readonly sinceMs: number } | null = null;
+  let blocked: { readonly nonce: bigint | null; readonly heads: number; readonly sinceMs: number } | null = null;
 
   return async (head) => {
     if (askedAtHash === head.hash) return;
@@ -35,42 +39,71 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const [lowest] = transactions.minable(lane.numbers.onChain);
     const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
     const state = live == null ? undefined : transactions.stateOf(live);
-    const isCandidate = lowest?.transaction.intent === 'content' && live != null && state?.takenAtMs === null;
+    const isCandidate = lowest !== undefined && live != null && state !== undefined;
+    if (!isCandidate || isHeld(lane, lowest)) {
+      blocked = null;
+      return;
+    }
     const othersWait = transactions.inFlightCount() > 1 || transactions.waitingCount() > 0;
-    const obstacles =
-      lowest === undefined || live == null
-        ? []
-        : [live, ...earlierAlike(lowest, live)].flatMap((one) => transactions.stateOf(one)?.obstacle ?? []);
+    const obstacles = [live, ...earlierAlike(lowest, live)].flatMap((one) => transactions.stateOf(one)?.obstacle ?? []);
     const [obstacle] = obstacles;
     const isRefused = obstacle !== undefined && obstacles.reduce((sum, { answers }) => sum + answers, 0) >= minAnswers;
-    if (!isCandidate || isHeld(lane, lowest) || !(isRefused || (othersWait && (await isUnpayable(lane, lowest))))) {
+    const isUnpaid = !isRefused && othersWait && (await isUnpayable(lane, lowest));
+    const isUntaken = !isRefused && !isUnpaid && (isHidden(lane, lowest) || state.refusals >= minAnswers);
+    // It can be paid later, and nothing waits behind it.
+    const waitsForFunds = isUntaken && state.lacksFunds && !othersWait;
+    if ((!isRefused && !isUnpaid && !isUntaken) || waitsForFunds) {
       blocked = null;
       return;
     }
     const nowMs = lane.deps.clock.elapsedMs();
     // New attempts that nodes also refuse do not extend this time.
-    if (blocked?.nonce !== live.nonce) blocked = { nonce: live.nonce, sinceBlock: head.number, sinceMs: nowMs };
-    const { blocks, ms } = isRefused ? patienceWith(obstacle.because) : patience;
-    if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;
+    blocked = blocked?.nonce === live.nonce ? { ...blocked, heads: blocked.heads + 1 } : { nonce: live.nonce, heads: 0, sinceMs: nowMs };
+    const isFiller = lowest.transaction.intent !== 'content';
+    const usual = isRefused && !isFiller ? patienceWith(obstacle.because) : longPatience;
+    const { heads, ms } = isUnpaid ? patience : isHidden(lane, lowest) ? hiddenPatience : usual;
+    if (blocked.heads < heads || nowMs - blocked.sinceMs < ms) return;
+    if (isUntaken && (await isPricedOut(lane, live))) return;
     // The nodes' own words say best why a rejected attempt failed.
-    const why = isRefused
-      ? ({ failureReason: 'never_accepted', statusReason: `no RPC node accepted it: ${obstacle.sentence}` } as const)
-      : ({ failureReason: 'insufficient_funds', statusReason: 'insufficient balance' } as const);
+    const why = isUnpaid
+      ? ({ failureReason: 'insufficient_funds', statusReason: 'insufficient balance' } as const)
+      : ({
+          failureReason: 'never_accepted',
+          statusReason: `no RPC node accepted it${obstacle === undefined ? '' : `: ${obstacle.sentence}`}`,
+        } as const);
     try {
-      await outbid(lane.deps, lane.relayer(), lowest, { purpose: 'release_slot', replacement: null, require: () => undefined, why });
+      await outbid(lane.deps, lane.relayer(), lowest, {
+        purpose: isFiller ? lowest.transaction.intent : 'release_slot',
+        replacement: null,
+        require: () => undefined,
+        ...(isFiller ? {} : { why }),
+      });
+      blocked = null;
     } catch (error) {
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
     }
   };
 }
 
+/** True if the next block takes no bid as low as this one, as with a price cap below the market: it goes when the market allows. */
+async function isPricedOut(lane: LaneContext, live: Attempt): Promise<boolean> {
+  if (live.fields.network !== 'evm') return false;
+  const { baseFeeWei } = (await lane.chain.market(lane.relayer())) ?? { baseFeeWei: null };
+  return baseFeeWei !== null && maxCostPerGasWei(live.fields.price) < baseFeeWei;
+}
+
 function patienceWith(because: Obstacle): typeof patience {
   return because === 'invalid' ? noPatience : because === 'content' ? patience : longPatience;
 }
 
+/** True if nodes call its attempts known although no pool shows them. */
+function isHidden({ transactions }: LaneContext, open: OpenTransaction): boolean {
+  return isUnpooled(open.transaction) && attemptsInSlot(open).some((attempt) => transactions.stateOf(attempt)?.isKnownAgain === true);
+}
+
 /** True if a node has an earlier attempt in the slot, which may still be mined. */
-function isHeld({ transactions }: LaneContext, open: OpenTransaction): boolean {
-  return attemptsInSlot(open).some((attempt) => transactions.stateOf(attempt)?.takenAtMs != null);
+function isHeld(lane: LaneContext, open: OpenTransaction): boolean {
+  return !isHidden(lane, open) && attemptsInSlot(open).some((attempt) => lane.transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {

@@ -1,11 +1,12 @@
 import { DomainError } from '../../../core/errors/errors.js';
-import type { Head, Receipt, Sequence } from '../../../core/ports/chain.js';
+import type { Head, Receipt, SecondReading, Sequence } from '../../../core/ports/chain.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../../core/records/transaction.js';
 import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
+import { waitsFor } from '../commit-moves.js';
 import { followNonce, nonceAt } from '../follow-nonce.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
@@ -17,8 +18,8 @@ import { type Decision, moveAll } from '../move-all.js';
  * missing receipt, proves nothing.
  *
  * Costs one account nonce for the lane, receipts for slots below it (see `lookUpReceipts`), and one block hash for each block that holds
- * something unconfirmed. A block or receipt that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if
- * anything went unanswered: then this head is not settled.
+ * something unconfirmed. A block or receipt that no node shows delays only its own transactions: the next head looks again. Throws
+ * `NODE_UNAVAILABLE`, also if anything went unanswered.
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
@@ -42,12 +43,16 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   );
   const proof = isAnyDeep ? await finalAt(lane, sequence, head).catch(nullIfUnavailable) : () => false;
   const isFinal = proof ?? (() => false);
-  const decided = look.asked.map((open) => settleOne(lane, open, look, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
-  for (const open of inBlocks) {
-    const { mined } = open.transaction;
-    if (mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber)) decided.push(resolveMined(lane, open));
-  }
+  const staying = inBlocks.filter(
+    ({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber),
+  );
+  const readings = await readFinalsAgain(sequence, [
+    ...found.filter((receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber)),
+    ...staying.flatMap((open) => minedReceipt(open) ?? []),
+  ]);
+  const decided = look.asked.map((open) => settleOne(lane, sequence, open, look, { head, blocks, isFinal, readings }));
+  for (const open of staying) decided.push(resolveMined(lane, sequence, head, open, readings));
   await make(lane, decided);
   // A reorg can free a nonce again.
   for (const { transaction } of transactions.minable(chainNonce)) {
@@ -55,8 +60,14 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.numbers.chainShows(chainNonce, seen);
-  if (blocks.isUnanswered() || look.unanswered.size > 0 || proof === null) throw unanswered();
-  lane.heads.settle(head);
+  const isUnanswered = blocks.isUnanswered() || look.unanswered.size > 0 || proof === null;
+  endAt(lane, head, isUnanswered || [...readings.values()].includes('unknown'));
+}
+
+/** What no node shows delays its own transactions, and is asked for again at this head. The others go on, after a restart too. */
+function endAt(lane: LaneContext, head: Head, isUnanswered: boolean): void {
+  if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head);
+  if (isUnanswered) throw unanswered();
 }
 
 function unanswered(): DomainError {
@@ -80,10 +91,9 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   const landed = look.asked.filter((one) => foundAttempt(one, look.found) !== null);
   await make(
     lane,
-    landed.map((one) => settleOne(lane, one, look, { head, blocks, isFinal })),
+    landed.map((one) => settleOne(lane, sequence, one, look, { head, blocks, isFinal, readings: new Map() })),
   );
-  if (blocks.isUnanswered() || look.unanswered.size > 0) throw unanswered();
-  lane.heads.settle(head);
+  endAt(lane, head, blocks.isUnanswered() || look.unanswered.size > 0);
 }
 
 /** The facts that decide about a receipt. */
@@ -92,6 +102,33 @@ interface Depth {
   readonly blocks: BlockView;
   /** True if a block at this height has the required confirmations. */
   isFinal(blockNumber: bigint): boolean;
+  readonly readings: ReadonlyMap<string, SecondReading>;
+}
+
+/** Reads the receipts that are about to become final again. Without an answer, each of them is unknown to other endpoints. */
+async function readFinalsAgain(sequence: Sequence, finals: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>> {
+  if (finals.length === 0) return new Map();
+  const readings = await sequence.readAgain(finals).catch(nullIfUnavailable);
+  return readings ?? new Map(finals.map(({ hash }) => [hash, 'unknown']));
+}
+
+/** The receipt that the record shows; null: the transaction is in no block. */
+function minedReceipt({ transaction: { mined }, attempts }: OpenTransaction): Receipt | null {
+  const attempt = attempts.find(({ version }) => version === mined?.version);
+  return mined === null || attempt === undefined ? null : { hash: attempt.hash, ...mined };
+}
+
+/** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */
+const aloneFor = { heads: 8, ms: 60_000 };
+
+/** True if no other endpoint has shown the receipt for so long that none is expected to. */
+function isAloneLong(lane: LaneContext, { hash }: Head, id: string): boolean {
+  const record = lane.transactions.tracked(id);
+  if (record === undefined) return false;
+  const nowMs = lane.deps.clock.elapsedMs();
+  record.unread ??= { heads: 0, sinceMs: nowMs, lastHash: hash };
+  if (record.unread.lastHash !== hash) record.unread = { ...record.unread, heads: record.unread.heads + 1, lastHash: hash };
+  return record.unread.heads >= aloneFor.heads && nowMs - record.unread.sinceMs >= aloneFor.ms;
 }
 
 /** What to do about one slot; null: nothing. It is a promise if a node is asked first why the transaction failed. */
@@ -108,7 +145,13 @@ async function make(lane: LaneContext, decided: readonly Decided[]): Promise<voi
   await Promise.all([moveAll(lane, known), ...asking.map(makeLater)]);
 }
 
-function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Look, { head, blocks, isFinal }: Depth): Decided {
+function settleOne(
+  lane: LaneContext,
+  sequence: Sequence,
+  seen: OpenTransaction,
+  receipts: Look,
+  { head, blocks, isFinal, readings }: Depth,
+): Decided {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts.found);
@@ -120,13 +163,16 @@ function settleOne(lane: LaneContext, seen: OpenTransaction, receipts: Look, { h
   if (found !== null) {
     if (record !== undefined) record.unexplained = record.looks = null;
     const { receipt, attempt } = found;
-    return withReason(lane, receipt, id, (current, whyFailed) => {
-      const { transaction } = current;
-      if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, receipt, seen, current)) return null;
-      const step = mined(transaction, minedAt(attempt, receipt), lane.deps.clock.nowMs());
-      if (shown === null || !isFinal(receipt.blockNumber)) return { steps: [step] };
-      return { steps: [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
-    });
+    // The record first shows the block. The next look decides about a receipt that another endpoint has not confirmed.
+    const isFirst = shown === null || !isFinal(receipt.blockNumber) || (readings.get(receipt.hash) ?? 'same') !== 'same';
+    return withStatus(sequence, attempt, receipt, (judged) =>
+      withReason(lane, judged, id, (current, whyFailed) => {
+        const { transaction } = current;
+        if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, judged, seen, current)) return null;
+        const step = mined(transaction, minedAt(attempt, judged), lane.deps.clock.nowMs());
+        return { steps: isFirst ? [step] : [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
+      }),
+    );
   }
   if (seen.transaction.mined !== null) {
     lane.transactions.forgetTaken(seen);
@@ -158,14 +204,52 @@ function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Recei
   return attempt === undefined || receipt === undefined ? null : { attempt, receipt };
 }
 
-function resolveMined(lane: LaneContext, open: OpenTransaction): Decided {
+function resolveMined(
+  lane: LaneContext,
+  sequence: Sequence,
+  head: Head,
+  open: OpenTransaction,
+  readings: ReadonlyMap<string, SecondReading>,
+): Decided {
   const { mined: at, id } = open.transaction;
   if (at === null) return null;
   const attempt = open.attempts.find(({ version }) => version === at.version);
   // A bug about one transaction must not keep the others from being settled.
   if (attempt === undefined) return Promise.reject(new Error(`the mined attempt of transaction ${id} is not stored`));
-  return withReason(lane, { hash: attempt.hash, ...at }, id, ({ transaction }, whyFailed) => {
-    if (!isInBlockOf(transaction, open.transaction)) return null;
-    return { steps: [resolved(transaction, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
-  });
+  const reading = readings.get(attempt.hash) ?? 'same';
+  if (reading === 'different') return dispute(lane, head, open, at.blockNumber);
+  if (reading === 'unknown' && !isAloneLong(lane, head, id)) return null;
+  const receipt = typeof reading === 'string' ? { hash: attempt.hash, ...at } : reading;
+  const resolve = (shown: Receipt): Decided =>
+    withReason(lane, shown, id, ({ transaction }, whyFailed) => {
+      if (!isInBlockOf(transaction, open.transaction)) return null;
+      const nowMs = lane.deps.clock.nowMs();
+      const step = shown.succeeded === at.succeeded && shown.facts === at.facts ? null : mined(transaction, minedAt(attempt, shown), nowMs);
+      const last = resolved(step ?? transaction, attempt.purpose, whyFailed, nowMs);
+      return { steps: step === null ? [last] : [step, last] };
+    });
+  return withStatus(sequence, attempt, receipt, resolve);
+}
+
+/** Decides with the status of a receipt. A payment that runs no code cannot fail, even if a node says so. */
+function withStatus(sequence: Sequence, attempt: Attempt, receipt: Receipt, decide: (judged: Receipt) => Decided): Decided {
+  if (receipt.succeeded || attempt.purpose !== 'content') return decide(receipt);
+  const nothing: Decision = { id: attempt.transactionId, decide: () => null };
+  return sequence
+    .cannotFail(attempt)
+    .catch(nullIfUnavailable)
+    .then(async (cannotFail) => (await decide({ ...receipt, succeeded: cannotFail === true })) ?? nothing);
+}
+
+/** Two endpoints show different receipts: nothing becomes final until they agree. */
+function dispute(lane: LaneContext, head: Head, { transaction: { id } }: OpenTransaction, blockNumber: bigint): Decision {
+  const reason = `waiting: RPC nodes show different receipts for it in block ${blockNumber}; final when they agree`;
+  const record = lane.transactions.tracked(id);
+  if (record !== undefined && record.disputedAtHash === null)
+    lane.deps.log.error(
+      { relayer: lane.relayer().id, transaction: id, block: blockNumber },
+      'RPC nodes show different receipts for a transaction',
+    );
+  if (record !== undefined) record.disputedAtHash = head.hash;
+  return { id, decide: ({ transaction }) => waitsFor(transaction, reason) };
 }
