@@ -1,5 +1,5 @@
-import type { Store } from '../core/ports/store/store.js';
-import type { ApiKey } from '../core/records/api-key.js';
+import type { ApiKeyChanges, ApiKeyReads } from '../core/ports/store/api-keys.js';
+import type { StoreFor } from '../core/ports/store/store.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';
@@ -12,10 +12,7 @@ import { openSqliteBeside } from './sqlite/open-sqlite.js';
 import { compileStatements } from './statements/all-statements.js';
 
 /** The API keys of a database. */
-export interface ApiKeyStore {
-  readonly read: { apiKeys(): Promise<readonly ApiKey[]> };
-  readonly change: Pick<Store['change'], 'insertApiKey' | 'deleteApiKey'>;
-  readonly commit: Store['commit'];
+export interface ApiKeyStore extends StoreFor<ApiKeyReads, ApiKeyChanges> {
   close(): Promise<void>;
 }
 

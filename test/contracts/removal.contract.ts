@@ -104,7 +104,6 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       ]);
       await store.commit(removeOldest(change, await read.oldestTransactions('cleaned', 10), 6).changes);
       assert.equal(await read.transaction('gone'), undefined);
-      assert.deepEqual(await read.attemptsOf('gone'), []);
       assert.deepEqual((await read.slot(lane, 0n)).versions, []);
       assert.equal(await read.transactionIdAt(lane, 0n), undefined);
       assert.equal((await read.slot(lane, 1n)).versions.length, 1);

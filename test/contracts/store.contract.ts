@@ -14,6 +14,7 @@ import { openStatuses, type Transaction, type TransactionStatus } from '../../sr
 import { DatabaseLockedError } from '../../src/storage/database/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { attemptsOf } from '../support/attempts-of.js';
 import { migrationNames } from '../support/released-migrations.js';
 import {
   aNotification,
@@ -128,7 +129,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const { change, read } = store;
       await store.commit([change.insertTransaction(full), change.insertAttempt(first), change.insertAttempt(second)]);
       assert.deepEqual(await read.transaction('full'), { transaction: full, shown: first });
-      assert.deepEqual(await read.attemptsOf('full'), [first, second]);
+      assert.deepEqual(await attemptsOf(read, 'full'), [first, second]);
     });
 
     test('reads a transaction with only its required fields', async () => {
@@ -145,7 +146,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const { change, read } = store;
       await store.commit([change.insertTransaction(unsequenced), change.insertAttempt(attempt)]);
       assert.deepEqual(await read.transaction('unsequenced'), { transaction: unsequenced, shown: attempt });
-      assert.deepEqual(await read.attemptsOf('unsequenced'), [attempt]);
+      assert.deepEqual(await attemptsOf(read, 'unsequenced'), [attempt]);
       assert.equal(await read.transactionIdOf(attempt.chain, 'a signature'), 'unsequenced');
       assert.equal(await read.transactionIdOf(attempt.chain, first.hash), undefined, 'it has a nonce');
       const duplicate = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
@@ -315,7 +316,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await store.read.transaction('zero \u0000 byte'), undefined);
       assert.equal(await store.read.transaction('half a pair \ud83d'), undefined);
       assert.equal(await store.read.notification('unknown'), undefined);
-      assert.deepEqual(await store.read.attemptsOf('unknown'), []);
+      assert.deepEqual(await store.read.transactionsById(['unknown']), []);
       assert.deepEqual(await store.read.transactionsOf('unknown', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
       assert.deepEqual(await store.read.transactionsOf('unknown', ['failed'], { offset: 0, limit: 10 }), { items: [], total: 0 });
     });

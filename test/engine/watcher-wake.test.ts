@@ -5,6 +5,7 @@ import type { Head } from '../../src/core/ports/chain.js';
 import type { Transaction } from '../../src/core/records/transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { HeadListener } from '../../src/engine/watcher.js';
+import { attemptsOf } from '../support/attempts-of.js';
 import { wanted } from '../support/evm.js';
 import { createModelChain } from '../support/model-chain.js';
 import { modelRelayer, startModelLane } from '../support/model-lane.js';
@@ -147,6 +148,6 @@ it('the first nonce after a rest is not taken from an account that was read a bl
     model.travelling.find(({ name }) => name !== 'nextAt')?.letGo('answered');
   }
   await lane.flow();
-  const attempts = await store.read.attemptsOf(id);
+  const attempts = await attemptsOf(store.read, id);
   assert.ok(!attempts.some(({ nonce }) => nonce === 0n), 'nonce 0, which a block used 11 seconds ago, was signed');
 });

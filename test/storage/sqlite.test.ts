@@ -270,7 +270,6 @@ describe('sqlite only', () => {
       transactionLists.walkStatuses(3),
       transactions.openOfLane,
       transactions.openLanes,
-      attempts.ofTransaction,
       attempts.deleteOf,
       lanes.nextNonce,
       lanes.genesisHash,

@@ -29,6 +29,7 @@ import { type StellarNode, type StellarOptions, startStellar } from '../../src/s
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Anvil } from './anvil.js';
+import { attemptsOf } from './attempts-of.js';
 import { evmNetwork, evmRelayer, wanted } from './evm.js';
 import { type RpcAnswer, type RpcProxy, type RpcProxyOptions, startRpcProxy } from './rpc-proxy.js';
 import { type SolanaKey, solanaKey, solanaRelayer, solanaRequest } from './solana.js';
@@ -159,7 +160,7 @@ async function startEngine({
     toldStates,
     notes,
     view,
-    attempts: (id) => store.read.attemptsOf(id),
+    attempts: (id) => attemptsOf(store.read, id),
     until: (id, status) => until(id, status),
     untilWithBlocks: (id, status) => until(id, status, makeBlock),
     async stop() {

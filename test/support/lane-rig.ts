@@ -9,6 +9,7 @@ import type { EvmPolicies } from '../../src/core/records/relayer.js';
 import type { Attempt, Transaction } from '../../src/core/records/transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { attemptsOf } from './attempts-of.js';
 import { wanted } from './evm.js';
 import { createModelChain, type ModelChain } from './model-chain.js';
 import { type ModelLane, modelRelayer, startModelLane } from './model-lane.js';
@@ -115,6 +116,6 @@ export async function startLaneRig(
       assert.ok(view !== undefined);
       return view.transaction;
     },
-    attempts: (id) => store.read.attemptsOf(id),
+    attempts: (id) => attemptsOf(store.read, id),
   };
 }

@@ -3,6 +3,7 @@ import type { Store } from '../../src/core/ports/store/store.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
 import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/records/transaction.js';
+import { attemptsOf } from './attempts-of.js';
 import { evmFieldsOf } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 
@@ -56,7 +57,7 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
         assert.deepEqual(transaction, before.view.transaction, `${transaction.id} changed without a revision`);
         continue;
       }
-      const attempts = await store.read.attemptsOf(transaction.id);
+      const attempts = await attemptsOf(store.read, transaction.id);
       meet(before?.view.transaction, view, attempts);
       if (before !== undefined) requireLawful(before.view.transaction, transaction, attempts.length - before.attempts.length);
       known.set(transaction.id, { view, attempts });

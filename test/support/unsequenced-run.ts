@@ -6,6 +6,7 @@ import { isFinal, type TransactionView } from '../../src/core/records/transactio
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
+import { attemptsOf } from './attempts-of.js';
 import { wanted } from './evm.js';
 import { refusedData, revertingData } from './model-chain.js';
 import { modelRelayer } from './model-lane.js';
@@ -167,7 +168,7 @@ export async function runUnsequenced({ store, random, name, steps, owners: count
       const view = await store.read.transaction(first.id);
       if (view === undefined) throw new ModelFailure(`${first.id} is lost`);
       const { status, intent, queued, mined } = view.transaction;
-      const attempts = await store.read.attemptsOf(first.id);
+      const attempts = await attemptsOf(store.read, first.id);
       for (const { hash } of attempts) {
         require(!ownerOf.has(hash), `${first.id} and ${ownerOf.get(hash)} are one on chain`);
         ownerOf.set(hash, first.id);

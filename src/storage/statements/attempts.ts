@@ -59,10 +59,6 @@ export function attemptStatements(db: Kysely<Schema>) {
   return {
     insert: statement<AttemptRow, never>('attempts_insert', (values) => db.insertInto('attempts').values(pick(values, attemptColumns))),
 
-    ofTransaction: statement<{ transaction_id: string }, AttemptRow>('attempts_of_transaction', (values) =>
-      db.selectFrom('attempts').select(attemptColumns).where('transaction_id', '=', values.transaction_id).orderBy('version'),
-    ),
-
     inSlot: statement<SlotQuery, AttemptRow>('attempts_in_slot', (values) =>
       db
         .selectFrom('attempts')
@@ -107,7 +103,6 @@ type Statements = ReturnType<typeof attemptStatements>;
 /** Queries of attempts. */
 export function attemptReads(attempts: Statements, query: Query): AttemptReads {
   return {
-    attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
     transactionIdAt: async ({ chain, account }, nonce) =>
       (await query(attempts.ownerOfSlot, { chain, account, nonce: nonce.toString() }))[0]?.id,
     transactionIdOf: async (chain, hash) => (await query(attempts.ownerOfHash, { chain, hash }))[0]?.transaction_id,

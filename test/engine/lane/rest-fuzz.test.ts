@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { attemptsOf } from '../../support/attempts-of.js';
 import { wanted } from '../../support/evm.js';
 import { createModelChain } from '../../support/model-chain.js';
 import { modelRelayer, startModelLane } from '../../support/model-lane.js';
@@ -50,7 +51,7 @@ async function run(seed: number) {
   assert.deepEqual(lane.surprises, [], `seed ${seed}`);
   for (const id of ids) {
     const view = await store.read.transaction(id);
-    const attempts = await store.read.attemptsOf(id);
+    const attempts = await attemptsOf(store.read, id);
     assert.equal(view?.transaction.status, 'confirmed', `seed ${seed}: ${view?.transaction.statusReason}`);
     const paid = attempts.filter(({ hash, purpose }) => purpose === 'content' && chain.minedIn(hash) !== undefined).length;
     assert.equal(paid, 1, `seed ${seed}: paid ${paid} times`);

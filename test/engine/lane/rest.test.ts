@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Store } from '../../../src/core/ports/store/store.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { attemptsOf } from '../../support/attempts-of.js';
 import { wanted } from '../../support/evm.js';
 import { createModelChain } from '../../support/model-chain.js';
 import { type ModelLane, modelRelayer, startModelLane } from '../../support/model-lane.js';
@@ -54,7 +55,7 @@ describe('a lane without open transactions', () => {
       block,
       send: async () => (await sendTransaction(started.deps, relayer, wanted())).transaction.id,
       transaction: async (id: string) => (await opened.read.transaction(id))?.transaction,
-      attempts: (id: string) => opened.read.attemptsOf(id),
+      attempts: (id: string) => attemptsOf(opened.read, id),
     };
   }
 

@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Store } from '../../../src/core/ports/store/store.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
+import { attemptsOf } from '../../support/attempts-of.js';
 import { wanted } from '../../support/evm.js';
 import { createModelChain, type ModelChain } from '../../support/model-chain.js';
 import { type ModelLane, modelRelayer, startModelLane } from '../../support/model-lane.js';
@@ -104,7 +105,7 @@ describe('foreign use of a nonce', () => {
       chain.mine(0);
       await see(lane);
     }
-    const [first, second] = await Promise.all(ids.map((id) => store.read.attemptsOf(id)));
+    const [first, second] = await Promise.all(ids.map((id) => attemptsOf(store.read, id)));
     assert.equal(first?.length, 1);
     assert.ok((second?.length ?? 0) > 1, 'the one behind it is raised');
     for (const { hash, version } of second ?? []) assert.equal(chain.offers.get(hash), 1, `version ${version}`);
@@ -124,7 +125,7 @@ describe('foreign use of a nonce', () => {
     const { status, statusReason, failureReason } = await stand(store, id);
     assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);
     assert.match(statusReason ?? '', /^outcome unknown: no RPC node has the transaction that used nonce \d+; check the account's history/);
-    assert.equal((await store.read.attemptsOf(id)).length, 1);
+    assert.equal((await attemptsOf(store.read, id)).length, 1);
   });
 
   it('one endpoint that shows a nonce as used fails no transaction while another one shows it as free', async () => {

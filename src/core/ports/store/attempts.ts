@@ -9,8 +9,6 @@ export interface AttemptChanges {
 
 /** Queries of attempts. */
 export interface AttemptReads {
-  /** All attempts of a transaction, oldest first. */
-  attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
   /** Every attempt ever signed for a slot, oldest first; `mined`: the one by which a transaction of ours became final there. */
   slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
   /** The transaction that has this nonce now; undefined if none has. */
