@@ -1,7 +1,8 @@
-import { type Change, ConflictError, StoreAwayError } from '../core/ports/store/change.js';
+import { type Change, ConflictError, StoreAwayError, StoreBrokenError } from '../core/ports/store/change.js';
 import type { Store } from '../core/ports/store/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import { type Clock, monotonicMs } from '../core/work/clock.js';
+import type { Log } from '../core/work/log.js';
 import { createCommitQueue } from './database/commit-queue.js';
 import type { Database } from './database/database.js';
 import { withStoreAway } from './database/store-away.js';
@@ -20,13 +21,29 @@ const maxFailedCommits = 3;
 /** How long they count after the last one. */
 const failuresCountMs = 30_000;
 
+/** What a store needs besides its database. */
+export interface StoreDeps {
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
+  readonly meter?: Meter;
+}
+
 /** Makes a store on an opened database. */
-export function createStore(database: Database, statements: Statements, clock: Clock, meter: Meter = noMeter): Store {
+export function createStore(database: Database, statements: Statements, { clock, log, meter = noMeter }: StoreDeps): Store {
   const { query, runBatch } = withStoreAway(database);
   const queue = createCommitQueue(runBatch, meter);
   let closing: Promise<void> | undefined;
   let failedCommits = 0;
   let lastFailureMs = 0;
+  /** The last failure that a check cannot see, because it does not use what is broken. */
+  let broken: { readonly error: StoreBrokenError; readonly atMs: number } | null = null;
+  let logged: string | null = null;
+
+  function logBroken(error: unknown): void {
+    if (!(error instanceof StoreBrokenError) || error.message === logged) return;
+    logged = error.message;
+    log.error({ err: error }, 'the database rejects valid statements; the service is not ready until it is repaired');
+  }
 
   async function commit(changes: readonly Change[]): Promise<void> {
     try {
@@ -35,6 +52,8 @@ export function createStore(database: Database, statements: Statements, clock: C
       // A conflict shows that the database works. The check itself finds whether it is back after it was away.
       failedCommits = error instanceof ConflictError || error instanceof StoreAwayError ? 0 : failedCommits + 1;
       lastFailureMs = monotonicMs();
+      if (error instanceof StoreBrokenError && !error.failsAllWrites) broken = { error, atMs: lastFailureMs };
+      logBroken(error);
       throw error;
     }
     failedCommits = 0;
@@ -42,7 +61,9 @@ export function createStore(database: Database, statements: Statements, clock: C
 
   /** After a while the failures prove nothing: without callers no commit succeeds either, and callers wait until the service is ready. */
   function requireCommitsThatSucceed(): void {
-    if (failedCommits >= maxFailedCommits && monotonicMs() - lastFailureMs < failuresCountMs)
+    const nowMs = monotonicMs();
+    if (broken !== null && nowMs - broken.atMs < failuresCountMs) throw broken.error;
+    if (failedCommits >= maxFailedCommits && nowMs - lastFailureMs < failuresCountMs)
       throw new Error(`the last ${failedCommits} commits failed`);
   }
 
@@ -54,8 +75,14 @@ export function createStore(database: Database, statements: Statements, clock: C
     async checkWorking() {
       requireCommitsThatSucceed();
       const touch = step(statements.instances.touch, { number: database.ownNumber(), checked_at_ms: clock.nowMs() });
-      await queue.commit([new BoundChange('checkWorking', [touch])]);
-      await query(statements.transactions.byId, { id: '' });
+      try {
+        await queue.commit([new BoundChange('checkWorking', [touch])]);
+        await query(statements.transactions.byId, { id: '' });
+      } catch (error) {
+        logBroken(error);
+        throw error;
+      }
+      logged = null;
     },
     close: () => {
       closing ??= queue.close().then(database.close);

@@ -28,6 +28,7 @@ export async function openApiKeys(databaseUrl: string, { log }: { readonly log: 
     if (!(error instanceof DatabaseLockedError)) throw error;
   }
   const address = addressFromUrl(databaseUrl);
-  if (address.dialect === 'sqlite') return createStore(openSqliteBeside(address.file), compileStatements(sqlite), systemClock);
-  return createStore(await openPostgresBeside(address.connectionString, log), compileStatements(postgres), systemClock);
+  const deps = { clock: systemClock, log };
+  if (address.dialect === 'sqlite') return createStore(openSqliteBeside(address.file), compileStatements(sqlite), deps);
+  return createStore(await openPostgresBeside(address.connectionString, log), compileStatements(postgres), deps);
 }

@@ -69,7 +69,7 @@ async function openAlone(
   database: Database,
   migrations: readonly string[],
   statements: Statements,
-  { meter }: OpenOptions,
+  { log, meter }: OpenOptions,
 ): Promise<OpenedStore> {
   try {
     await database.own((connection) => recordAlone(statements, connection));
@@ -77,7 +77,7 @@ async function openAlone(
     await database.close();
     throw error;
   }
-  const store = createStore(database, statements, systemClock, meter);
+  const store = createStore(database, statements, { clock: systemClock, log, ...(meter && { meter }) });
   return { store, shared: null, ...restOf(database, migrations) };
 }
 
@@ -99,7 +99,7 @@ async function openPostgresStore(connectionString: string, options: OpenOptions)
     throw error;
   }
   if (instance === undefined) return openAlone(database, migrations, statements, options);
-  const store = createStore(database, statements, systemClock, meter);
+  const store = createStore(database, statements, { clock: systemClock, log, ...(meter && { meter }) });
   const openObserver = postgresObserver(connectionString, locked.schema, name);
   const record = (state: InstanceState, connection: OwnConnection | null, rewind: string | null) =>
     recordSharing(statements, connection, { ...instance, state, rewind, origin });

@@ -36,7 +36,10 @@ interface UnfencedStore extends Store {
 }
 
 async function openUnfenced(databaseUrl: string): Promise<UnfencedStore> {
-  const store = createStore(await openPostgresBeside(databaseUrl, silentLog), compileStatements(postgres), systemClock);
+  const store = createStore(await openPostgresBeside(databaseUrl, silentLog), compileStatements(postgres), {
+    clock: systemClock,
+    log: silentLog,
+  });
   let refused = 0;
   return {
     ...store,

@@ -175,7 +175,7 @@ export function startService(world: ServiceWorld): Service {
       }
     },
   };
-  const opened = createStore(counted, statements, clock);
+  const opened = createStore(counted, statements, { clock, log });
   const own: Store = {
     ...opened,
     read: { ...opened.read, timeMs: async () => clock.nowMs() },

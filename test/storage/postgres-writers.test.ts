@@ -26,7 +26,10 @@ async function twoWriters(test: TestContext, setting?: string): Promise<{ stores
   if (setting !== undefined) await query(databaseUrl, `alter database ${new URL(databaseUrl).pathname.slice(1)} ${setting}`);
   await migrateDatabase(databaseUrl, { log: silentLog });
   const open = async () => {
-    const store = createStore(await openPostgresBeside(databaseUrl, silentLog), compileStatements(postgres), systemClock);
+    const store = createStore(await openPostgresBeside(databaseUrl, silentLog), compileStatements(postgres), {
+      clock: systemClock,
+      log: silentLog,
+    });
     test.after(() => store.close());
     return store;
   };

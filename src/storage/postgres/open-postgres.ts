@@ -11,6 +11,7 @@ import { createPostgresLink } from './postgres-link.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { openReaders } from './postgres-readers.js';
 import { connectionOptions, connectPostgresWriter, endConnection } from './postgres-writer.js';
+import { requireSequences } from './require-sequences.js';
 
 async function migrateSchema(connectionString: string, schema: string): Promise<string[]> {
   // No time limit on answers: migrating a large table can take long.
@@ -94,7 +95,10 @@ export async function lockPostgres(connectionString: string, options: LockPostgr
   return {
     schema: locked.schema,
     migrate: () => migrateSchema(connectionString, locked.schema),
-    open: async () => openLocked(connectionString, locked, options),
+    async open() {
+      await requireSequences(locked.writer);
+      return openLocked(connectionString, locked, options);
+    },
     unlock: () => endConnection(locked.writer),
   };
 }

@@ -8,8 +8,18 @@ import { createPipelines, type SentStep, type StepsRun } from './postgres-pipeli
 
 const uniqueViolation = '23505';
 const notNullViolation = '23502';
-/** Error classes that a statement's values cause: data exception, integrity constraint violation, program limit exceeded. */
-const classesOfValues = /^(22|23|54)/;
+/** The unique constraints whose violation is a conflict. Any other one shows that a sequence is behind its table. */
+export const conflictKeys: ReadonlySet<string | undefined> = new Set([
+  ...['transactions_id_key', 'transactions_by_ordinal', 'transaction_totals_key', 'change_positions_pkey'],
+  ...['attempts_of_transaction', 'attempts_of_slot', 'attempts_unsequenced_by_hash'],
+  ...['lanes_key', 'chains_pkey', 'instances_pkey', 'removed_instances_pkey', 'leases_key', 'database_ids_pkey', 'database_secret_pkey'],
+  ...['notifications_id_key', 'events_id_key', 'stored_responses_key', 'api_keys_id_key', 'definitions_key', 'file_entries_key'],
+]);
+/**
+ * Error classes because of which a list fails alone: data exception, integrity constraint violation, an object that is missing, program
+ * limit exceeded.
+ */
+const classesOfLists = /^(22|23|42|54)/;
 
 /** Deadlock and serialization failure: the server aborted this transaction to let another one go on. */
 const givingWay: ReadonlySet<string | undefined> = new Set(['40P01', '40001']);
@@ -107,13 +117,13 @@ function isLockTimeout(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === lockTimeout;
 }
 
-function isCausedByValues(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.code !== undefined && classesOfValues.test(error.code);
+function isOfList(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code !== undefined && classesOfLists.test(error.code);
 }
 
 /** True if a row exists already, or if its relayer is closed, so that its position would be null. */
-function isConflict({ code, column }: pg.DatabaseError): boolean {
-  return code === uniqueViolation || (code === notNullViolation && column === 'position');
+function isConflict({ code, column, constraint }: pg.DatabaseError): boolean {
+  return (code === uniqueViolation && conflictKeys.has(constraint)) || (code === notNullViolation && column === 'position');
 }
 
 /**
@@ -122,7 +132,7 @@ function isConflict({ code, column }: pg.DatabaseError): boolean {
  */
 function outcomeOf(entry: Entry, { name }: ReadyChange, error: Error): Error {
   if (isLockTimeout(error)) throw new LockedError((other) => other === entry, error);
-  if (!isCausedByValues(error)) throw error;
+  if (!isOfList(error)) throw error;
   return isConflict(error) ? new ConflictError(name) : error;
 }
 

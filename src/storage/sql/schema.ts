@@ -269,6 +269,18 @@ export interface DatabaseSecretTable {
   sealed: string;
 }
 
+/** The tables whose rows have a number from a sequence, `seq`, which is their primary key. */
+export const sequencedTables = [
+  'transactions',
+  'attempts',
+  'notifications',
+  'events',
+  'delivery_attempts',
+  'stored_responses',
+  'api_keys',
+  'definitions',
+] as const satisfies readonly (keyof Schema)[];
+
 /** All tables by name. */
 export interface Schema {
   transactions: TransactionTable;

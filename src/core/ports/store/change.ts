@@ -31,3 +31,14 @@ export function isConflict(error: unknown): error is ConflictError {
 export class StoreAwayError extends Error {
   override readonly name = 'StoreAwayError';
 }
+
+/** Thrown while the database answers but rejects valid statements, until an operator has repaired it. Nothing was written. */
+export class StoreBrokenError extends StoreAwayError {
+  /** True if any write fails because of it, so that a check of the store shows when it works again. */
+  readonly failsAllWrites: boolean;
+
+  constructor(message: string, { failsAllWrites, cause }: { readonly failsAllWrites: boolean; readonly cause: unknown }) {
+    super(message, { cause });
+    this.failsAllWrites = failsAllWrites;
+  }
+}
