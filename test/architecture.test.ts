@@ -343,7 +343,6 @@ describe('dependencies point one way', () => {
       'createModuleThreads',
       'createPostgresLink',
       'createRpc',
-      'createServer',
       'startApp',
     ];
     // The formatter lets a function at the outermost level begin and end at the start of a line. Statements of SQL are lists.

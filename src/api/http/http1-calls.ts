@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { closeIfWaiting } from './answer.js';
+import { answerClientError } from './client-error.js';
+import { maxHeaderBytes, type ServerTimeouts } from './server-limits.js';
+
+/** The calls of the connections that speak HTTP/1.1. */
+export interface Http1Calls {
+  /** Connections are accepted from now on: late headers and requests are looked for. */
+  begin(): void;
+  /** Serves a connection. */
+  take(socket: Socket): void;
+  /** Asks callers to leave: each connection ends with the calls that it has. */
+  leave(): void;
+  /** Looks for late requests no more. */
+  end(): void;
+}
+
+/** What serves them. */
+export interface Http1CallsDeps {
+  readonly timeouts: ServerTimeouts;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly newRequestId: () => string;
+}
+
+/** Creates the calls; there is no connection. */
+export function createHttp1Calls({ timeouts, handle, newRequestId }: Http1CallsDeps): Http1Calls {
+  let isLeaving = false;
+  /** The unfinished answers of each connection. Node does not report a closed connection to answers that wait behind another one. */
+  const unfinished = new Map<Socket, Set<ServerResponse>>();
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeouts.checkEveryMs,
+    // The host guard answers instead, in the caller's protocol.
+    requireHostHeader: false,
+  });
+  // How long nothing may move on a connection. Node restarts the timer with each request; a timer of each answer would be a second one.
+  server.timeout = timeouts.requestMs;
+  server.on('timeout', (socket) => {
+    const responses = unfinished.get(socket);
+    const isIdle = responses === undefined || responses.size === 0;
+    // A stream that waits for news is as quiet, but has nothing unread.
+    if (isIdle || [...responses].some(({ writableLength }) => writableLength > 0)) socket.destroy();
+  });
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const responses = unfinished.get(socket);
+    responses?.add(response);
+    response.on('close', () => {
+      responses?.delete(response);
+      if (isLeaving) socket.destroySoon();
+    });
+    if (isLeaving) response.setHeader('connection', 'close');
+    handle(request, response);
+  };
+  server.on('request', onRequest);
+  // An unknown `Expect` header is no reason to reject a request.
+  server.on('checkExpectation', onRequest);
+  server.on('clientError', (error, socket) => {
+    const responses = unfinished.get(socket as Socket) ?? [];
+    const mayAnswer = ![...responses].some((response) => response.socket === socket && response.headersSent);
+    answerClientError(error, socket as Socket, { requestId: newRequestId(), mayAnswer });
+  });
+
+  return {
+    // The server never listens itself, and Node looks for late headers and requests only after this event.
+    begin: () => void server.emit('listening'),
+    take(socket) {
+      const responses = new Set<ServerResponse>();
+      unfinished.set(socket, responses);
+      // One listener, however many requests are pipelined: Node warns about more than ten on one connection.
+      socket.once('close', () => {
+        unfinished.delete(socket);
+        for (const response of [...responses]) closeIfWaiting(response);
+      });
+      server.emit('connection', socket);
+    },
+    leave() {
+      isLeaving = true;
+      for (const [socket, responses] of unfinished) {
+        for (const response of responses) if (!response.headersSent) response.setHeader('connection', 'close');
+        if (responses.size === 0) socket.destroy();
+      }
+    },
+    end: () => void server.close(),
+  };
+}
