@@ -4,7 +4,6 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { forbiddenChangeAfter } from './account-changes.js';
 import { atSlotFrom, integerFrom } from './answer.js';
 import {
   computeBudgetOf,
@@ -68,10 +67,8 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
   const fees = Promise.all([readFee(rpc, simulated, slot), widest === null ? 0n : marketUnitPrice(rpc, writableAccounts(message))]);
   // The verdict comes first: nodes name no fee for a transaction that they cannot read. The fees are awaited below.
   fees.catch(() => undefined);
-  const simulation = await simulate(rpc, { transaction, slot, account: relayer.address, isPatienceOver });
+  const simulation = await simulate(rpc, { transaction, slot, relayer, isPatienceOver });
   if ('refused' in simulation) return simulation;
-  const forbidden = forbiddenChangeAfter(simulation, relayer);
-  if (forbidden !== null) return { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: false, isDoubted: true };
   const [baseFee, marketPrice] = await fees;
   const maxFeeLamports = maxFeeOf(policies, simulated);
   // One node alone names this fee.

@@ -1,10 +1,11 @@
 import { getBase58Encoder } from '@solana/kit';
 import type { Refusal } from '../../core/ports/chain.js';
+import type { Relayer } from '../../core/records/relayer.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
-import type { AccountAfter, Effects } from './account-changes.js';
+import { type AccountAfter, type Effects, forbiddenChangeAfter } from './account-changes.js';
 import { atSlotFrom, integerFrom, textFrom } from './answer.js';
 import { errorName, failureSentence, linesFrom, type TransactionError, transactionErrorFrom } from './failure.js';
 import { base64From } from './wire.js';
@@ -21,8 +22,7 @@ export interface SimulationRequest {
   readonly transaction: Uint8Array;
   /** The slot that the node must have reached. */
   readonly slot: bigint;
-  /** The relayer's account. */
-  readonly account: string;
+  readonly relayer: Relayer;
   /** True if a lookup table or another part that nodes do not know yet has had time to appear. */
   readonly isPatienceOver: () => boolean;
 }
@@ -52,26 +52,38 @@ const earlyFailures: readonly string[] = [
 ];
 
 /**
- * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. A lasting
- * refusal is asked of a second endpoint. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
+ * Simulates an unsigned transaction on the newest state, including unconfirmed blocks, so it sees transactions sent just before. Refuses
+ * account changes that the policies do not allow. A second endpoint must confirm what ends a transaction; that it shows no such change
+ * allows none. Throws `NODE_UNAVAILABLE`, also if the node does not know the blockhash, because it may lag.
  */
 export async function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulation | Refusal> {
-  const { answer, isDoubted } = await withSecondWord(
-    (options) => simulateOnce(rpc, request, options),
-    (first) => 'refused' in first && first.lasting,
-  );
-  return isDoubted && 'refused' in answer ? { ...answer, lasting: false, isDoubted: true } : answer;
+  const judge = async (options: CallOptions): Promise<Simulation | Refusal> => {
+    const answer = await simulateOnce(rpc, request, options);
+    const forbidden = 'refused' in answer ? null : forbiddenChangeAfter(answer, request.relayer);
+    return forbidden === null ? answer : { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
+  };
+  let notAllowed: Refusal | null = null;
+  const { answer, isDoubted } = await withSecondWord(judge, (first) => {
+    if ('refused' in first && first.refused === 'not_allowed') notAllowed = first;
+    return 'refused' in first && first.lasting;
+  });
+  if (isDoubted && 'refused' in answer) return doubted(answer);
+  return notAllowed !== null && !('refused' in answer && answer.refused === 'not_allowed') ? doubted(notAllowed) : answer;
+}
+
+function doubted(refusal: Refusal): Refusal {
+  return { ...refusal, lasting: false, isDoubted: true };
 }
 
 async function simulateOnce(rpc: Rpc, request: SimulationRequest, options: CallOptions): Promise<Simulation | Refusal> {
-  const { transaction, slot, account } = request;
+  const { transaction, slot, relayer } = request;
   const config = {
     encoding: 'base64',
     commitment: 'processed',
     sigVerify: false,
     minContextSlot: Number(slot),
     innerInstructions: true,
-    accounts: { encoding: 'base64', addresses: [account] },
+    accounts: { encoding: 'base64', addresses: [relayer.address] },
   };
   const params = [base64From(transaction), config];
   try {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
-import { forbiddenChangeAfter } from '../../../src/chains/solana/account-changes.js';
 import { solanaDialect } from '../../../src/chains/solana/dialect.js';
 import { simulate } from '../../../src/chains/solana/simulate.js';
 import { rememberingLog } from '../../support/evm.js';
@@ -33,7 +32,7 @@ async function simulated(test: TestContext, ...values: readonly unknown[]) {
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, solanaDialect);
   test.after(() => rpc.close());
-  return simulate(rpc, { transaction: new Uint8Array(100), slot: 1n, account, isPatienceOver: () => false });
+  return simulate(rpc, { transaction: new Uint8Array(100), slot: 1n, relayer, isPatienceOver: () => false });
 }
 
 it('simulation: the lasting refusal of one node fails nothing if another node says otherwise or does not answer', async (test) => {
@@ -76,8 +75,13 @@ it('simulation: shows what the calls of programs, and the transaction as a whole
     [left(systemProgram, 'AAAA'), 'allocate'],
   ] as const) {
     const answer = await simulated(test, value);
-    assert.ok('inner' in answer);
-    const problem = forbiddenChangeAfter(answer, relayer);
-    assert.equal(problem === null ? null : /\((\w+)\)/.exec(problem)?.[1], change, JSON.stringify(value));
+    const shown = 'refused' in answer ? /\((\w+)\)/.exec(answer.sentence)?.[1] : null;
+    assert.equal(shown, change, JSON.stringify(value));
+    if ('refused' in answer) assert.deepEqual([answer.refused, answer.lasting], ['not_allowed', true]);
+  }
+  const taking = calls(parsed(systemProgram, 'assign', { account, owner: other }));
+  for (const second of [passing, failing, new FakeError(-32016, 'Minimum context slot has not been reached')]) {
+    const answer = await simulated(test, taking, second);
+    assert.ok('refused' in answer && answer.refused === 'not_allowed' && !answer.lasting && answer.isDoubted === true);
   }
 });
