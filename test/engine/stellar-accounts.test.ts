@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, Keypair, MuxedAccount, Operation } from '@stellar/stellar-sdk';
+import { Account, Keypair, MuxedAccount, Operation, StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, NonceAnswer } from '../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -439,4 +439,55 @@ describe('an account whose key does not suffice any more', { concurrency: 4 }, (
       await rig.untilWithBlocks(transaction.id, 'confirmed');
     });
   }
+});
+
+describe('what one node of two claims about an account', { concurrency: 4 }, () => {
+  type Entry = { xdr: string };
+
+  /** Starts with two nodes, of which the one with the greater weight shows these entries otherwise. */
+  async function startWithLiar(test: TestContext, lie: (keys: readonly string[], entries: readonly Entry[]) => readonly Entry[]) {
+    return start(test, {
+      nodeCount: 2,
+      async answerOf(place, call, ask) {
+        const answer = await ask(call);
+        if (place !== 0 || call.method !== 'getLedgerEntries' || !('result' in answer)) return answer;
+        const result = answer.result as { entries: readonly Entry[] | null };
+        const { keys } = call.params as unknown as { keys: readonly string[] };
+        return { result: { ...result, entries: lie(keys, result.entries ?? []) } };
+      },
+    });
+  }
+
+  it('a memo that one node claims to be required ends no payment', async (test) => {
+    let lies = 0;
+    const rig = await startWithLiar(test, (keys, entries) => {
+      const [key] = keys.map((text) => xdr.LedgerKey.fromXDR(text, 'base64'));
+      if (key?.switch().name !== 'data') return entries;
+      lies += 1;
+      const { accountId, dataName } = { accountId: key.data().accountId(), dataName: key.data().dataName() };
+      const data = new xdr.DataEntry({ accountId, dataName, dataValue: Buffer.from('1'), ext: xdr.DataEntryExt.fromXDR(Buffer.alloc(4)) });
+      return [{ xdr: xdr.LedgerEntryData.data(data).toXDR('base64') }];
+    });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5n)] });
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    assert.ok(lies > 0);
+  });
+
+  it('a sequence number that one node claims to be used ends no fee bump', async (test) => {
+    let liesAbout = '';
+    const rig = await startWithLiar(test, (_keys, entries) =>
+      entries.map((entry) => {
+        const data = xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64');
+        if (data.switch().name !== 'account' || liesAbout === '') return entry;
+        const account = data.account();
+        if (StrKey.encodeEd25519PublicKey(account.accountId().ed25519()) !== liesAbout) return entry;
+        account.seqNum(new xdr.Int64(account.seqNum().toBigInt() + 9n));
+        return { ...entry, xdr: data.toXDR('base64') };
+      }),
+    );
+    const wallet = createWallet(rig.node.ledger);
+    liesAbout = wallet.address;
+    const { transaction } = await rig.send(sponsoredPayment(wallet, receiver));
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+  });
 });

@@ -13,6 +13,7 @@ import type {
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { withSecondWord } from '../rpc/second-word.js';
 import { type Account, lockedOf, readAccount, whyPowerless } from './account.js';
 import { forbiddenChangeIn, operationsOf } from './account-changes.js';
 import { accountOf } from './address.js';
@@ -136,6 +137,13 @@ function lateRefusal({ network: { averageBlockTimeMs }, clock }: DraftDeps, maxT
   return { refused: 'outdated', sentence, lasting: false };
 }
 
+const noMemoNeeded = { answer: null, isDoubted: false };
+
+/** What ends a transaction needs the word of two endpoints. */
+function lastingUnless(isDoubted: boolean): Pick<Refusal, 'lasting' | 'isDoubted'> {
+  return isDoubted ? { lasting: false, isDoubted } : { lasting: true };
+}
+
 /** Drafts a transaction of the relayer's own account: plain if there is nothing to outbid, else in a fee-bump envelope. */
 async function draftOwn(drafting: Drafting, content: StellarOperationsContent): Promise<StellarDraft | Refusal> {
   const { rpc, market, payer, outbids, isFiller, policies, nextNonce, validUntilMs } = drafting;
@@ -163,14 +171,14 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const { maxFeeStroops } = content;
   const maxResourceFeeStroops = feeLimitOf({ policies, maxFeeStroops }) - minStroops;
   const hasMemo = xdr.Memo.fromXDR(memo, 'base64').switch().name !== 'memoNone';
-  const [ready, bidPerOperationStroops, memoRequiredBy] = await Promise.all([
+  const [ready, bidPerOperationStroops, memoRequired] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops) : null,
     market.bidPerOperationStroops(isContract),
-    hasMemo ? null : findMemoRequired(rpc, content.operations),
+    hasMemo ? noMemoNeeded : findMemoRequired(rpc, content.operations),
   ]);
-  if (memoRequiredBy !== null) {
-    const sentence = `account ${memoRequiredBy} requires a memo (SEP-29), and the transaction has none`;
-    return { refused: 'not_allowed', sentence, lasting: true };
+  if (memoRequired.answer !== null) {
+    const sentence = `account ${memoRequired.answer} requires a memo (SEP-29), and the transaction has none`;
+    return { refused: 'not_allowed', sentence, ...lastingUnless(memoRequired.isDoubted) };
   }
   if (ready !== null && 'refused' in ready) return ready;
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
@@ -246,11 +254,14 @@ async function sourceRefusal(deps: DraftDeps, { sourceAccount, sequence, maxTime
   const late = lateRefusal(deps, maxTimeS);
   if (late !== null) return late;
   const address = accountOf(sourceAccount) ?? '';
-  const account = await readAccount(rpc, address);
+  const { answer: account, isDoubted } = await withSecondWord(
+    (options) => readAccount(rpc, address, options),
+    (first) => first !== null && first.sequence >= sequence,
+  );
   if (account === null) return missingAccount(address, network.name);
   if (account.sequence >= sequence) {
     const sentence = `sequence number ${sequence} of ${address} is already used: the account is at ${account.sequence}`;
-    return { refused: 'outdated', sentence, lasting: true };
+    return { refused: 'outdated', sentence, ...lastingUnless(isDoubted) };
   }
   if (account.sequence + 1n === sequence) return null;
   const sentence = `sequence number ${sequence} of ${address} is not the next one; the account is at ${account.sequence}`;

@@ -1,6 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { type Word, withSecondWord } from '../rpc/second-word.js';
 import { accountIdFrom, addressFromMuxedAccount, addressFromPublicKey } from './address.js';
 import { xdrFrom } from './answer.js';
 
@@ -10,12 +11,16 @@ const required = Buffer.from('1');
 
 /**
  * Returns an account that these operations (base64 XDR) pay although it requires a memo; null if there is none. A muxed address (`M...`)
- * identifies the customer itself. Throws `NODE_UNAVAILABLE`.
+ * identifies the customer itself. A second endpoint must say the same. Throws `NODE_UNAVAILABLE`.
  */
-export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<string | null> {
+export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<Word<string | null>> {
   const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXDR(text, 'base64').body()) ?? []));
-  if (paid.size === 0) return null;
-  return rpc.ask({ method: 'getLedgerEntries', params: { keys: [...paid].map(keyOf) }, read: requiringFrom }, { first: 'head' });
+  if (paid.size === 0) return { answer: null, isDoubted: false };
+  const params = { keys: [...paid].map(keyOf) };
+  return withSecondWord(
+    (options) => rpc.ask({ method: 'getLedgerEntries', params, read: requiringFrom }, options),
+    (account) => account !== null,
+  );
 }
 
 /** Returns the destination of a payment to an account that is not muxed. */
