@@ -14,8 +14,10 @@ COPY .ci/*.ts .ci/
 RUN npm run build && node dist/.ci/image-files.js /image
 
 FROM node:24-bookworm-slim
-# The service reads config/config.json in its working folder, /app, and paths in it are relative to that folder.
+# The service reads config/config.json in its working folder, /app, and paths in it are relative to that folder. A smaller space for young objects saves memory and
+# costs no measurable processor time (bench/README.md).
 ENV NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     HOST=0.0.0.0 \
     APP_PORT=8080 \
     DATABASE_URL=sqlite:/data/relayer.db
