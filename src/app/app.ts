@@ -167,6 +167,7 @@ export async function startApp(
     const nodeUrls = nodeUrlPolicyOf(settings, config);
     const chains = openChains({
       rpcTimeoutMs: settings.rpcTimeoutMs,
+      maxFeeWei: settings.maxFeePerTransaction,
       log,
       telemetry: { ...telemetry, meter: withKnownHosts(telemetry.meter, nodeUrls) },
       connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),

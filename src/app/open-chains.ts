@@ -12,6 +12,8 @@ import type { Chains } from './reconcile.js';
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {
   readonly rpcTimeoutMs: number;
+  /** See `EvmChainOptions`. */
+  readonly maxFeeWei: bigint | null;
   readonly connectorFor?: RpcOptions['connectorFor'];
   readonly log: Log;
   readonly telemetry: Telemetry;
@@ -70,8 +72,9 @@ const libraries = {
 
 /** Opens the chain of a network. Loads only the library that it needs. */
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
-  const shared = { rpcUrls, ...options };
-  if (network.type === 'evm') return (await libraries.evm()).createEvmChain({ network, ...shared });
+  const { maxFeeWei, ...others } = options;
+  const shared = { rpcUrls, ...others };
+  if (network.type === 'evm') return (await libraries.evm()).createEvmChain({ network, maxFeeWei, ...shared });
   if (network.type === 'stellar') return (await libraries.stellar()).createStellarChain({ network, ...shared });
   return (await libraries.solana()).createSolanaChain({ network, ...shared });
 }

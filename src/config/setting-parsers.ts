@@ -118,6 +118,14 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
   return { value: limits };
 }
 
+/** Accepts an amount in units of a currency with 18 decimals, in its smallest unit; 0 is null. */
+export function nativeAmountOrOff(input: string): Parsed<bigint | null> {
+  const [, whole = '', fraction = ''] = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(input) ?? [];
+  if (whole === '') return { problem: 'must be 0, or an amount with up to 18 decimals, for example 1 or 0.05' };
+  const smallest = BigInt(whole + fraction.padEnd(18, '0'));
+  return { value: smallest === 0n ? null : smallest };
+}
+
 const maxHours = 876_000;
 
 /** Accepts `off` (null), or hours above 0, with decimals. */

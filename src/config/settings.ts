@@ -9,6 +9,7 @@ import {
   hoursOrOff,
   integer,
   logLevels,
+  nativeAmountOrOff,
   oneOf,
   optionalHeader,
   optionalHttpUrl,
@@ -137,6 +138,12 @@ const table = {
     default: '10000',
     doc: 'Timeout of a call to an RPC node, in milliseconds.',
     parse: integer(1, 600_000),
+  }),
+  maxFeePerTransaction: setting({
+    name: 'MAX_FEE_PER_TRANSACTION',
+    default: '1',
+    doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit.',
+    parse: nativeAmountOrOff,
   }),
   rpcAllowedHosts: setting({
     name: 'RPC_ALLOWED_HOSTS',

@@ -2,6 +2,7 @@ import { max } from '../../core/fees/price.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
+import { withinCeiling } from './fee-ceiling.js';
 import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 
@@ -12,7 +13,11 @@ import type { PublishingFee } from './publishing-fee.js';
  * `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
-  deps: PricingDeps & { readonly publishingFee: PublishingFee; readonly gasLimitNow: (request: FeeBumpRequest) => Promise<bigint> },
+  deps: PricingDeps & {
+    readonly publishingFee: PublishingFee;
+    readonly gasLimitNow: (request: FeeBumpRequest) => Promise<bigint>;
+    readonly maxFeeWei: bigint | null;
+  },
   request: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
   const { relayer, content, live, outbids, reason } = request;
@@ -25,7 +30,11 @@ export async function bumpFee(
   const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
   const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, reason } });
   if ('refused' in price) return price;
-  const unpublished = { network: 'evm', to, valueWei, data, gasLimit: await deps.gasLimitNow(request), price } as const;
+  const gasLimit = await deps.gasLimitNow(request);
+  const isFiller = live.purpose !== 'content';
+  const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, baseFeeWei: deps.market.baseFeeWei });
+  if ('refused' in bounded) return bounded;
+  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
   // An L1 fee that no node reports now is not 0.
   return { ...unpublished, publishingFeeWei: max(publishingFeeWei, await deps.publishingFee.of(unpublished)) };
 }

@@ -8,6 +8,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
 import { gasAcceptedEverywhere } from './intrinsic-gas.js';
 import type { Market } from './market.js';
@@ -24,6 +25,8 @@ export interface DraftDeps {
   readonly ownBids: OwnBids;
   readonly publishingFee: PublishingFee;
   readonly memory: BlockMemory;
+  /** The maximum fee of a transaction whose price the service chooses; null: none. */
+  readonly maxFeeWei: bigint | null;
   /** The block to simulate on: the head's number, since an endpoint behind it must not answer for an older state. */
   readonly headBlock: () => string;
 }
@@ -53,8 +56,13 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if (unpaidValue !== null) return unpaidValue;
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
+  const isCallers = content.pricing.kind !== 'speed';
+  const bounded = isCallers
+    ? price
+    : await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids: request.outbids, isFiller, baseFeeWei: deps.market.baseFeeWei });
+  if ('refused' in bounded) return bounded;
   const { to, valueWei, data } = content;
-  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price } as const;
+  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
   const draft: EvmDraft = { ...unpublished, publishingFeeWei: await deps.publishingFee.of(unpublished) };
   return (await fundsRefusal(deps, account, maxCost(draft), mustRemainWei)) ?? draft;
 }

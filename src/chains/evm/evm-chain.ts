@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { max } from '../../core/fees/price.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -17,6 +18,7 @@ import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow, plainTransferGas } from './draft.js';
+import { defaultMaxFeeWei } from './fee-ceiling.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
@@ -37,12 +39,21 @@ export interface EvmChain extends Chain {
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
 }
 
+/** More accounts than this are compared with no earlier balance. */
+const maxBalances = 10_000;
+
+/** The options of an EVM network. */
+export interface EvmChainOptions extends RpcOptions<EvmNetwork> {
+  /** The maximum fee of a transaction whose price the service chooses; null: none. Default: `defaultMaxFeeWei`. */
+  readonly maxFeeWei?: bigint | null;
+}
+
 /** If no node shows the genesis block, the block this far below the newest one identifies the chain. No reorg reaches it. */
 const anchorDepth = 256n;
 
 /** Opens an EVM network; sends nothing yet. */
-export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
-  const { network, log, clock = systemClock } = options;
+export function createEvmChain(options: EvmChainOptions): EvmChain {
+  const { network, log, clock = systemClock, maxFeeWei = defaultMaxFeeWei } = options;
   const { chainId } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();
@@ -55,9 +66,11 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
   const atHead = { first: 'head', shared: true } as const;
   let newest: Head | null = null;
+  /** The last balances, to notice one that drops. */
+  const balances = new Map<string, bigint>();
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 
-  const drafting: DraftDeps = { network, rpc, market, ownBids, publishingFee, memory, headBlock };
+  const drafting: DraftDeps = { maxFeeWei, network, rpc, market, ownBids, publishingFee, memory, headBlock };
 
   /**
    * Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time.
@@ -102,7 +115,16 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
       return newest;
     },
-    balanceOf: (account) => rpc.ask(questions.balance(account), atHead),
+    async balanceOf(account) {
+      const shown = await rpc.ask(questions.balance(account), atHead);
+      const before = balances.get(account);
+      const isDrop = before === undefined ? shown === 0n : shown < before / 2n;
+      // A node that lags, or lies, may show less than there is.
+      const balance = isDrop ? max(shown, ...(await rpc.opinions(questions.balance(account)))) : shown;
+      if (balances.size >= maxBalances) balances.clear();
+      balances.set(account, balance);
+      return balance;
+    },
     lockedOf: async () => 0n,
     whyUnusable: async () => null,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),
@@ -157,7 +179,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       knows: async (hash) => (await rpc.ask(questions.transaction(hash), atHead)) !== null,
       bumpFee(request) {
         if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);
-        return bumpFee({ network, market, ownBids, publishingFee, gasLimitNow: (bump) => gasLimitNow(drafting, bump) }, request);
+        return bumpFee({ maxFeeWei, network, market, ownBids, publishingFee, gasLimitNow: (bump) => gasLimitNow(drafting, bump) }, request);
       },
       fillerOf,
     },

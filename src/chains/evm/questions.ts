@@ -133,7 +133,7 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a final state',
-    fallback: 'a receipt that no other endpoint has waits for eight heads and a minute',
+    fallback: 'a receipt that no other endpoint has waits for two more heads and a minute',
   }),
   newestNonce: question({
     method: 'eth_getTransactionCount',

@@ -7,7 +7,7 @@ import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
-import { followNonce, nonceAt } from '../follow-nonce.js';
+import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
@@ -28,7 +28,8 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   await lane.doubts.dismiss('absent');
   await followNonce(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
-  const chainNonce = seen.next < lane.numbers.next ? seen.next : lane.numbers.next;
+  const shown = await highestShown(lane, sequence, head, seen);
+  const chainNonce = shown < lane.numbers.next ? shown : lane.numbers.next;
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
@@ -68,6 +69,22 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
 function endAt(lane: LaneContext, head: Head, isUnanswered: boolean): void {
   if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head);
   if (isUnanswered) throw unanswered();
+}
+
+/** The lowest attempt has waited for this many blocks: the state of the endpoint that shows its nonce as free may be old. */
+const waitedBlocks = 4n;
+
+/**
+ * The nonce that the account shows, or a higher one that another endpoint shows while the lowest attempt waits. Too high is harmless: it
+ * only says which receipts to look up.
+ */
+async function highestShown(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<bigint> {
+  const [lowest] = lane.transactions.minable(seen.next);
+  const live = lowest?.attempts.at(-1);
+  const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSinceBlock ?? null);
+  if (since === null || head.number - since < waitedBlocks) return seen.next;
+  const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
+  return typeof another?.next === 'bigint' && another.next > seen.next ? another.next : seen.next;
 }
 
 function unanswered(): DomainError {
@@ -119,7 +136,7 @@ function minedReceipt({ transaction: { mined }, attempts }: OpenTransaction): Re
 }
 
 /** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */
-const aloneFor = { heads: 8, ms: 60_000 };
+const aloneFor = { heads: 2, ms: 60_000 };
 
 /** True if no other endpoint has shown the receipt for so long that none is expected to. */
 function isAloneLong(lane: LaneContext, { hash }: Head, id: string): boolean {
