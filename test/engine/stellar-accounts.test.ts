@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, Keypair, MuxedAccount, Operation, StrKey, xdr } from '@stellar/stellar-sdk';
+import { Account, Keypair, MuxedAccount, Operation, StrKey, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { Chain, NonceAnswer } from '../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -489,5 +489,33 @@ describe('what one node of two claims about an account', { concurrency: 4 }, () 
     liesAbout = wallet.address;
     const { transaction } = await rig.send(sponsoredPayment(wallet, receiver));
     await rig.untilWithBlocks(transaction.id, 'confirmed');
+  });
+});
+
+describe('an account change that the policies allow', { concurrency: 4 }, () => {
+  /** An unsigned transaction of the relayer's account. */
+  function unsigned({ node, key }: StellarRig, operation: xdr.Operation): string {
+    const account = new Account(key.address, '0');
+    const builder = new TransactionBuilder(account, { fee: '100', networkPassphrase: node.ledger.passphrase });
+    return builder.addOperation(operation).setTimeout(0).build().toXDR();
+  }
+
+  it('bump_sequence: later transactions take the numbers after it', async (test) => {
+    const rig = await start(test, { policies: { allowAccountChanges: ['bump_sequence'] } });
+    const before = rig.node.ledger.latest().state.accounts.get(rig.key.address)?.sequence ?? 0n;
+    const bump = await rig.send({ transactionXdr: unsigned(rig, Operation.bumpSequence({ bumpTo: String(before + 50n) })) });
+    const first = await rig.send({ operations: [payment(receiver, 5n)] });
+    await rig.untilWithBlocks(bump.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+    const second = await rig.send({ operations: [payment(receiver, 6n)] });
+    await rig.untilWithBlocks(second.transaction.id, 'confirmed');
+    assert.equal(rig.node.ledger.latest().state.accounts.get(rig.key.address)?.sequence, before + 52n);
+  });
+
+  it('account_merge: it is confirmed, and the relayer is disabled because its account is gone', async (test) => {
+    const rig = await start(test, { policies: { allowAccountChanges: ['account_merge'] } });
+    const merged = await rig.send({ transactionXdr: unsigned(rig, Operation.accountMerge({ destination: receiver })) });
+    await rig.untilWithBlocks(merged.transaction.id, 'confirmed');
+    assert.match(await untilDisabled(rig), isGone);
   });
 });

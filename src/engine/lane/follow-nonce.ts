@@ -45,7 +45,8 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
   if (typeof another?.next === 'bigint') {
     const first = lower(another.next, seen.next);
     // The only endpoint confirms a high nonce at a later head. On Stellar an account's numbers begin at that of its first ledger.
-    if (first > maxJump && sequence.losesBlocks && another.endpoint !== undefined && another.endpoint === seen.endpoint) doubt(lane, head, seen, first);
+    if (first > maxJump && sequence.losesBlocks && another.endpoint !== undefined && another.endpoint === seen.endpoint)
+      doubt(lane, head, seen, first);
     else lane.numbers.believe(first);
     return;
   }
