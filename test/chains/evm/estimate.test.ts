@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
-import { estimateGas } from '../../../src/chains/evm/gas.js';
+import { estimateGas, readTransactionLimit } from '../../../src/chains/evm/gas.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
 const question = { from: `0x${'11'.repeat(20)}`, to: null, valueWei: 0n, data: '0x60' };
 
-/** Estimates with nodes that give these answers, in order. */
-async function estimate(test: TestContext, answers: readonly (FakeError | string)[]) {
+/** Opens nodes that give these answers, in order. */
+async function rpcOf(test: TestContext, answers: readonly (FakeError | string | null)[]) {
   const nodes = await Promise.all(
     answers.map((answer) =>
       startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : answer))),
@@ -18,10 +18,30 @@ async function estimate(test: TestContext, answers: readonly (FakeError | string
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
   test.after(() => rpc.close());
-  return estimateGas(rpc, question, 'latest');
+  return rpc;
+}
+
+/** Estimates with nodes that give these answers, in order. */
+async function estimate(test: TestContext, answers: readonly (FakeError | string)[]) {
+  return estimateGas(await rpcOf(test, answers), question, 'latest');
 }
 
 const words = (text: string, code = -32000) => new FakeError(code, text);
+
+describe('the limit of gas per transaction', () => {
+  const oddities: Readonly<Record<string, FakeError | string | null>> = {
+    'less than a creation costs': '0x5208',
+    'no number': 'moon',
+    null: null,
+    'an internal error': words('boom', -32603),
+    'no such method': words('the method does not exist/is not available', -32601),
+  };
+  for (const [name, answer] of Object.entries(oddities)) {
+    it(`gas limit: an only node that answers the probe with ${name} leaves the limit unknown, and nothing waits for it`, async (test) => {
+      assert.equal(await readTransactionLimit(await rpcOf(test, [answer]), question.from), 'unknown');
+    });
+  }
+});
 
 describe('gas estimate', () => {
   for (const text of ['invalid code: must not begin with 0xef', 'return data out of bounds', 'execution reverted']) {
