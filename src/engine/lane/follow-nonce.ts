@@ -44,10 +44,9 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   if (typeof another?.next === 'bigint') {
     const first = lower(another.next, seen.next);
-    // The only endpoint confirms a high nonce at a later head. On Stellar an account's numbers begin at that of its first ledger.
-    if (first > maxJump && sequence.losesBlocks && another.endpoint !== undefined && another.endpoint === seen.endpoint)
-      doubt(lane, head, seen, first);
-    else lane.numbers.believe(first);
+    // The only endpoint confirms a high nonce by another question. On Stellar an account's numbers begin at that of its first ledger.
+    const isAlone = sequence.losesBlocks && first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint;
+    lane.numbers.believe(isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first);
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
@@ -135,7 +134,7 @@ async function confirmed(
   const earlier = before?.next === 'pruned' ? await at(head.number) : before;
   const another = earlier?.next;
   const believed = lower(doubted.nonce, wanted);
-  const isJump = lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
+  const isJump = sequence.losesBlocks && lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
   if (another === undefined || another === 'pruned' || (isJump && earlier?.endpoint === seen.endpoint)) {
     const patience = isJump ? aloneForJump : aloneFor;
     const isOld = head.number - doubted.head.number >= patience.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= patience.ms;

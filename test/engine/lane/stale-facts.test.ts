@@ -173,6 +173,7 @@ describe('a nonce above what was signed', () => {
           otherThan === undefined ? { next: nonce, endpoint: 0 } : { next: 'pruned' },
         receipts: async () => ({ found: new Map(), unanswered: new Set() }),
         finalBlock: async () => null,
+        losesBlocks: true,
       } as unknown as Sequence;
       const nextNonceAt = async (number: bigint) => {
         await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
@@ -188,6 +189,7 @@ describe('a nonce above what was signed', () => {
     const seen = sent(7n);
     const { lane, pass } = laneOn(seen, seen);
     const sequence = {
+      losesBlocks: true,
       nextAt: async () => ({ next: 1_008n, endpoint: 0 }),
       receipts: async () => ({ found: new Map(), unanswered: new Set() }),
       finalBlock: async () => null,
