@@ -81,6 +81,21 @@ describe('PostgreSQL as operators configure it', () => {
     assert.equal(await stores[1]?.read.transaction('1'), undefined);
   });
 
+  it('a server that shows neither its log nor its identity to the user of the service works', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const admin = await connect(test, databaseUrl);
+    await admin.query(`create role plain login password 'plain'; grant all on schema public to plain`);
+    await admin.query('revoke execute on function pg_walfile_name(pg_lsn), pg_control_system() from public');
+    const url = new URL(databaseUrl);
+    url.username = 'plain';
+    url.password = 'plain';
+    for (let start = 0; start < 2; start += 1) {
+      const { store } = await openStore(url.href, { log: silentLog });
+      await store.commit([store.change.insertTransaction(aTransaction({ id: String(start) }))]);
+      await store.close();
+    }
+  });
+
   it('a search_path without a schema is named as the problem', async () => {
     const databaseUrl = await server.newDatabase();
     const url = `${databaseUrl}?options=${encodeURIComponent('-c search_path=nowhere')}`;

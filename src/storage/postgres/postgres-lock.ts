@@ -52,8 +52,8 @@ export interface LockedWriter extends PostgresWriter {
 
 /** What of a server decides whether its commits can get lost. */
 export interface ServerHistory {
-  /** A promoted standby begins a new one. */
-  readonly timeline: number;
+  /** A promoted standby begins a new one; null: the server does not say. */
+  readonly timeline: number | null;
   /** True if commits wait for a synchronous standby. */
   readonly isSynchronous: boolean;
 }
@@ -69,14 +69,16 @@ async function backendOf(client: pg.Client): Promise<Backend> {
 }
 
 async function historyOf(client: pg.Client): Promise<ServerHistory> {
-  // The control file would show a new timeline only after the first checkpoint.
-  const { rows } = await client.query<ServerHistory>(
-    `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline,
-       current_setting('synchronous_standby_names') <> '' as "isSynchronous"`,
-  );
-  const [history] = rows;
-  if (history === undefined) throw new Error('the server does not show its timeline');
-  return history;
+  const synchronous = await client.query<{ is: boolean }>(`select current_setting('synchronous_standby_names') <> '' as is`);
+  // The control file would show a new timeline only after the first checkpoint. A managed server may refuse the functions of its log: its
+  // failovers are not seen then, but each instance still finds what it lost itself.
+  const { rows } = await client
+    .query<{ timeline: number }>(`select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int as timeline`)
+    .catch((error: unknown) => {
+      if (error instanceof pg.DatabaseError) return { rows: [] };
+      throw error;
+    });
+  return { timeline: rows[0]?.timeline ?? null, isSynchronous: synchronous.rows[0]?.is === true };
 }
 
 /** A lock of `pg_locks` that is the instance lock of a schema of this database: `$1` is the number of the lock, `$2` the schema. */

@@ -44,7 +44,7 @@ export interface OwnBackend {
 /** A connection, and what of its server decides whether commits can get lost. */
 export interface OwnConnection extends OwnBackend {
   /** See `InstanceTable`. */
-  readonly timeline: number;
+  readonly timeline: number | null;
   readonly is_synchronous: number;
 }
 
@@ -295,7 +295,7 @@ export function recordAlone({ instances, databaseIds, rewinds }: Omit<Statements
   const steps = [
     step(instances.record, rowOf(own, connection)),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
-    ...(connection === null ? [] : [recordingLost(rewinds, connection.timeline, nowMs)]),
+    ...(connection === null || connection.timeline === null ? [] : [recordingLost(rewinds, connection.timeline, nowMs)]),
     // Instances that share the database would hold its lock. One that has lost its connection must not return.
     step(instances.burySharing, { number: aloneNumber, removed_at_ms: nowMs }),
     step(instances.removeSharing, { number: aloneNumber }),
