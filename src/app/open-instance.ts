@@ -17,6 +17,8 @@ export interface OpenedInstance extends OpenedStore {
 /** How to open it. */
 export interface InstanceOptions extends OpenOptions {
   readonly instance: InstanceFacts;
+  /** See `MembersDeps`. */
+  readonly returnPatienceMs?: number;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
@@ -34,7 +36,14 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
     const facts = { version, host: hostname(), pid: process.pid };
     return { ...opened, leases, sharing: createSoleInstance({ ...facts, leases, clock: options.clock ?? systemClock }) };
   }
-  const members = createMembers({ shared, configHashes, clock: systemClock, timers: backgroundTimers, log: options.log });
+  const members = createMembers({
+    shared,
+    configHashes,
+    returnPatienceMs: options.returnPatienceMs,
+    clock: systemClock,
+    timers: backgroundTimers,
+    log: options.log,
+  });
   try {
     await members.join();
   } catch (error) {

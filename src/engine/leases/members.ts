@@ -15,6 +15,11 @@ import { createNewsSender } from './news-sender.js';
 
 /** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
 const lookEveryMs = { alone: 1_000, withOthers: 250 };
+/**
+ * How long an instance that may have lost commits by a failover may take to return: it knows what it lost itself, and if it does not
+ * return, nothing is signed until an operator has decided.
+ */
+const returnPatienceMs = 60_000;
 /** Timers may fire a little early. */
 const leastBetweenWatchesMs = 200;
 
@@ -45,6 +50,8 @@ export interface MembersDeps {
   readonly shared: SharedDatabase;
   /** See `InstanceFacts`. */
   readonly configHashes: ReadonlyMap<string, string>;
+  /** Default: a minute. */
+  readonly returnPatienceMs?: number | undefined;
   readonly clock: Pick<DurationClock, 'elapsedMs'>;
   readonly timers: Timers;
   readonly log: Log;
@@ -61,6 +68,8 @@ export function createMembers(deps: MembersDeps): Members {
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
   const watches = new Map<number, InstanceWatch>();
+  /** Since when instances are gone that may have lost commits by a failover, by number. */
+  const goneSinceMs = new Map<number, number>();
   const exclusively = createExclusively();
   /** The number of this instance, and its state, which it keeps if it joins again. */
   let me = 0;
@@ -172,6 +181,8 @@ export function createMembers(deps: MembersDeps): Members {
     seen = members;
     myState = members.find(({ number }) => number === me)?.shown.state ?? myState;
     for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
+    for (const number of goneSinceMs.keys())
+      if (!members.some((member) => member.number === number && !member.isConnected)) goneSinceMs.delete(number);
     // The watches count looks: one that was woken early says nothing more than the look before it.
     if (clock.elapsedMs() - watchedAtMs < leastBetweenWatchesMs) return;
     watchedAtMs = clock.elapsedMs();
@@ -208,8 +219,14 @@ export function createMembers(deps: MembersDeps): Members {
   async function removeGone(member: Member): Promise<void> {
     const { number, shown, backend } = member;
     if (backend === null) return;
+    const lost = lostBy(member);
+    if (lost !== null) {
+      const sinceMs = goneSinceMs.get(number) ?? clock.elapsedMs();
+      goneSinceMs.set(number, sinceMs);
+      if (clock.elapsedMs() - sinceMs < (deps.returnPatienceMs ?? returnPatienceMs)) return;
+    }
     try {
-      await shared.remove(number, backend, lostBy(member));
+      await shared.remove(number, backend, lost);
     } catch (error) {
       // Another instance was faster, or it is back.
       if (error instanceof ConflictError) return;

@@ -123,7 +123,9 @@ function isOfList(error: unknown): error is pg.DatabaseError {
 
 /** True if a row exists already, or if its relayer is closed, so that its position would be null. */
 function isConflict({ code, column, constraint }: pg.DatabaseError): boolean {
-  return (code === uniqueViolation && conflictKeys.has(constraint)) || (code === notNullViolation && column === 'position');
+  // While an index is rebuilt concurrently, the server may name its copy.
+  const key = constraint?.replace(/_cc(?:new|old)\d*$/, '');
+  return (code === uniqueViolation && conflictKeys.has(key)) || (code === notNullViolation && column === 'position');
 }
 
 /**

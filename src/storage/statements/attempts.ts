@@ -4,7 +4,7 @@ import { type Attempt, finalStatuses } from '../../core/records/transaction.js';
 import { BoundChange, guarded } from '../sql/bound-change.js';
 import { exactJson, recordMapping } from '../sql/record-mapping.js';
 import type { AttemptTable, Schema } from '../sql/schema.js';
-import { pick, type Query, statement } from '../sql/statement.js';
+import { type Query, statement } from '../sql/statement.js';
 
 /** An attempt's columns without `seq`, which the store assigns. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
@@ -38,6 +38,11 @@ export function attemptFromRow(row: AttemptRow): Attempt {
   return Object.assign(mapping.fromRow(row), { nonce: row.nonce === row.transaction_id ? null : BigInt(row.nonce) });
 }
 
+/** PostgreSQL takes a value of a select for text if its type is not stated. */
+function typeOf(column: keyof AttemptRow): string {
+  return column === 'version' ? 'integer' : column === 'created_at_ms' ? 'bigint' : 'text';
+}
+
 interface SlotQuery {
   readonly chain: string;
   readonly account: string;
@@ -57,7 +62,17 @@ export function attemptStatements(db: Kysely<Schema>) {
       .whereRef('transactions.nonce', '=', 'attempts.nonce');
 
   return {
-    insert: statement<AttemptRow, never>('attempts_insert', (values) => db.insertInto('attempts').values(pick(values, attemptColumns))),
+    /** Affects no row while the database lacks commits that it had answered: one of them may have been the same payment. */
+    insert: statement<AttemptRow, never>('attempts_insert', (values) =>
+      db
+        .insertInto('attempts')
+        .columns(attemptColumns)
+        .expression(
+          db
+            .selectNoFrom(attemptColumns.map((column) => sql`cast(${values[column]} as ${sql.raw(typeOf(column))})`.as(column)))
+            .where(({ not, exists }) => not(exists(db.selectFrom('database_ids').select('number').where('rewound_at_ms', 'is not', null)))),
+        ),
+    ),
 
     inSlot: statement<SlotQuery, AttemptRow>('attempts_in_slot', (values) =>
       db

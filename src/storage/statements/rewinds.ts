@@ -20,7 +20,10 @@ export function rewindStatements(db: Kysely<Schema>) {
         .where('rewound_at_ms', 'is', null),
     ),
 
-    /** The same, if a recorded instance was connected before the last failover of the server, so that its last commits may be lost. */
+    /**
+     * The same, if an instance that shares the database was connected before the last failover of the server, so that its last commits may
+     * be lost.
+     */
     recordIfLost: statement<Rewound & { timeline: number }, never>('rewinds_record_if_lost', (values) =>
       db
         .updateTable('database_ids')
@@ -32,6 +35,7 @@ export function rewindStatements(db: Kysely<Schema>) {
             eb
               .selectFrom('instances')
               .select('instances.number')
+              .where('instances.number', '>', sql.lit(1))
               .where('timeline', '<', values.timeline)
               .where('is_synchronous', '=', sql.lit(0)),
           ),

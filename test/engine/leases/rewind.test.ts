@@ -27,10 +27,10 @@ interface Instance extends OpenedInstance {
 }
 
 /** Opens an instance that shares the leases, with one unit of work. */
-async function join(test: TestContext, databaseUrl: string): Promise<Instance> {
+async function join(test: TestContext, databaseUrl: string, returnPatienceMs = 60_000): Promise<Instance> {
   const errors: string[] = [];
   const log: Log = { ...silentLog, error: (_, message = '') => void errors.push(message) };
-  const opened = await openInstance(databaseUrl, { log, instance: { version: '1.0.0', configHashes: new Map() } });
+  const opened = await openInstance(databaseUrl, { log, returnPatienceMs, instance: { version: '1.0.0', configHashes: new Map() } });
   const { store, leases } = opened;
   let isWorking = false;
   let isLeft = false;
@@ -171,13 +171,47 @@ describe('an instance that did not return after a failover', () => {
         const [now] = await runSql<{ timeline: number }>(databaseUrl, timelineOf);
         await leaveGone(databaseUrl, (now?.timeline ?? 1) - Number(isOlder), isSynchronous);
         if (remover === 'command') await (await openStore(databaseUrl, { log: silentLog })).store.close();
-        const a = await join(test, databaseUrl);
+        const a = await join(test, databaseUrl, 0);
         const removed = `select number from removed_instances where number = 77`;
         await waitFor('the removal', async () => ((await runSql(databaseUrl, removed)).length > 0 ? true : undefined));
         if (isHeld) await untilHeld(a);
         else await waitFor('it to work', async () => (a.isWorking() ? true : undefined));
         assert.equal(a.sharing.rewind() !== null, isHeld);
       });
+});
+
+it('an instance that returns some time after a failover holds nobody', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  await b.insert('before');
+  const own = `number = ${b.sharing.ownId()}`;
+  // The row of an instance that was connected to the earlier server, and does not return while the others look at it many times.
+  const [row] = await runSql<{ started: string }>(databaseUrl, `select backend_started as started from instances where ${own}`);
+  await runSql(databaseUrl, `update instances set backend_started = '0', timeline = timeline - 1 where ${own}`);
+  const gone = () => a.sharing.instances().find(({ id }) => id === b.sharing.ownId())?.seenAtMs === null;
+  await waitFor('it to be seen as gone', async () => (gone() ? true : undefined));
+  for (let looks = 0; looks < 20; looks += 1) await a.leases.add('lane', new Map());
+  await runSql(databaseUrl, `update instances set backend_started = '${row?.started}' where ${own}`);
+  await b.insert('after');
+  assert.deepEqual([a.sharing.rewind(), b.sharing.rewind()], [null, null]);
+});
+
+it('a command that was the first on the database holds nobody after a failover', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  await (await openStore(databaseUrl, { log: silentLog })).store.close();
+  await runSql(databaseUrl, 'update instances set timeline = timeline - 1');
+  await (await openStore(databaseUrl, { log: silentLog })).store.close();
+  const a = await join(test, databaseUrl);
+  assert.equal(a.sharing.rewind(), null);
+});
+
+it('an instance that has not looked yet stores no signed attempt either', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const a = await join(test, databaseUrl);
+  await a.insert('one');
+  await runSql(databaseUrl, `update database_ids set rewound_at_ms = 1, rewind_evidence = 'test'`);
+  await assert.rejects(a.store.commit([a.store.change.insertAttempt(anAttempt({ transactionId: 'one' }))]));
+  assert.deepEqual(await runSql(databaseUrl, 'select hash from attempts'), []);
 });
 
 it('a copy of the tables is refused by the service and by commands until relayer restore was run', async (test) => {
