@@ -3,7 +3,16 @@ import { fillerOf } from '../../src/chains/evm/draft.js';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { bidOf, maxCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
-import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
+import type {
+  BroadcastOutcome,
+  Chain,
+  Draft,
+  Head,
+  Receipt,
+  Refusal,
+  SecondReading,
+  SenderTransaction,
+} from '../../src/core/ports/chain.js';
 import type { EvmDraft, EvmPrice, EvmPricing } from '../../src/core/records/evm.js';
 import type { Network } from '../../src/core/records/network.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
@@ -81,6 +90,10 @@ export interface ModelChain {
   setPooling(isPooling: boolean): void;
   /** Changes the receipts that nodes return; null: they return the true ones. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
+  /** What the second reading of a receipt shows. */
+  setSecondReading(reading: (receipt: Receipt) => SecondReading): void;
+  /** Whether every receiver has code, which takes what a payment leaves of its gas. */
+  setReceiverCode(hasIt: boolean): void;
   /** No node answers but the one that reports the head. */
   setAlone(isAlone: boolean): void;
   /** Nodes have the blocks, but no receipts. */
@@ -125,6 +138,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
   let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
+  let secondReading: (receipt: Receipt) => SecondReading = () => 'same';
+  let hasCode = false;
   let hasNoReceipts = false;
   let isAlone = false;
   let isSilent: (about: string | bigint) => boolean = () => false;
@@ -287,6 +302,12 @@ export function createModelChain(network: Network, account: string, random: Rand
     },
     setReceiptLie(lie) {
       receiptLie = lie;
+    },
+    setSecondReading(reading) {
+      secondReading = reading;
+    },
+    setReceiverCode(hasIt) {
+      hasCode = hasIt;
     },
     setAlone(isNowAlone) {
       isAlone = isNowAlone;
@@ -453,8 +474,8 @@ export function createModelChain(network: Network, account: string, random: Rand
             const hasOne = (hash: string) => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined;
             return isHidden || !hashes.some(hasOne);
           }),
-        readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
-        cannotFail: async ({ fields }) => fields.network === 'evm' && fields.to !== null && fields.gasLimit === gasLimit,
+        readAgain: async (receipts) => new Map(receipts.map((receipt) => [receipt.hash, secondReading(receipt)])),
+        cannotFail: async ({ fields }) => fields.network === 'evm' && fields.to !== null && fields.data === null && !hasCode,
         knows: (hash) =>
           ask('knows', () => (!isHidden && [...pool.values()].some((one) => one.hash === hash)) || find(seen(), hash) !== undefined),
       },

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { createIds } from '../../src/core/records/ids.js';
@@ -76,7 +77,7 @@ export async function startModelLane(
     warn: (_, message) => void warnings.push(message),
     error: (fields, message) => {
       const { err } = fields as { err?: unknown };
-      surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
+      surprises.push(`${message}: ${err instanceof Error ? err.stack : inspect(fields)}`);
     },
   };
   const signer: Secp256k1Signer = {

@@ -154,7 +154,7 @@ function estimateByOthers({ rpc }: DraftDeps, account: string, { to, valueWei, d
 }
 
 /** The gas of a payment that runs no code. */
-export const plainTransferGas = 21_000n;
+const plainTransferGas = 21_000n;
 /** A self-transfer needs no more, but on networks that charge for publishing as gas. */
 const maxFillerGas = { usual: 200_000n, byGas: 20_000_000n };
 /** Each self-transfer that replaces another one in its slot gets twice the gas, at most this number of times. */

@@ -17,7 +17,7 @@ import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
-import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow, plainTransferGas } from './draft.js';
+import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
 import { defaultMaxFeeWei } from './fee-ceiling.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
@@ -50,6 +50,9 @@ export interface EvmChainOptions extends RpcOptions<EvmNetwork> {
 
 /** If no node shows the genesis block, the block this far below the newest one identifies the chain. No reorg reaches it. */
 const anchorDepth = 256n;
+
+/** Contracts that are part of nodes have no code to read. Their addresses are low. */
+const highestPrecompile = 0xffffn;
 
 /** Opens an EVM network; sends nothing yet. */
 export function createEvmChain(options: EvmChainOptions): EvmChain {
@@ -164,12 +167,10 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       finalBlock: (head, required) =>
         memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
-      async cannotFail({ fields }) {
-        const { to, data, gasLimit } = onNetwork('evm', fields);
-        if (to === null) return false;
-        // With no more gas than that, no code can run.
-        if (gasLimit === plainTransferGas) return true;
-        return (data === null || data === '0x') && (await rpc.opinions(questions.code(to))).every((code) => code === '0x');
+      async cannotFail({ fields }, blockNumber) {
+        const { to, data } = onNetwork('evm', fields);
+        if (to === null || (data !== null && data !== '0x') || BigInt(to) <= highestPrecompile) return false;
+        return (await rpc.opinions(questions.code(to, quantityOf(blockNumber)))).every((code) => code === '0x');
       },
       readAgain: receipts.readAgain,
       async areGone(hashes) {

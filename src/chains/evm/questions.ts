@@ -161,7 +161,7 @@ export const questions = {
   }),
   code: question({
     method: 'eth_getCode',
-    params: (account: string) => [account, 'latest'],
+    params: (account: string, block: string = 'latest') => [account, block],
     read(result): string {
       if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) throw new MalformedAnswerError('code');
       return result.toLowerCase();

@@ -76,7 +76,7 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
 
   return {
     async readAgain(receipts) {
-      const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'same']));
+      const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, rpc.isSingle() ? 'alone' : 'same']));
       if (rpc.isSingle() || receipts.length === 0) return readings;
       const head = rpc.headEndpoint();
       const answeredBy = new Set<number>(head === undefined ? [] : [head]);
@@ -88,9 +88,10 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       for (const receipt of receipts) {
         const other = second.get(receipt.hash);
         if (other === undefined) readings.set(receipt.hash, (await isLeftOut(receipt)) ? 'different' : 'unknown');
-        else if (!isAlike(receipt, other)) readings.set(receipt.hash, 'different');
+        else if (!isAlike(receipt, other))
+          readings.set(receipt.hash, isInSameBlock(receipt, other) && receipt.succeeded !== other.succeeded ? 'status' : 'different');
       }
-      const disputed = receipts.filter(({ hash }) => readings.get(hash) === 'different');
+      const disputed = receipts.filter(({ hash }) => ['different', 'status'].includes(String(readings.get(hash))));
       if (disputed.length === 0) return readings;
       const third = await readFrom(
         disputed.map(({ hash }) => hash),
@@ -121,9 +122,12 @@ function isAlike(one: Receipt, other: Receipt): boolean {
   const agree = (a: bigint | null | undefined, b: bigint | null | undefined): boolean => a == null || b == null || a === b;
   return (
     one.succeeded === other.succeeded &&
-    one.blockHash === other.blockHash &&
-    one.blockNumber === other.blockNumber &&
+    isInSameBlock(one, other) &&
     agree(one.facts?.gasUsed, other.facts?.gasUsed) &&
     agree(one.facts?.feePaid, other.facts?.feePaid)
   );
+}
+
+function isInSameBlock(one: Receipt, other: Receipt): boolean {
+  return one.blockHash === other.blockHash && one.blockNumber === other.blockNumber;
 }

@@ -183,8 +183,12 @@ export interface Receipt extends SenderTransaction {
   readonly facts: MinedFacts | null;
 }
 
-/** What a second reading of a receipt shows. */
-export type SecondReading = 'same' | 'unknown' | 'different' | Receipt;
+/**
+ * What a second reading of a receipt shows. `alone`: the network has no other endpoint. `unknown`: no other endpoint has it. `status`: two
+ * endpoints agree on the block, but not on whether the transaction succeeded. `different`: they differ in more. A receipt: what two others
+ * show.
+ */
+export type SecondReading = 'same' | 'alone' | 'unknown' | 'status' | 'different' | Receipt;
 
 /** The answers of nodes about the receipts of some transactions. */
 export interface ReceiptAnswers {
@@ -270,15 +274,12 @@ export interface Sequence {
   finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
-  /**
-   * Reads receipts again, from another endpoint than that of the head, before they become final. By hash: `same`; `unknown` if no other
-   * endpoint has it; `different` if two endpoints differ; or the receipt that two other endpoints show.
-   */
+  /** Reads receipts again, by hash, from another endpoint than that of the head, before they become final. */
   readAgain(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
   /** True if every endpoint that answers has none of these transactions, neither in its pool nor in a block. */
   areGone(hashes: readonly string[]): Promise<boolean>;
-  /** True if the attempt runs no code, so that it succeeds in any block: a payment to an account that every node shows without code. */
-  cannotFail(attempt: Attempt): Promise<boolean>;
+  /** True if the attempt ran no code in this block: it is a payment to an account that every node shows without code there. */
+  cannotFail(attempt: Attempt, blockNumber: bigint): Promise<boolean>;
   /**
    * True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their
    * pools hold.

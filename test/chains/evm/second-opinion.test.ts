@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { gwei, openChain } from '../../support/chain-rig.js';
+import type { EvmDraft } from '../../../src/core/records/evm.js';
+import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';
 import { type AskedCall, answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
@@ -197,9 +198,9 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
   const hash = `0x${'ab'.repeat(32)}`;
   const honest = { transactionHash: hash, blockNumber: '0x7', blockHash: hash, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
   const readings: Readonly<Record<string, [nodes: readonly (object | null)[], reading: unknown]>> = {
-    'one endpoint': [[honest], 'same'],
+    'one endpoint': [[honest], 'alone'],
     'two that agree': [[honest, honest], 'same'],
-    'another status': [[{ ...honest, status: '0x0' }, honest], 'different'],
+    'another status': [[{ ...honest, status: '0x0' }, honest], 'status'],
     'another block': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }], 'different'],
     'another amount of gas': [[{ ...honest, gasUsed: '0x5209' }, honest], 'different'],
     'another price': [[honest, { ...honest, effectiveGasPrice: '0x2' }], 'different'],
@@ -252,4 +253,24 @@ it('second opinion: a receipt is only unknown to an endpoint whose block contain
   const [first] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
   assert.ok(first !== undefined);
   assert.equal((await chain.sequence.readAgain([first])).get(hash), 'unknown');
+});
+
+it('second opinion: only a payment without data to an account without code in its block cannot fail, with any gas', async (test) => {
+  const withCodeBefore = `0x${'22'.repeat(20)}`;
+  const withCodeLater = `0x${'33'.repeat(20)}`;
+  const precompile = `0x${'1'.padStart(40, '0')}`;
+  const node = await startFakeNode(test, (request) =>
+    answering(request, ({ method, params: [to, at] }) => {
+      if (method !== 'eth_getCode') return method === 'eth_getBlockByNumber' ? block(9) : null;
+      return (to === withCodeBefore && at === '0x7') || (to === withCodeLater && at !== '0x7') ? '0x60' : '0x';
+    }),
+  );
+  const { chain } = openChain(test, [node.url]);
+  await chain.head();
+  const cannotFail = async (changes: Partial<EvmDraft>) => chain.sequence.cannotFail(await signedAttempt(chain, 0n, changes), 7n);
+  assert.equal(await cannotFail({ to: withCodeLater }), true);
+  for (const gasLimit of [21_000n, 100_000n]) assert.equal(await cannotFail({ to: withCodeBefore, gasLimit }), false, String(gasLimit));
+  assert.equal(await cannotFail({ to: precompile, gasLimit: 21_000n }), false);
+  assert.equal(await cannotFail({ to: withCodeLater, data: '0x01' }), false);
+  assert.equal(await cannotFail({ to: null }), false);
 });

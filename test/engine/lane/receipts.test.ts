@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { SecondReading } from '../../../src/core/ports/chain.js';
 import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {
@@ -67,6 +68,50 @@ it('a final block without a receipt is enough for a payment that runs no code', 
   await rig.pass(8);
   const { status, mined } = await rig.transaction(id);
   assert.deepEqual([status, mined?.succeeded, mined?.facts], ['confirmed', true, null]);
+});
+
+it('a final block without a receipt is not enough for a payment to a contract, with any gas', async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send({ gasLimit: 21_000n });
+  rig.chain.setReceiverCode(true);
+  rig.chain.setReceiptsPruned(true);
+  await rig.pass(1, 9);
+  await rig.pass(8);
+  assert.equal((await rig.transaction(id)).mined, null);
+});
+
+describe('a receipt that says that a payment failed', () => {
+  async function outcome(
+    test: TestContext,
+    { reading, hasCode = false, says = false }: { reading: SecondReading; hasCode?: boolean; says?: boolean },
+  ) {
+    const rig = await startLaneRig(test, { mayLog: /^RPC nodes show different receipts/ });
+    const id = await rig.send({ gasLimit: 21_000n });
+    rig.chain.setReceiverCode(hasCode);
+    rig.chain.setReceiptLie((receipt) => ({ ...receipt, succeeded: says }));
+    rig.chain.setSecondReading(() => reading);
+    await rig.pass(1, 9);
+    await rig.pass(8);
+    const { status, mined } = await rig.transaction(id);
+    return [status, mined?.succeeded];
+  }
+
+  it('counts if two endpoints say so, whether the receiver has code or not', async (test) => {
+    for (const hasCode of [true, false])
+      assert.deepEqual(await outcome(test, { reading: 'same', hasCode }), ['failed', false], String(hasCode));
+  });
+
+  it('counts with one endpoint only if the receiver has code', async (test) => {
+    assert.deepEqual(await outcome(test, { reading: 'alone', hasCode: true }), ['failed', false]);
+    assert.deepEqual(await outcome(test, { reading: 'alone' }), ['confirmed', true]);
+  });
+
+  it('waits if two endpoints differ and the receiver has code, whichever of them says so', async (test) => {
+    for (const says of [true, false]) {
+      assert.deepEqual(await outcome(test, { reading: 'status', hasCode: true, says }), ['mined', says]);
+      assert.deepEqual(await outcome(test, { reading: 'status', says }), ['confirmed', true]);
+    }
+  });
 });
 
 it('a final block without a receipt never ends a transaction: it waits until a node has the receipt', async (test) => {

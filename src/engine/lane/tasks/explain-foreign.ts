@@ -92,7 +92,9 @@ async function explainOne(
   const isLost =
     isSearched && (await isProvablyUsed(lane, sequence, head, nonce)) && (await sequence.areGone(attemptsInSlot(open).flatMap(hashesOf)));
   const isHarmless =
-    isFinal && ours !== undefined && (ours.purpose !== 'content' || (await sequence.cannotFail(ours).catch(nullIfUnavailable)) === true);
+    isFinal &&
+    ours !== undefined &&
+    (ours.purpose !== 'content' || (await sequence.cannotFail(ours, user.blockNumber).catch(nullIfUnavailable)) === true);
   await lane.records.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
     // An attempt that was signed meanwhile was not searched.

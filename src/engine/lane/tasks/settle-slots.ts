@@ -181,12 +181,13 @@ function settleOne(
     if (record !== undefined) record.unexplained = record.looks = null;
     const { receipt, attempt } = found;
     // The record first shows the block. The next look decides about a receipt that another endpoint has not confirmed.
-    const isFirst = shown === null || !isFinal(receipt.blockNumber) || (readings.get(receipt.hash) ?? 'same') !== 'same';
-    return withStatus(sequence, attempt, receipt, (judged) =>
-      withReason(lane, judged, id, (current, whyFailed) => {
+    const reading = readings.get(receipt.hash) ?? 'same';
+    const isFirst = shown === null || !isFinal(receipt.blockNumber) || (reading !== 'same' && reading !== 'alone');
+    return withStatus(sequence, attempt, receipt, reading, (judged) =>
+      withReason(lane, judged ?? receipt, id, (current, whyFailed) => {
         const { transaction } = current;
-        if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, judged, seen, current)) return null;
-        const step = mined(transaction, minedAt(attempt, judged), lane.deps.clock.nowMs());
+        if (transaction.nonce !== attempt.nonce || mayBeNewer(attempt, receipt, seen, current)) return null;
+        const step = mined(transaction, minedAt(attempt, judged ?? receipt), lane.deps.clock.nowMs());
         return { steps: isFirst ? [step] : [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
       }),
     );
@@ -237,25 +238,37 @@ function resolveMined(
   if (reading === 'different') return dispute(lane, head, open, at.blockNumber);
   if (reading === 'unknown' && !isAloneLong(lane, head, id)) return null;
   const receipt = typeof reading === 'string' ? { hash: attempt.hash, ...at } : reading;
-  const resolve = (shown: Receipt): Decided =>
-    withReason(lane, shown, id, ({ transaction }, whyFailed) => {
+  return withStatus(sequence, attempt, receipt, reading, (shown) => {
+    if (shown === null) return dispute(lane, head, open, at.blockNumber);
+    return withReason(lane, shown, id, ({ transaction }, whyFailed) => {
       if (!isInBlockOf(transaction, open.transaction)) return null;
       const nowMs = lane.deps.clock.nowMs();
       const step = shown.succeeded === at.succeeded && shown.facts === at.facts ? null : mined(transaction, minedAt(attempt, shown), nowMs);
       const last = resolved(step ?? transaction, attempt.purpose, whyFailed, nowMs);
       return { steps: step === null ? [last] : [step, last] };
     });
-  return withStatus(sequence, attempt, receipt, resolve);
+  });
 }
 
-/** Decides with the status of a receipt. A payment that runs no code cannot fail, even if a node says so. */
-function withStatus(sequence: Sequence, attempt: Attempt, receipt: Receipt, decide: (judged: Receipt) => Decided): Decided {
-  if (receipt.succeeded || attempt.purpose !== 'content') return decide(receipt);
+/**
+ * Decides with the status of a receipt; null: it is disputed. A payment that ran no code cannot have failed, if only one endpoint says so.
+ * What two say counts in any case.
+ */
+function withStatus(
+  sequence: Sequence,
+  attempt: Attempt,
+  receipt: Receipt,
+  reading: SecondReading,
+  decide: (judged: Receipt | null) => Decided,
+): Decided {
+  const otherwise = reading === 'status' ? null : receipt;
+  const isDoubtful = reading === 'status' || (reading === 'alone' && !receipt.succeeded);
+  if (!isDoubtful || attempt.purpose !== 'content') return decide(otherwise);
   const nothing: Decision = { id: attempt.transactionId, decide: () => null };
   return sequence
-    .cannotFail(attempt)
+    .cannotFail(attempt, receipt.blockNumber)
     .catch(nullIfUnavailable)
-    .then(async (cannotFail) => (await decide({ ...receipt, succeeded: cannotFail === true })) ?? nothing);
+    .then(async (cannotFail) => (await decide(cannotFail === true ? { ...receipt, succeeded: true } : otherwise)) ?? nothing);
 }
 
 /** Two endpoints show different receipts: nothing becomes final until they agree. */
