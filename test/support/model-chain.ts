@@ -80,8 +80,8 @@ export interface ModelChain {
   setPublishingFee(wei: bigint): void;
   /** Nodes answer as of this many blocks ago. */
   setLag(blocks: number): void;
-  /** Nodes report a nonce that is higher by this number: all of them, or the one that reports the head. */
-  setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
+  /** Nodes report a nonce that is higher by this number: all of them, the one that reports the head, or the others. */
+  setNonceLie(nonces: bigint, liar?: 'head' | 'others' | 'all'): void;
   /** Nodes report a head that is higher by this number than their newest block. */
   setHeightLie(blocks: bigint): void;
   /** Nodes give this answer to these transactions; null: the true one. */
@@ -132,7 +132,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let fundsWei = 10n ** 18n;
   let lag = 0;
   let nonceLie = 0n;
-  let liar: 'head' | 'all' = 'all';
+  let liar: 'head' | 'others' | 'all' = 'all';
   let isPruned = false;
   let isPooling = true;
   let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
@@ -425,7 +425,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
         async nextAt(_account, height, otherThan) {
           const next = await ask('nextAt', () =>
-            isPruned ? 'pruned' : nonceAt(height, otherThan !== undefined && liar === 'head' ? 0n : nonceLie),
+            isPruned ? 'pruned' : nonceAt(height, liar === (otherThan === undefined ? 'others' : 'head') ? 0n : nonceLie),
           );
           if (otherThan !== undefined && isAlone) throw nodeUnavailable(null);
           return { next, endpoint: otherThan === undefined ? endpoint : endpoint + 1 };

@@ -6,6 +6,7 @@ import { sendTransaction } from '../../../src/core/transaction/send-transaction.
 import { openStore } from '../../../src/storage/open-store.js';
 import { attemptsOf } from '../../support/attempts-of.js';
 import { wanted } from '../../support/evm.js';
+import { startLaneRig } from '../../support/lane-rig.js';
 import { createModelChain, type ModelChain } from '../../support/model-chain.js';
 import { type ModelLane, modelRelayer, startModelLane } from '../../support/model-lane.js';
 import { createRandom } from '../../support/seeded-random.js';
@@ -145,6 +146,21 @@ describe('foreign use of a nonce', () => {
       await see(lane);
     }
     assert.equal((await stand(store, id)).status, 'confirmed');
+  });
+
+  it('another endpoint that shows too high a nonce keeps no transaction from its fee bumps', async (test) => {
+    const attempts = async (nonceLie: bigint) => {
+      const rig = await startLaneRig(test);
+      const id = await rig.send();
+      rig.chain.setNonceLie(nonceLie, 'others');
+      await rig.pass(6);
+      rig.chain.setBaseFee(10_000n);
+      await rig.pass(30);
+      return (await rig.attempts(id)).length;
+    };
+    const honest = await attempts(0n);
+    assert.ok(honest > 1, `${honest} attempts`);
+    assert.equal(await attempts(1_000n), honest);
   });
 
   it('searches that find nothing become less frequent, and are repeated at every head once one finds something', async () => {

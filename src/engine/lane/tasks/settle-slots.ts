@@ -28,14 +28,14 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   await lane.doubts.dismiss('absent');
   await followNonce(lane, sequence, head, seen);
   // Beyond ours a nonce says nothing about our slots.
-  const shown = await highestShown(lane, sequence, head, seen);
-  const chainNonce = shown < lane.numbers.next ? shown : lane.numbers.next;
+  const chainNonce = seen.next < lane.numbers.next ? seen.next : lane.numbers.next;
+  const highest = await highestShown(lane, sequence, head, seen);
   const blocks = createBlockView(sequence, head);
   const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
   const look = await lookUpReceipts(lane, sequence, head, {
     certain: inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),
-    used: [...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
+    used: [...transactions.slotted()].filter((open) => isUsed(open, highest)),
   });
   const found = [...look.found.values()];
   await blocks.read(found.map(({ blockNumber }) => blockNumber));
