@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, Receipt, ReceiptAnswers, SecondReading } from '../../core/ports/chain.js';
 import { monotonicMs } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -12,6 +13,9 @@ const minHashesPerBlock = 25n;
 /** After a node's answer that it has no such method. */
 const withoutForMs = 10 * 60_000;
 
+/** The same warning comes at most once in this time. */
+const quietForMs = 10 * 60_000;
+
 /** Finds receipts of transactions. */
 export interface Receipts {
   /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
@@ -21,9 +25,11 @@ export interface Receipts {
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
-export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Receipts {
+export function createReceipts(rpc: Rpc, log: Log, nowMs: () => number = monotonicMs): Receipts {
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
+  /** Two endpoints may differ in a fact of every receipt. */
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
 
   /** Returns the hashes without an answer. */
   async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<ReadonlySet<string>> {
@@ -74,10 +80,25 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
     return block !== null && (block.hash !== blockHash || !block.hashes.has(hash));
   }
 
+  /** Returns the first of two receipts that agree, without the facts in which they differ: a wrong fee must not delay the outcome. */
+  function agreedOf(receipt: Receipt, other: Receipt): Receipt {
+    const { hash, facts } = receipt;
+    if (facts === null || other.facts === null) return receipt;
+    const gasUsed = isDisputed(facts.gasUsed, other.facts.gasUsed) ? null : facts.gasUsed;
+    const feePaid = isDisputed(facts.feePaid, other.facts.feePaid) ? null : facts.feePaid;
+    if (gasUsed === facts.gasUsed && feePaid === facts.feePaid) return receipt;
+    if (nowMs() >= quietUntilMs) {
+      quietUntilMs = nowMs() + quietForMs;
+      log.warn({ transaction: hash }, 'RPC nodes differ in the gas or the fee of a receipt; what they differ in is left out of the record');
+    }
+    return { ...receipt, facts: { ...facts, gasUsed, feePaid } };
+  }
+
   return {
     async readAgain(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, rpc.isSingle() ? 'alone' : 'same']));
       if (rpc.isSingle() || receipts.length === 0) return readings;
+      const agree = (receipt: Receipt, agreed: Receipt) => readings.set(receipt.hash, agreed === receipt ? 'same' : agreed);
       const head = rpc.headEndpoint();
       const answeredBy = new Set<number>(head === undefined ? [] : [head]);
       const second = await readFrom(
@@ -88,8 +109,8 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       for (const receipt of receipts) {
         const other = second.get(receipt.hash);
         if (other === undefined) readings.set(receipt.hash, (await isLeftOut(receipt)) ? 'different' : 'unknown');
-        else if (!isAlike(receipt, other))
-          readings.set(receipt.hash, isInSameBlock(receipt, other) && receipt.succeeded !== other.succeeded ? 'status' : 'different');
+        else if (isAlike(receipt, other)) agree(receipt, agreedOf(receipt, other));
+        else readings.set(receipt.hash, isInSameBlock(receipt, other) ? 'status' : 'different');
       }
       const disputed = receipts.filter(({ hash }) => ['different', 'status'].includes(String(readings.get(hash))));
       if (disputed.length === 0) return readings;
@@ -101,8 +122,8 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       for (const receipt of disputed) {
         const [other, deciding] = [second.get(receipt.hash), third.get(receipt.hash)];
         if (deciding === undefined || other === undefined) continue;
-        if (isAlike(receipt, deciding)) readings.set(receipt.hash, 'same');
-        else if (isAlike(other, deciding)) readings.set(receipt.hash, deciding);
+        if (isAlike(receipt, deciding)) agree(receipt, agreedOf(receipt, deciding));
+        else if (isAlike(other, deciding)) agree(receipt, agreedOf(deciding, other));
       }
       return readings;
     },
@@ -117,17 +138,16 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
   };
 }
 
-/** True if two receipts agree. A fact that one of them lacks differs from none. */
+/** True if two receipts agree on the outcome. */
 function isAlike(one: Receipt, other: Receipt): boolean {
-  const agree = (a: bigint | null | undefined, b: bigint | null | undefined): boolean => a == null || b == null || a === b;
-  return (
-    one.succeeded === other.succeeded &&
-    isInSameBlock(one, other) &&
-    agree(one.facts?.gasUsed, other.facts?.gasUsed) &&
-    agree(one.facts?.feePaid, other.facts?.feePaid)
-  );
+  return one.succeeded === other.succeeded && isInSameBlock(one, other);
 }
 
 function isInSameBlock(one: Receipt, other: Receipt): boolean {
   return one.blockHash === other.blockHash && one.blockNumber === other.blockNumber;
+}
+
+/** A fact that one of them lacks is not disputed. */
+function isDisputed(one: bigint | null, other: bigint | null): boolean {
+  return one !== null && other !== null && one !== other;
 }

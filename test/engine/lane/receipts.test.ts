@@ -114,6 +114,18 @@ describe('a receipt that says that a payment failed', () => {
   });
 });
 
+it('a receipt becomes final without the fee that is disputed', async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send();
+  const facts = { gasUsed: 21_000n, feePaid: 9n, returnValueXdr: null };
+  rig.chain.setReceiptLie((receipt) => ({ ...receipt, facts }));
+  rig.chain.setSecondReading((receipt) => ({ ...receipt, facts: { ...facts, feePaid: null } }));
+  await rig.pass(1, 9);
+  await rig.pass(4);
+  const { status, mined } = await rig.transaction(id);
+  assert.deepEqual([status, mined?.facts], ['confirmed', { ...facts, feePaid: null }]);
+});
+
 it('a final block without a receipt never ends a transaction: it waits until a node has the receipt', async (test) => {
   const rig = await startLaneRig(test);
   const id = await rig.send({ data: '0x01', gasLimit: 100_000n });
