@@ -18,6 +18,8 @@ interface Row {
    */
   readonly loser: number;
   readonly rest?: true;
+  /** The index of the account that gets what is left: if it is the relayer's, the relayer loses nothing. */
+  readonly receiver?: number;
   /** The names that nodes give to these instructions when they parse them. */
   readonly parsed: readonly string[];
 }
@@ -90,7 +92,7 @@ export const programs: readonly Program[] = [
       },
       { change: 'token_delegate', tags: [4], loser: 2, rest: true, parsed: ['approve'] },
       { change: 'token_delegate', tags: [13], loser: 3, rest: true, parsed: ['approveChecked'] },
-      { change: 'token_close', tags: [9], loser: 2, rest: true, parsed: ['closeAccount'] },
+      { change: 'token_close', tags: [9], loser: 2, rest: true, receiver: 1, parsed: ['closeAccount'] },
       { change: 'token_encryption', tags: [[27, 2]], loser: 3, rest: true, parsed: ['configureConfidentialTransferAccount'] },
     ],
   },
@@ -143,7 +145,8 @@ interface ProgramCall {
   readonly program: string;
   /** An account that a lookup table holds has no address here. */
   readonly accounts: readonly (string | undefined)[];
-  readonly data: Uint8Array;
+  /** Null: too long to read. */
+  readonly data: Uint8Array | null;
 }
 
 /** A call as nodes parse it. */
@@ -172,6 +175,7 @@ export interface Effects {
 function changeBy({ program: address, accounts, data }: ProgramCall, account: string): SolanaAccountChange | null {
   const program = programs.find(({ addresses }) => addresses.includes(address));
   if (program === undefined || !accounts.includes(account)) return null;
+  if (data === null) return 'unknown';
   const bytes = Buffer.from(data);
   // Data without a whole number is no instruction.
   if (bytes.length < program.tagBytes) return null;
@@ -182,9 +186,9 @@ function changeBy({ program: address, accounts, data }: ProgramCall, account: st
     if (typeof one === 'number') return one === tag;
     return typeof one === 'string' ? one === interfaces : one[0] === tag && one[1] === bytes[1];
   };
-  const row = program.rows.find(({ tags, loser, rest }) => {
+  const row = program.rows.find(({ tags, loser, rest, receiver }) => {
     const losers = rest === true ? accounts.slice(loser) : [accounts[loser]];
-    return tags.some(isOf) && losers.includes(account);
+    return tags.some(isOf) && losers.includes(account) && (receiver === undefined || accounts[receiver] !== account);
   });
   if (row !== undefined) return row.change;
   const isKnown =
@@ -203,10 +207,10 @@ function changeByBatch(
   let left = accounts;
   while (rest.length > 0) {
     const [count = 0, length = 0] = rest;
-    const call = { program, accounts: left.slice(0, count), data: rest.subarray(2, 2 + length) };
+    const inner = rest.subarray(2, 2 + length);
     // The programs accept no batch in a batch.
-    if (call.data.length < length || call.data[0] === tokenBatch) return 'unknown';
-    const change = changeBy(call, account);
+    if (inner.length < length || inner[0] === tokenBatch) return 'unknown';
+    const change = changeBy({ program, accounts: left.slice(0, count), data: inner }, account);
     if (change !== null) return change;
     rest = rest.subarray(2 + length);
     left = left.slice(count);
@@ -223,7 +227,8 @@ export function changeByParsed({ program: address, type, info }: ParsedCall, acc
   const loses = Object.entries(info).some(
     ([name, value]) => !gaining.includes(name) && (value === account || (Array.isArray(value) && value.includes(account))),
   );
-  return row !== undefined && loses ? row.change : null;
+  const isReturned = row?.receiver !== undefined && info.destination === account;
+  return row !== undefined && loses && !isReturned ? row.change : null;
 }
 
 /** Returns why the relayer's policies forbid what a message takes from its account, to follow the field's name; null if they allow it. */

@@ -47,11 +47,10 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
   if (unpaid !== null) return unpaid;
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
   const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isPatienceOver: () => deps.patience.isOver(key) };
-  const disallowed = await accountsRefusal(deps.rpc, pricing);
-  if (disallowed !== null) return disallowed;
-  const priced = await priceAttempt(deps.rpc, deps.recent, pricing);
+  const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.recent, pricing));
+  // A later transaction with the same content gets the whole time again.
+  if (!('refused' in priced) || priced.lasting) deps.patience.forget(key);
   if ('refused' in priced) return priced;
-  deps.patience.forget(key);
   const { message, feeLamports, balanceAfter } = priced;
   const costLamports = outflow + feeLamports;
   const { blockhash: recentBlockhash, lastValidBlockHeight, since } = lifetime;

@@ -4,24 +4,27 @@ import type { DurationClock } from '../../core/work/clock.js';
 export interface Patience {
   /** Returns true if nodes have denied this for long enough; starts the wait at the first call. */
   isOver(key: string): boolean;
-  /** Nodes know it. */
+  /** Nodes know it, or what needed it has ended. */
   forget(key: string): void;
 }
 
 const maxKeys = 1_000;
+/** A transaction that waits is tried again after seconds: a key without a call for this time is forgotten. */
+const idleMs = 60_000;
 
 /** Creates a memory of what nodes deny. */
 export function createPatience(clock: DurationClock, patienceMs: number): Patience {
-  const sinceMs = new Map<string, number>();
+  const waits = new Map<string, { readonly sinceMs: number; readonly askedMs: number }>();
   return {
     isOver(key) {
       const nowMs = clock.elapsedMs();
-      const [oldest] = sinceMs.keys();
-      if (sinceMs.size >= maxKeys && oldest !== undefined && !sinceMs.has(key)) sinceMs.delete(oldest);
-      const first = sinceMs.get(key) ?? nowMs;
-      sinceMs.set(key, first);
-      return nowMs - first >= patienceMs;
+      const [oldest] = waits.keys();
+      if (waits.size >= maxKeys && oldest !== undefined && !waits.has(key)) waits.delete(oldest);
+      const known = waits.get(key);
+      const sinceMs = known === undefined || nowMs - known.askedMs > idleMs ? nowMs : known.sinceMs;
+      waits.set(key, { sinceMs, askedMs: nowMs });
+      return nowMs - sinceMs >= patienceMs;
     },
-    forget: (key) => void sinceMs.delete(key),
+    forget: (key) => void waits.delete(key),
   };
 }

@@ -62,13 +62,15 @@ export async function simulate(rpc: Rpc, request: SimulationRequest): Promise<Si
     const forbidden = 'refused' in answer ? null : forbiddenChangeAfter(answer, request.relayer);
     return forbidden === null ? answer : { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
   };
-  let notAllowed: Refusal | null = null;
+  let notAllowed = null as Refusal | null;
   const { answer, isDoubted } = await withSecondWord(judge, (first) => {
     if ('refused' in first && first.refused === 'not_allowed') notAllowed = first;
     return 'refused' in first && first.lasting;
   });
   if (isDoubted && 'refused' in answer) return doubted(answer);
-  return notAllowed !== null && !('refused' in answer && answer.refused === 'not_allowed') ? doubted(notAllowed) : answer;
+  if (notAllowed === null || ('refused' in answer && answer.refused === 'not_allowed')) return answer;
+  // Another endpoint that shows no change contradicts the first: neither of them ends the transaction.
+  return 'refused' in answer ? doubted(notAllowed) : { ...notAllowed, lasting: false };
 }
 
 function doubted(refusal: Refusal): Refusal {
@@ -177,10 +179,11 @@ function innerFrom(value: unknown): Effects['inner'] {
   );
 }
 
-/** Decoding base58 takes time in the square of its length, and no instruction that takes something away has long data. */
+/** Decoding base58 takes time in the square of its length. */
 const maxDataDigits = 2_000;
 
-function base58Bytes(text: string): Uint8Array {
+/** Null: too long to decode. */
+function base58Bytes(text: string): Uint8Array | null {
   if (!/^[1-9A-HJ-NP-Za-km-z]*$/.test(text)) throw new MalformedAnswerError('instruction data');
-  return text.length > maxDataDigits ? new Uint8Array() : Uint8Array.from(getBase58Encoder().encode(text));
+  return text.length > maxDataDigits ? null : Uint8Array.from(getBase58Encoder().encode(text));
 }

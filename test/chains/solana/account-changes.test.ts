@@ -206,6 +206,31 @@ describe('account changes', () => {
     assert.equal(refusalOf(Buffer.from([255, 6, 1, 255]), 6, 5), 'unknown');
   });
 
+  it('account changes: an account that is closed to the relayer itself takes nothing away', async (test) => {
+    const { chain } = await startSolanaChain(test);
+    const close = Buffer.from([9]);
+    const batch = Buffer.from([255, 3, 1, 9]);
+    const closeTo = (destination: string, data: Buffer, owner = relayer): SolanaInstruction => ({
+      programId: tokenProgram,
+      accounts: [other, destination, owner].map((pubkey) => ({ pubkey, isSigner: pubkey === relayer, isWritable: true })),
+      data: base64From(data),
+    });
+    const send = (instruction: SolanaInstruction): unknown =>
+      chain.contentOf(solanaRequest({ instructions: [instruction] }), {
+        relayer: solanaRelayer(relayer),
+        nowMs: Date.now(),
+        earlier: null,
+      });
+    for (const data of [close, batch]) {
+      assert.doesNotThrow(() => send(closeTo(relayer, data)));
+      assert.throws(() => send(closeTo(to, data)), /token_close/);
+    }
+    const parsed = (info: Record<string, unknown>) => changeByParsed({ program: tokenProgram, type: 'closeAccount', info }, relayer);
+    assert.equal(parsed({ account: other, destination: relayer, owner: relayer }), null);
+    assert.equal(parsed({ account: other, destination: relayer, multisigOwner: to, signers: [relayer] }), null);
+    assert.equal(parsed({ account: other, destination: to, owner: relayer }), 'token_close');
+  });
+
   it('account changes: calls that a node has parsed lose the same', () => {
     const parsed = (program: string, type: string, info: Record<string, unknown>) => changeByParsed({ program, type, info }, relayer);
     assert.equal(parsed(systemProgram, 'assign', { account: relayer, owner: to }), 'assign');

@@ -102,6 +102,10 @@ describe('accounts in lookup tables', () => {
       pass(20_000);
       const late = await refused({ transaction });
       assert.deepEqual([late.refused, late.lasting], ['reverts', true], late.sentence);
+      // A later transaction with the same content waits for itself, also if the earlier one was given up before.
+      assert.equal((await refused({ transaction })).lasting, false);
+      pass(61_000);
+      assert.equal((await refused({ transaction })).lasting, false);
     }
   });
 });

@@ -16,6 +16,16 @@ const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const passing = { err: null, logs: [], unitsConsumed: 1, accounts: null, innerInstructions: null };
 const failing = { ...passing, err: { InstructionError: [0, { Custom: 1 }] } };
 
+const memo = { program: 'spl-memo', programId: other, parsed: 'hello', stackHeight: 2 };
+
+function parsed(program: string, type: string, info: object): object {
+  return { program: 'p', programId: program, parsed: { type, info }, stackHeight: 2 };
+}
+
+function calls(...instructions: readonly object[]): object {
+  return { ...passing, innerInstructions: [{ index: 0, instructions: [memo, ...instructions] }] };
+}
+
 /** Simulates at nodes that answer with these values, in order of their weights; an error is one about the node. */
 async function simulated(test: TestContext, ...values: readonly unknown[]) {
   const network = solanaNetwork();
@@ -47,15 +57,7 @@ it('simulation: the lasting refusal of one node fails nothing if another node sa
 });
 
 it('simulation: shows what the calls of programs, and the transaction as a whole, take from the account', async (test) => {
-  const parsed = (program: string, type: string, info: object) => ({
-    program: 'p',
-    programId: program,
-    parsed: { type, info },
-    stackHeight: 2,
-  });
   const raw = (program: string, accounts: readonly string[], data: string) => ({ programId: program, accounts, data, stackHeight: 3 });
-  const memo = { program: 'spl-memo', programId: other, parsed: 'hello', stackHeight: 2 };
-  const calls = (...instructions: object[]) => ({ ...passing, innerInstructions: [{ index: 0, instructions: [memo, ...instructions] }] });
   const left = (owner: string, data: string) => ({
     ...passing,
     accounts: [{ lamports: 5, owner, data: [data, 'base64'], executable: false }],
@@ -70,6 +72,12 @@ it('simulation: shows what the calls of programs, and the transaction as a whole
     // "5" is the byte 4, and "8" is 7: Approve and MintTo of the token program.
     [calls(raw(tokenProgram, [other, other, account], '5')), 'token_delegate'],
     [calls(raw(tokenProgram, [other, other, account], '8')), null],
+    // A batch of the token programs can begin with calls that take nothing.
+    [calls(raw(tokenProgram, [other, other, account], '1'.repeat(2_001))), 'unknown'],
+    [calls(raw(tokenProgram, [other, other, other], '1'.repeat(2_001))), null],
+    [calls(raw(other, [other, other, account], '1'.repeat(2_001))), null],
+    [calls(raw(tokenProgram, [other, other, account], 'A')), 'token_close'],
+    [calls(raw(tokenProgram, [other, account, account], 'A')), null],
     [left(systemProgram, ''), null],
     [left(other, ''), 'assign'],
     [left(systemProgram, 'AAAA'), 'allocate'],
@@ -79,9 +87,15 @@ it('simulation: shows what the calls of programs, and the transaction as a whole
     assert.equal(shown, change, JSON.stringify(value));
     if ('refused' in answer) assert.deepEqual([answer.refused, answer.lasting], ['not_allowed', true]);
   }
+});
+
+it('simulation: a change that one node alone shows does not end the transaction, and never if another node shows none', async (test) => {
   const taking = calls(parsed(systemProgram, 'assign', { account, owner: other }));
-  for (const second of [passing, failing, new FakeError(-32016, 'Minimum context slot has not been reached')]) {
+  for (const second of [failing, new FakeError(-32016, 'Minimum context slot has not been reached')]) {
     const answer = await simulated(test, taking, second);
     assert.ok('refused' in answer && answer.refused === 'not_allowed' && !answer.lasting && answer.isDoubted === true);
   }
+  // A doubted refusal ends the transaction after a while.
+  const contradicted = await simulated(test, taking, passing);
+  assert.ok('refused' in contradicted && contradicted.refused === 'not_allowed' && !contradicted.lasting && !contradicted.isDoubted);
 });
