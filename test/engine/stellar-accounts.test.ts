@@ -43,6 +43,13 @@ function disabledReasonOf(rig: StellarRig): string | null {
   return rig.directory.relayer(rig.relayer.id)?.disabledReason ?? null;
 }
 
+/** An unsigned transaction of the relayer's account. */
+function unsigned({ node, key }: StellarRig, operation: xdr.Operation): string {
+  const account = new Account(key.address, '0');
+  const builder = new TransactionBuilder(account, { fee: '100', networkPassphrase: node.ledger.passphrase });
+  return builder.addOperation(operation).setTimeout(0).build().toXDR();
+}
+
 type NextAt = NonceAnswer['next'];
 
 /** Answers of the node that reports the head and of any other one about the account; absent: the true one. */
@@ -419,7 +426,6 @@ describe('an account whose key does not suffice any more', { concurrency: 4 }, (
 
   for (const [name, options] of [
     ['a master weight of 0', { masterWeight: 0 }],
-    ['a higher medium threshold', { medThreshold: 255, lowThreshold: 0 }],
     ['a higher low threshold', { lowThreshold: 2, medThreshold: 2, highThreshold: 2 }],
   ] as const) {
     it(`${name} disables the relayer with the reason, and it is enabled again when its key suffices`, async (test) => {
@@ -439,6 +445,28 @@ describe('an account whose key does not suffice any more', { concurrency: 4 }, (
       await rig.untilWithBlocks(transaction.id, 'confirmed');
     });
   }
+
+  it('a key that suffices for the low threshold pays for others, and keeps only what needs more waiting', async (test) => {
+    const rig = await start(test, { policies: { allowAccountChanges: ['bump_sequence', 'signers'] } });
+    const coSigner = Keypair.random();
+    const thresholds = { lowThreshold: 1, medThreshold: 2, highThreshold: 3 };
+    setOptions(rig, { ...thresholds, signer: { ed25519PublicKey: coSigner.publicKey(), weight: 255 } });
+    const pay = await rig.send({ operations: [payment(receiver, 5n)] });
+    await untilReason(rig, pay.transaction.id, /^waiting: the relayer's key does not suffice .* weight 1, and this transaction needs 2;/);
+    const high = await rig.send({ transactionXdr: unsigned(rig, Operation.setOptions({ lowThreshold: 0 })) });
+    await untilReason(rig, high.transaction.id, /this transaction needs 3;/);
+    // Longer than a lasting doubt about the account needs to disable the relayer.
+    await closeLedgers(rig, 13);
+    const bump = await rig.send(sponsoredPayment(createWallet(rig.node.ledger), receiver));
+    await rig.untilWithBlocks(bump.transaction.id, 'confirmed');
+    const before = rig.node.ledger.latest().state.accounts.get(rig.key.address)?.sequence ?? 0n;
+    const low = await rig.send({ transactionXdr: unsigned(rig, Operation.bumpSequence({ bumpTo: String(before + 50n) })) });
+    await rig.untilWithBlocks(low.transaction.id, 'confirmed');
+    assert.equal(disabledReasonOf(rig), null);
+    assert.equal((await rig.attempts(pay.transaction.id)).length, 0);
+    setOptions(rig, { medThreshold: 1, highThreshold: 1 }, [coSigner]);
+    for (const { transaction } of [pay, high]) await rig.untilWithBlocks(transaction.id, 'confirmed');
+  });
 });
 
 describe('what one node of two claims about an account', { concurrency: 4 }, () => {
@@ -493,13 +521,6 @@ describe('what one node of two claims about an account', { concurrency: 4 }, () 
 });
 
 describe('an account change that the policies allow', { concurrency: 4 }, () => {
-  /** An unsigned transaction of the relayer's account. */
-  function unsigned({ node, key }: StellarRig, operation: xdr.Operation): string {
-    const account = new Account(key.address, '0');
-    const builder = new TransactionBuilder(account, { fee: '100', networkPassphrase: node.ledger.passphrase });
-    return builder.addOperation(operation).setTimeout(0).build().toXDR();
-  }
-
   it('bump_sequence: later transactions take the numbers after it', async (test) => {
     const rig = await start(test, { policies: { allowAccountChanges: ['bump_sequence'] } });
     const before = rig.node.ledger.latest().state.accounts.get(rig.key.address)?.sequence ?? 0n;

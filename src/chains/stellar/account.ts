@@ -2,9 +2,12 @@ import { xdr } from '@stellar/stellar-sdk';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import { changeBy } from './account-changes.js';
 import { accountIdFrom, addressFromPublicKey } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';
 import type { LedgerRules } from './fee-rules.js';
+
+type Level = 'low' | 'medium' | 'high';
 
 /** The state of an account at a ledger. */
 export interface Account {
@@ -19,10 +22,8 @@ export interface Account {
   readonly sellingLiabilitiesStroops: bigint;
   /** The weight of the account's own key. */
   readonly keyWeight: number;
-  /** What signatures must weigh for a fee bump or a sequence number. */
-  readonly lowThreshold: number;
-  /** What signatures must weigh for a payment or a contract call. */
-  readonly mediumThreshold: number;
+  /** What signatures must weigh: at least `low` for every transaction and fee bump, and what its operations need. */
+  readonly thresholds: Readonly<Record<Level, number>>;
   /** The ledger of this state. */
   readonly ledger: bigint;
 }
@@ -74,11 +75,10 @@ function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
   const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
   const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;
   const reservedEntries = 2 + entry.numSubEntries() + (v2?.numSponsoring() ?? 0) - (v2?.numSponsored() ?? 0);
-  const [keyWeight = 0, lowThreshold = 0, mediumThreshold = 0] = entry.thresholds();
+  const [keyWeight = 0, low = 0, medium = 0, high = 0] = entry.thresholds();
   return {
     keyWeight,
-    lowThreshold,
-    mediumThreshold,
+    thresholds: { low, medium, high },
     sequence: entry.seqNum().toBigInt(),
     sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger()),
     balanceStroops: entry.balance().toBigInt(),
@@ -93,12 +93,30 @@ export function lockedOf({ reservedEntries, sellingLiabilitiesStroops }: Account
   return reservedEntries * baseReserveStroops + sellingLiabilitiesStroops;
 }
 
+/** The operations that need the low threshold (`getThresholdLevel` of stellar-core). */
+const lowOperations: readonly string[] = [
+  'allowTrust',
+  'bumpSequence',
+  'claimClaimableBalance',
+  'extendFootprintTtl',
+  'inflation',
+  'restoreFootprint',
+  'setTrustLineFlags',
+];
+
+function levelOf(operation: xdr.Operation): Level {
+  const change = changeBy(operation);
+  if (change === 'signers' || change === 'account_merge') return 'high';
+  return lowOperations.includes(operation.body().switch().name) ? 'low' : 'medium';
+}
+
 /**
- * Returns why the account's own key does not suffice for a transaction; null if it does. `isFeeOnly`: the account pays a fee or uses a
- * sequence number, and nothing else.
+ * Returns why the account's own key does not suffice for a transaction with these operations; null if it does. Without operations: for a
+ * fee bump, and so for anything at all.
  */
-export function whyPowerless({ keyWeight, lowThreshold, mediumThreshold }: Account, isFeeOnly: boolean): string | null {
-  const needed = Math.max(1, lowThreshold, isFeeOnly ? 0 : mediumThreshold);
+export function whyPowerless({ keyWeight, thresholds }: Account, operations: readonly xdr.Operation[]): string | null {
+  const needed = Math.max(1, thresholds.low, ...operations.map((operation) => thresholds[levelOf(operation)]));
   if (keyWeight >= needed) return null;
-  return `the relayer's key does not suffice for its account: it has the weight ${keyWeight}, and transactions need ${needed}; change the signers or thresholds of the account`;
+  const what = operations.length === 0 ? 'transactions need' : 'this transaction needs';
+  return `the relayer's key does not suffice for its account: it has the weight ${keyWeight}, and ${what} ${needed}; change the signers or thresholds of the account`;
 }

@@ -40,8 +40,11 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if (forbidden !== null) return forbidden;
   const payer = await readAccount(deps.rpc, relayer.address);
   if (payer === null) return missingAccount(relayer.address, deps.network.name);
-  const powerless = whyPowerless(payer, isFiller || content.kind === 'fee_bump');
-  if (powerless !== null) return { refused: 'unusable', sentence: powerless, lasting: false };
+  const unusable = whyPowerless(payer, []);
+  if (unusable !== null) return { refused: 'unusable', sentence: unusable, lasting: false };
+  // Others may need less.
+  const powerless = content.kind === 'operations' ? whyPowerless(payer, operationsOf(content.operations)) : null;
+  if (powerless !== null) return { refused: 'not_allowed', sentence: powerless, lasting: false };
   const drafting: Drafting = {
     ...deps,
     policies: onNetwork('stellar', relayer.policies),

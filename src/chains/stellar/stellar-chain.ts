@@ -76,7 +76,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     },
     async whyUnusable(account, from) {
       const known = await readAccount(rpc, account, { first: from });
-      return known === null ? null : whyPowerless(known, false);
+      return known === null ? null : whyPowerless(known, []);
     },
     market: async () => null,
     draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),

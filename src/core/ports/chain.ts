@@ -57,8 +57,8 @@ export interface BlockRange {
 
 /**
  * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined.
- * `not_allowed`: the relayer's policies or the receiver forbid it. `unusable`: see `Chain.whyUnusable`. `rejected`: every node that
- * answered says no, in words that are not in our tables.
+ * `not_allowed`: the relayer's policies, the account's thresholds or the receiver forbid it. `unusable`: see `Chain.whyUnusable`.
+ * `rejected`: every node that answered says no, in words that are not in our tables.
  */
 export interface Refusal {
   readonly refused:
@@ -358,7 +358,7 @@ export interface Chain {
    */
   lockedOf(account: string): Promise<bigint>;
   /**
-   * Returns why nodes accept no transaction of the account: the relayer's key does not suffice, or the account cannot pay fees. Null: they
+   * Returns why nodes accept no transaction of the account: the relayer's key suffices for none, or the account cannot pay fees. Null: they
    * do, or the account does not exist. `another`: an endpoint other than that of the head, if there is one. Calls no node on EVM networks.
    */
   whyUnusable(account: string, from: 'head' | 'another'): Promise<string | null>;
