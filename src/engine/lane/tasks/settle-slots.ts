@@ -271,12 +271,12 @@ function withStatus(
     .then(async (cannotFail) => (await decide(cannotFail === true ? { ...receipt, succeeded: true } : otherwise)) ?? nothing);
 }
 
-/** Two endpoints show different receipts: nothing becomes final until they agree. */
+/** Two endpoints show different receipts: nothing becomes final until they agree. After a reorg, one of them may be late. */
 function dispute(lane: LaneContext, head: Head, { transaction: { id } }: OpenTransaction, blockNumber: bigint): Decision {
   const reason = `waiting: RPC nodes show different receipts for it in block ${blockNumber}; final when they agree`;
   const record = lane.transactions.tracked(id);
   if (record !== undefined && record.disputedAtHash === null)
-    lane.deps.log.error(
+    lane.deps.log.warn(
       { relayer: lane.relayer().id, transaction: id, block: blockNumber },
       'RPC nodes show different receipts for a transaction',
     );
