@@ -1,4 +1,5 @@
 import type { buildConnector } from 'undici';
+import { defaultMaxFeeOf } from '../chains/evm/fee-ceiling.js';
 import type { RpcOptions } from '../chains/rpc/endpoint.js';
 import { networkIdOf } from '../core/network/networks.js';
 import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
@@ -12,8 +13,8 @@ import type { Chains } from './reconcile.js';
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {
   readonly rpcTimeoutMs: number;
-  /** See `EvmChainOptions`. */
-  readonly maxFeeWei: bigint | null;
+  /** The maximum fee of a transaction on an EVM network; null: none, undefined: the default of the network. */
+  readonly maxFeeWei: bigint | null | undefined;
   readonly connectorFor?: RpcOptions['connectorFor'];
   readonly log: Log;
   readonly telemetry: Telemetry;
@@ -74,7 +75,10 @@ const libraries = {
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
   const { maxFeeWei, ...others } = options;
   const shared = { rpcUrls, ...others };
-  if (network.type === 'evm') return (await libraries.evm()).createEvmChain({ network, maxFeeWei, ...shared });
+  if (network.type === 'evm') {
+    const named = maxFeeWei === undefined ? defaultMaxFeeOf(network) : maxFeeWei;
+    return (await libraries.evm()).createEvmChain({ network, maxFeeWei: named, ...shared });
+  }
   if (network.type === 'stellar') return (await libraries.stellar()).createStellarChain({ network, ...shared });
   return (await libraries.solana()).createSolanaChain({ network, ...shared });
 }

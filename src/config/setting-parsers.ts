@@ -118,8 +118,9 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
   return { value: limits };
 }
 
-/** Accepts an amount in units of a currency with 18 decimals, in its smallest unit; 0 is null. */
-export function nativeAmountOrOff(input: string): Parsed<bigint | null> {
+/** Accepts an amount in units of a currency with 18 decimals, in its smallest unit; 0 is null, empty is undefined. */
+export function nativeAmountOrOff(input: string): Parsed<bigint | null | undefined> {
+  if (input === '') return { value: undefined };
   const [, whole = '', fraction = ''] = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(input) ?? [];
   if (whole === '') return { problem: 'must be 0, or an amount with up to 18 decimals, for example 1 or 0.05' };
   const smallest = BigInt(whole + fraction.padEnd(18, '0'));

@@ -141,8 +141,8 @@ const table = {
   }),
   maxFeePerTransaction: setting({
     name: 'MAX_FEE_PER_TRANSACTION',
-    default: '1',
-    doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit.',
+    default: '',
+    doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit; empty: 1 on networks with the symbol ETH, no limit on others.',
     parse: nativeAmountOrOff,
   }),
   rpcAllowedHosts: setting({

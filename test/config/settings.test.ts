@@ -38,7 +38,7 @@ test('settings: have defaults', () => {
     otlpEndpoint: null,
     otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,
-    maxFeePerTransaction: 10n ** 18n,
+    maxFeePerTransaction: undefined,
     rpcAllowedHosts: new Set(),
     rpcBlockPrivateIps: false,
     azureAuthorityHost: null,

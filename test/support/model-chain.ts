@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { fillerOf } from '../../src/chains/evm/draft.js';
+import { minimumToOutbid, minimumToOutbidContent } from '../../src/chains/evm/price-attempt.js';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
-import { bidOf, maxCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
+import { bidOf, maxCostPerGasWei } from '../../src/core/fees/price.js';
 import type {
   BroadcastOutcome,
   Chain,
@@ -222,8 +223,10 @@ export function createModelChain(network: Network, account: string, random: Rand
   ): EvmPrice | Refusal {
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
-    const minimum = minimumOutbid(outbids.map((attempt) => evmFieldsOf(attempt).price));
-    return choosePrice({ explicit, market, baseFeeWei, capWei: onNetwork('evm', policies).gasPriceCapWei, minimum, bidder, bump });
+    const minimum = minimumToOutbid(outbids);
+    const contentMinimum = minimumToOutbidContent(outbids);
+    const capWei = onNetwork('evm', policies).gasPriceCapWei;
+    return choosePrice({ explicit, market, baseFeeWei, capWei, minimum, contentMinimum, bidder, bump });
   }
 
   const model: ModelChain = {
@@ -381,7 +384,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       lockedOf: async () => 0n,
       whyUnusable: async () => null,
       balanceOf: () => ask('balanceOf', () => fundsWei),
-      draft: ({ relayer: { policies }, content, outbids }) =>
+      draft: ({ relayer: { policies }, content, outbids, untaken = [] }) =>
         ask('draft', (): Draft | Refusal => {
           const isFree = content === 'filler';
           const what = isFree ? fillerOf(account) : onNetwork('evm', content);
@@ -399,7 +402,7 @@ export function createModelChain(network: Network, account: string, random: Rand
             to: what.to,
             valueWei: what.valueWei,
             data: what.data,
-            gasLimit: what.gasLimit ?? gasLimit,
+            gasLimit: (what.gasLimit ?? gasLimit) + BigInt(untaken.length),
             price: chosen,
             publishingFeeWei,
           };
@@ -504,9 +507,9 @@ function outbids(price: EvmPrice, earlier: EvmPrice): boolean {
   return bid.maxFeePerGasWei * 10n > old.maxFeePerGasWei * 11n && bid.maxPriorityFeePerGasWei * 10n > old.maxPriorityFeePerGasWei * 11n;
 }
 
-function rawOf(account: string, { to, valueWei, data, price }: EvmDraft, nonce: bigint): string {
+function rawOf(account: string, { to, valueWei, data, gasLimit, price }: EvmDraft, nonce: bigint): string {
   const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bidOf(price);
-  const said = [account, nonce, to, valueWei, data, price.kind, maxFeePerGasWei, maxPriorityFeePerGasWei].join();
+  const said = [account, nonce, to, valueWei, data, price.kind, maxFeePerGasWei, maxPriorityFeePerGasWei, gasLimit].join();
   return `0x${Buffer.from(said).toString('hex')}`;
 }
 

@@ -32,7 +32,7 @@ export async function bumpFee(
   if ('refused' in price) return price;
   const gasLimit = await deps.gasLimitNow(request);
   const isFiller = live.purpose !== 'content';
-  const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, baseFeeWei: deps.market.baseFeeWei });
+  const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
   const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
   // An L1 fee that no node reports now is not 0.

@@ -59,7 +59,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const isCallers = content.pricing.kind !== 'speed';
   const bounded = isCallers
     ? price
-    : await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids: request.outbids, isFiller, baseFeeWei: deps.market.baseFeeWei });
+    : await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids: request.outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
   const { to, valueWei, data } = content;
   const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
@@ -166,7 +166,7 @@ const maxFillerDoublings = 7;
  * the slot has more.
  */
 async function fillerGas(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint> {
-  const earlier = request.outbids.filter(({ purpose }) => purpose !== 'content').length;
+  const earlier = [...request.outbids, ...(request.untaken ?? [])].filter(({ purpose }) => purpose !== 'content').length;
   const fallback = plainTransferGas << BigInt(Math.min(earlier, maxFillerDoublings));
   const estimated = await gasLimitFor(deps, request, content).catch(refusedIfUnavailable);
   const limit = paysPublishingByGas(deps.network) ? maxFillerGas.byGas : maxFillerGas.usual;

@@ -1,11 +1,19 @@
-import { loweredTo, maxCostPerGasWei, minimumOutbid, reaches } from '../../core/fees/price.js';
+import { highestToFree } from '../../core/fees/choose-price.js';
+import { loweredTo, maxCostPerGasWei, reaches } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { EvmPrice } from '../../core/records/evm.js';
-import { onNetwork } from '../../core/records/on-network.js';
+import type { EvmNetwork } from '../../core/records/network.js';
 import type { Attempt } from '../../core/records/transaction.js';
+import type { Market } from './market.js';
+import { minimumToOutbid, minimumToOutbidContent, selfTransferPricing } from './price-attempt.js';
 
-/** The default of `MAX_FEE_PER_TRANSACTION`, as nodes have it: one unit of the native currency. */
+/** The default of `MAX_FEE_PER_TRANSACTION` on networks whose currency is ether, as nodes have it: one unit of the native currency. */
 export const defaultMaxFeeWei = 10n ** 18n;
+
+/** The default of a network. One unit of another currency may be worth less than the fee of a usual transaction: none there. */
+export function defaultMaxFeeOf({ symbol }: Pick<EvmNetwork, 'symbol'>): bigint | null {
+  return symbol === 'ETH' ? defaultMaxFeeWei : null;
+}
 
 /** A price that the service chose, and what it must reach. */
 export interface ChosenPrice {
@@ -15,23 +23,32 @@ export interface ChosenPrice {
   readonly outbids: readonly Attempt[];
   /** It frees a slot. */
   readonly isFiller: boolean;
-  /** Reads the base fee of the next block; null: the network has none. */
-  readonly baseFeeWei: () => Promise<bigint | null>;
+  readonly market: Pick<Market, 'baseFeeWei' | 'priceOf'>;
 }
 
 /**
- * Lowers a price so that the fee stays within the ceiling per transaction. Refuses if no block, or no slot, would take that. A filler may
- * exceed it by the step that outbids attempts up to it. Null: there is no ceiling.
+ * Lowers a price so that the fee stays within the ceiling per transaction. Refuses if no block, or no slot, would take that, or if no base
+ * fee shows what a block takes: a price below the market would block the lane. A filler may cost the market price, and otherwise exceed the
+ * ceiling as it may exceed a price cap. Null: there is no ceiling.
  */
 export async function withinCeiling(maxFeeWei: bigint | null, chosen: ChosenPrice): Promise<EvmPrice | Refusal> {
-  const { price, gasLimit, outbids, isFiller, baseFeeWei } = chosen;
+  const { price, gasLimit, outbids, isFiller, market } = chosen;
   const mostWei = maxFeeWei === null ? null : maxFeeWei / gasLimit;
-  if (maxFeeWei === null || mostWei === null || maxCostPerGasWei(price) <= mostWei) return price;
+  const priceWei = maxCostPerGasWei(price);
+  if (maxFeeWei === null || mostWei === null || priceWei <= mostWei) return price;
   const lowered = loweredTo(price, mostWei);
-  const minimum = minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
-  const isTaken = minimum === null ? ((await baseFeeWei()) ?? 0n) <= mostWei : reaches(lowered, minimum);
+  const minimum = minimumToOutbid(outbids);
+  const isTaken = minimum === null ? paysBaseFee(await market.baseFeeWei(), mostWei) : reaches(lowered, minimum);
   if (isTaken) return lowered;
-  if (isFiller && maxCostPerGasWei(price) <= (mostWei * 11n) / 10n + 1n) return price;
-  const sentence = `waiting: the fee may reach ${maxCostPerGasWei(price) * gasLimit} wei, above MAX_FEE_PER_TRANSACTION (${maxFeeWei} wei); set that higher to send at this price`;
+  if (isFiller) {
+    if (priceWei <= highestToFree(mostWei, minimumToOutbidContent(outbids))) return price;
+    if (priceWei <= maxCostPerGasWei(await market.priceOf(selfTransferPricing.speed, price.kind))) return price;
+  }
+  const sentence = `waiting: the fee may reach ${priceWei * gasLimit} wei, above MAX_FEE_PER_TRANSACTION (${maxFeeWei} wei); set that higher to send at this price`;
   return { refused: 'above_cap', sentence, lasting: false, metadata: { cap_wei: String(mostWei) } };
+}
+
+/** True if there is a base fee, which a bid of `mostWei` pays. */
+function paysBaseFee(baseFeeWei: bigint | null, mostWei: bigint): boolean {
+  return baseFeeWei !== null && baseFeeWei > 0n && baseFeeWei <= mostWei;
 }

@@ -1,5 +1,5 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
-import { minimumOutbid } from '../../core/fees/price.js';
+import { type Bid, minimumOutbid } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { EvmPrice, EvmPricing } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
@@ -27,7 +27,7 @@ export interface PriceRequest {
 }
 
 /** The pricing of every self-transfer, regardless of the price of the attempt that it replaces. */
-export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
+export const selfTransferPricing = { kind: 'speed', speed: 'fast' } as const satisfies EvmPricing;
 
 /**
  * Sets the price of an attempt, or reports why there is none. An attempt must outbid the earlier ones on every network: a sequencer without
@@ -39,7 +39,8 @@ export async function priceAttempt(
 ): Promise<EvmPrice | Refusal> {
   const explicit = pricing.kind === 'speed' ? null : pricing;
   const isEip1559 = network.eip1559 && policies.eip1559Pricing;
-  const minimum = minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
+  const minimum = minimumToOutbid(outbids);
+  const contentMinimum = minimumToOutbidContent(outbids);
   const marketPrice = (): Promise<EvmPrice> =>
     pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
   // A caller's explicit price does not depend on the market, and the base fee matters only for a cap or a fee bump.
@@ -47,8 +48,19 @@ export async function priceAttempt(
     explicit !== null && bidder === 'caller' ? explicit : marketPrice(),
     policies.gasPriceCapWei === null && bump === null ? null : market.baseFeeWei(),
   ]);
-  const chosen = choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder, bump });
+  const capWei = policies.gasPriceCapWei;
+  const chosen = choosePrice({ explicit, market: price, baseFeeWei, capWei, minimum, contentMinimum, bidder, bump });
   // A caller's explicit price is the caller's word about the market.
   if (!('refused' in chosen) && (explicit === null || bidder !== 'caller')) ownBids.chosen(chosen);
   return chosen;
+}
+
+/** The minimum bid that outbids these attempts; null: there are none. */
+export function minimumToOutbid(outbids: readonly Attempt[]): Bid | null {
+  return minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
+}
+
+/** The same of those that are no self-transfers. */
+export function minimumToOutbidContent(outbids: readonly Attempt[]): Bid | null {
+  return minimumToOutbid(outbids.filter(({ purpose }) => purpose === 'content'));
 }

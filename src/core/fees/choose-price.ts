@@ -14,6 +14,8 @@ export interface PriceChoice {
   readonly capWei: bigint | null;
   /** The minimum bid that outbids the slot's earlier attempts; null if the slot is empty. */
   readonly minimum: Bid | null;
+  /** The minimum bid that outbids the slot's attempts that are no self-transfers; null: there is none. */
+  readonly contentMinimum: Bid | null;
   /** `caller`: the caller asked for this attempt. `service`: a fee bump by the service itself. `self_transfer`: it frees a slot. */
   readonly bidder: 'caller' | 'service' | 'self_transfer';
   /** Set if this is a fee bump: the service bids more by itself for a live attempt. */
@@ -43,8 +45,8 @@ const maxBumpFactor = 10n;
  * - A fee bump comes as near to the market as the cap allows. It is refused only if even the minimum is above the cap.
  * - A fee bump goes towards the market, or to what a node demands: a bid that meets the market stays as it is, and no bid exceeds
  *   `maxBumpFactor`.
- * - A self-transfer may exceed the cap by one step, to outbid attempts up to it, but not up to the market: a slot that cannot be freed
- *   blocks all later ones.
+ * - A self-transfer may exceed the cap by one step, to outbid attempts up to it, and as far as content in its slot demands, which may be
+ *   older than the cap. It never exceeds the cap up to the market. A slot that cannot be freed blocks all later ones.
  */
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const { bump } = choice;
@@ -55,17 +57,23 @@ export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
 }
 
 function withinCap(choice: PriceChoice): EvmPrice | Refusal {
-  const { explicit, market, capWei, minimum, bidder } = choice;
+  const { explicit, market, capWei, minimum, contentMinimum, bidder } = choice;
   if (explicit !== null && bidder === 'caller') return callersPrice(explicit, choice);
   const wanted = explicit === null ? market : minimum === null ? explicit : raisedTo(explicit, bidOf(market));
   if (minimum === null) return whileAboveCap(choice) ?? loweredTo(wanted, capWei);
   const price = raisedTo(bidder === 'caller' ? wanted : loweredTo(wanted, capWei), minimum);
-  // One step above the cap outbids attempts up to it. The next one would outbid the first, and so on without an end.
-  const highestWei =
-    bidder === 'self_transfer' && capWei !== null ? minimumReplacement({ kind: 'legacy', gasPriceWei: capWei }).maxFeePerGasWei : capWei;
-  if (capWei !== null && highestWei !== null && maxCostPerGasWei(price) > highestWei)
-    return replacementAboveCap(maxCostPerGasWei(price), capWei);
+  if (capWei === null) return price;
+  const highestWei = bidder === 'self_transfer' ? highestToFree(capWei, contentMinimum) : capWei;
+  if (maxCostPerGasWei(price) > highestWei) return replacementAboveCap(maxCostPerGasWei(price), capWei);
   return price;
+}
+
+/**
+ * The maximum price of a self-transfer: one step above the limit outbids attempts up to it. Content may have been signed under a higher one.
+ * A further step would outbid the first self-transfer, and so on without an end.
+ */
+export function highestToFree(limitWei: bigint, contentMinimum: Bid | null): bigint {
+  return max(minimumReplacement({ kind: 'legacy', gasPriceWei: limitWei }).maxFeePerGasWei, contentMinimum?.maxFeePerGasWei ?? 0n);
 }
 
 /**

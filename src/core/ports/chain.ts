@@ -110,6 +110,8 @@ export interface DraftRequest {
   readonly content: Content | 'filler';
   /** The attempts that this one must outbid; empty for a first attempt, and if the earlier ones are dead. */
   readonly outbids: readonly Attempt[];
+  /** The self-transfers in its slot that no node took: they need not be outbid, but may have had too little gas. */
+  readonly untaken?: readonly Attempt[] | undefined;
   /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
   readonly validUntilMs: number | null;
   /**

@@ -30,6 +30,8 @@ export interface Outbid {
   /** Throws if the transaction, in its current state, may not be changed in this way. */
   readonly require: (current: OpenTransaction) => void;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
+  /** Attempts in the slot that no node took, which it need not outbid. */
+  readonly untaken?: readonly Attempt[];
   /** The obstacle of a `release_slot`: why the transaction will fail. */
   readonly why?: { readonly failureReason: FailureReason; readonly statusReason: string };
 }
@@ -45,12 +47,13 @@ export async function outbid(
   deps: TransactionDeps,
   relayer: Relayer,
   seen: OpenTransaction,
-  { purpose, replacement, require, saveResponse, why }: Outbid,
+  { purpose, replacement, require, saveResponse, untaken = [], why }: Outbid,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
     relayer,
     content: replacement?.content ?? 'filler',
-    outbids: attemptsInSlot(seen),
+    outbids: attemptsInSlot(seen).filter((attempt) => !untaken.includes(attempt)),
+    untaken,
     validUntilMs: replacement?.validUntilMs ?? null,
   });
   if (isRefusal(draft)) throw refusalError(draft);
@@ -68,6 +71,7 @@ export async function outbid(
     // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
     if (live?.hash === newAttempt.hash && live.purpose === purpose)
       return { ...move, steps: [signed(transaction, live, replacement ?? transaction)] };
+    if (untaken.some(({ hash }) => hash === newAttempt.hash)) return null;
     await requireNew(deps, newAttempt);
     return { ...move, steps: [signed(before, newAttempt, replacement ?? transaction)], newAttempt };
   });

@@ -416,6 +416,17 @@ describe('replacement', () => {
   });
 });
 
+it('replacement: a self-transfer outbids content that was signed under a higher cap', async () => {
+  const chain = openChain();
+  const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 150n * gwei } }), 0n);
+  const policies = evmPolicies({ gasPriceCapWei: 50n * gwei });
+  const draft = await chain.draft(draftRequest(account, { content: 'filler', outbids: [first], policies }));
+  assert.ok(!('refused' in draft));
+  const filler = await sent(chain, draft, 0n);
+  await anvil.mine();
+  assert.equal((await receiptOf(chain, filler.hash))?.succeeded, true);
+});
+
 /** Creation code that uses about 16.29 million gas for memory: below 2^24, but not with a margin of 10 %. */
 const using16290000Gas = '0x622c23e05100';
 

@@ -11,7 +11,17 @@ const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 200n, maxPriorityFe
 const earlier: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 300n, maxPriorityFeePerGasWei: 30n };
 
 function choose(changes: Partial<PriceChoice>): ReturnType<typeof choosePrice> {
-  return choosePrice({ explicit: null, market, baseFeeWei: 90n, capWei: null, minimum: null, bidder: 'caller', bump: null, ...changes });
+  const usual = {
+    explicit: null,
+    market,
+    baseFeeWei: 90n,
+    capWei: null,
+    minimum: null,
+    contentMinimum: null,
+    bidder: 'caller',
+    bump: null,
+  } as const;
+  return choosePrice({ ...usual, ...changes });
 }
 
 describe('price of a first attempt', () => {
@@ -201,6 +211,27 @@ describe('price of a self-transfer', () => {
   });
 });
 
+describe('price of a self-transfer above a lowered cap', () => {
+  const content: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 150n, maxPriorityFeePerGasWei: 10n };
+
+  it('a self-transfer outbids content that was signed under a higher cap, and goes no further in its own bumps', () => {
+    const contentMinimum = minimumReplacement(content);
+    const given = { bidder: 'self_transfer', capWei: 50n, contentMinimum } as const;
+    const first = choose({ ...given, minimum: contentMinimum });
+    assert.ok(!('refused' in first));
+    assert.equal(maxCostPerGasWei(first), 166n);
+    const bump = { live: first, first: content, reason: 'demanded' } as const;
+    const second = choose({ ...given, minimum: minimumOutbid([content, first]), bump });
+    assert.ok('refused' in second && second.refused === 'above_cap');
+  });
+
+  it('content never exceeds a lowered cap', () => {
+    const minimum = minimumReplacement(content);
+    for (const bidder of ['caller', 'service'] as const)
+      assert.ok('refused' in choose({ bidder, capWei: 50n, minimum, contentMinimum: minimum }));
+  });
+});
+
 describe('every chosen price', () => {
   const wei = fc.bigInt(0n, 10n ** 12n);
   const price = fc.oneof(
@@ -216,6 +247,7 @@ describe('every chosen price', () => {
       baseFeeWei: fc.option(wei),
       capWei: fc.option(wei),
       minimum: fc.array(price, { maxLength: 3 }).map(minimumOutbid),
+      contentMinimum: fc.constant(null),
       bidder: fc.constantFrom('caller' as const, 'service' as const, 'self_transfer' as const),
       bump: fc.constant(null),
     })

@@ -106,6 +106,24 @@ describe('attempts that nodes refuse', () => {
     });
   }
 
+  it('a slot whose content bids the price cap is freed, also if no node takes the first self-transfer', async (test) => {
+    const rig = await startLaneRig(test, { policies: { gasPriceCapWei: 200n } });
+    const fillers = new Set<string>();
+    rig.chain.setRefusal(({ hash, valueWei }: ModelTransaction) => {
+      if (valueWei === 0n) fillers.add(hash);
+      return valueWei === 7n || (valueWei === 0n && fillers.size < 2) ? refusedWith('content') : null;
+    });
+    const stuck = await rig.send({ valueWei: 7n });
+    const next = await rig.send({ valueWei: 1n });
+    await rig.pass(120, 9, 12_000);
+    assert.equal((await rig.transaction(stuck)).status, 'failed');
+    assert.equal((await rig.transaction(next)).status, 'confirmed');
+    assert.deepEqual(
+      (await rig.attempts(stuck)).map((attempt) => maxCostPerGasWei(evmFieldsOf(attempt).price)),
+      [200n, 221n, 221n],
+    );
+  });
+
   it('a transaction that nodes answer with a hash and do not pool is rebroadcast ever less often, is not raised, and its record says so', async (test) => {
     const rig = await startLaneRig(test);
     rig.chain.setPooling(false);

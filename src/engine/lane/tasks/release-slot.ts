@@ -30,6 +30,7 @@ const minAnswers = 3;
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
   /** The balance is read once per head. */
   let askedAtHash: string | null = null;
+  let refusedBecause: string | null = null;
   let blocked: { readonly nonce: bigint | null; readonly heads: number; readonly sinceMs: number } | null = null;
 
   return async (head) => {
@@ -76,11 +77,19 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
         purpose: isFiller ? lowest.transaction.intent : 'release_slot',
         replacement: null,
         require: () => undefined,
+        untaken: attemptsInSlot(lowest).filter((attempt) => attempt.purpose !== 'content' && isRefusedAlways(lane, attempt)),
         ...(isFiller ? {} : { why }),
       });
       blocked = null;
+      refusedBecause = null;
     } catch (error) {
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
+      // Once: it is tried again at each head, and the amounts in the sentence may change with it.
+      if (refusedBecause !== error.reason) {
+        const facts = { relayer: lane.relayer().id, transaction: lowest.transaction.id, detail: error.message };
+        lane.deps.log.warn(facts, 'a slot that no RPC node accepts cannot be released by a self-transfer yet; retrying');
+      }
+      refusedBecause = error.reason;
     }
   };
 }
@@ -99,6 +108,12 @@ function patienceWith(because: Obstacle): typeof patience {
 /** True if nodes call its attempts known although no pool shows them. */
 function isHidden({ transactions }: LaneContext, open: OpenTransaction): boolean {
   return isUnpooled(open.transaction) && attemptsInSlot(open).some((attempt) => transactions.stateOf(attempt)?.isKnownAgain === true);
+}
+
+/** True if no node took it, and none holds another one in its slot that outbids it. */
+function isRefusedAlways({ transactions }: LaneContext, attempt: Attempt): boolean {
+  const state = transactions.stateOf(attempt);
+  return state !== undefined && state.refusals > 0 && !state.wasTaken && !state.isUnderpriced && !state.isKnownAgain;
 }
 
 /** True if a node has an earlier attempt in the slot, which may still be mined. */
