@@ -54,7 +54,8 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
     priceAttempt(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder, bump: null }),
   ]);
   if (unpaidValue !== null) return unpaidValue;
-  if (typeof gasLimit !== 'bigint') return gasLimit;
+  // While the price forbids earlier transactions as well, an estimate does not include what they would do.
+  if (typeof gasLimit !== 'bigint') return 'refused' in price && gasLimit.refused === 'reverts' ? price : gasLimit;
   if ('refused' in price) return price;
   const isCallers = content.pricing.kind !== 'speed';
   const bounded = isCallers
@@ -239,7 +240,7 @@ async function seconded(
   askAnother: () => Promise<bigint | Refusal>,
 ): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
-  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: refusal.refused === 'reverts' ? 'briefly' : true };
+  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: 'briefly' };
   try {
     return await askAnother();
   } catch (error) {

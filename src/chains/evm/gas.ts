@@ -12,27 +12,40 @@ import { reasonFromNodeError } from './revert.js';
  * endpoint does not have the block and none can estimate.
  */
 export async function estimateGas(rpc: Rpc, call: SimulatedCall, block: string, options: CallOptions = {}): Promise<bigint | Refusal> {
+  if (takesOneParameter.has(rpc)) return (await estimateAt(rpc, call, null, options)).answer;
+  const first = await estimateAt(rpc, call, block, options);
+  if (!first.isAboutParameters) return first.answer;
+  const { answer } = await estimateAt(rpc, call, null, options);
+  // The same words about one parameter may be about the transaction.
+  if (typeof answer === 'bigint') takesOneParameter.add(rpc);
+  return answer;
+}
+
+interface Estimated {
+  readonly answer: bigint | Refusal;
+  /** The words may be about the block, and not about the transaction. */
+  readonly isAboutParameters?: boolean;
+}
+
+async function estimateAt(rpc: Rpc, call: SimulatedCall, block: string | null, options: CallOptions): Promise<Estimated> {
   const doubted: NodeError[] = [];
-  const { isAnswer, ...asked } = questions.gasEstimate(call, takesOneParameter.has(rpc) ? null : block);
+  const { isAnswer, ...asked } = questions.gasEstimate(call, block);
   const isKnown = (error: NodeError): boolean => {
     if (isAnswer(error)) return true;
     doubted.push(error);
     return false;
   };
   try {
-    return await rpc.call({ ...asked, isAnswer: isKnown }, { ...options, unanimous: true });
+    return { answer: await rpc.call({ ...asked, isAnswer: isKnown }, { ...options, unanimous: true }) };
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     const known = knownRefusal(error);
-    if (known !== null && known.refused !== 'gas_limit') return known;
-    // The words are about the parameters: they say nothing about the transaction.
-    if (doubted.some(isAboutParameters) && !takesOneParameter.has(rpc)) {
-      takesOneParameter.add(rpc);
-      return estimateGas(rpc, call, block, options);
-    }
+    if (known !== null && known.refused !== 'gas_limit') return { answer: known };
+    const rejected = { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false } as const;
+    if (block !== null && doubted.some(isAboutParameters)) return { answer: known ?? rejected, isAboutParameters: true };
     // A node in trouble, or without the block, says nothing about the transaction.
     if (doubted.some(saysNothing)) throw nodeUnavailable(error);
-    return known ?? { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
+    return { answer: known ?? rejected };
   }
 }
 
@@ -45,7 +58,7 @@ function isAboutParameters({ code, message }: NodeError): boolean {
 }
 
 function saysNothing(error: NodeError): boolean {
-  return knownRefusal(error) === null && (error.isAboutNode || isAboutParameters(error) || isBlockUnknown(error.message));
+  return knownRefusal(error) === null && ((error.isAboutNode && !isAboutParameters(error)) || isBlockUnknown(error.message));
 }
 
 /**

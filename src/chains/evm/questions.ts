@@ -1,3 +1,4 @@
+import { max } from '../../core/fees/price.js';
 import type { Receipt, SenderTransaction } from '../../core/ports/chain.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, type NodeError } from '../rpc/node-error.js';
@@ -197,8 +198,8 @@ export const questions = {
   gasEstimate: question({
     method: 'eth_estimateGas',
     params: (call: SimulatedCall, block: string | null) => [callOf(call), ...(block === null ? [] : [block])],
-    // No estimate is below what is charged before execution.
-    read: (result, { to, data }): bigint => boundedFrom(result, 'gas estimate', intrinsicGas(to === null, data), maxGas),
+    // Some networks charge less before execution. Nodes elsewhere refuse such a limit, and gas that is not used costs nothing.
+    read: (result, { to, data }): bigint => max(boundedFrom(result, 'gas estimate', 1n, maxGas), intrinsicGas(to === null, data)),
     asks: 'any',
     decides: 'an amount',
     fallback: 'a self-transfer takes what it needs without code; other content waits',

@@ -69,7 +69,7 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
 }
 
 /**
- * The maximum price of a self-transfer: one step above the limit outbids attempts up to it. Content may have been signed under a higher one.
+ * The maximum price of a self-transfer: one step above the limit outbids attempts up to it. Content may be from before a lower limit.
  * A further step would outbid the first self-transfer, and so on without an end.
  */
 export function highestToFree(limitWei: bigint, contentMinimum: Bid | null): bigint {

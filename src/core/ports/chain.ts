@@ -77,7 +77,7 @@ export interface Refusal {
   readonly lasting: boolean;
   /**
    * One node says so and no other one answered: it lasts only if later answers are the same. `briefly`: after seconds, since callers wait
-   * for the verdict about a call of a contract.
+   * for the verdict about a call of a contract, and no other block may come.
    */
   readonly isDoubted?: boolean | 'briefly';
   /** The values that the sentence names. */

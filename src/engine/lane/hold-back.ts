@@ -9,6 +9,9 @@ import { noteRefusal } from './tracked.js';
 /** A transaction that could not be prepared is tried again after this time. */
 const retryAfterMs = 500;
 
+/** What usually passes: later transactions may depend on one that waits for it. */
+const passing: ReadonlySet<Refusal['refused']> = new Set(['reverts', 'above_cap', 'insufficient_funds'] as const);
+
 /** Why a transaction cannot be signed now. */
 export type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
 
@@ -24,7 +27,7 @@ export async function holdBack(
   // Many can wait for one earlier transaction, each with several calls per try.
   const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
   if ('refused' in obstacle && obstacle.refused === 'unusable') lane.doubts.suspectUnusable();
-  if (record !== undefined) record.isHeldBack = 'refused' in obstacle && obstacle.refused !== 'reverts';
+  if (record !== undefined) record.isHeldBack = 'refused' in obstacle && !passing.has(obstacle.refused);
   if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
   else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
   await lane.records.move(seen.id, ({ transaction }) => {

@@ -52,7 +52,7 @@ export interface Tracked {
   notBeforeMs: number;
   /** Consecutive refusals to sign it. */
   refusals: number;
-  /** It waits for something else than earlier transactions, such as funds, which may never come: no later one waits for it. */
+  /** It waits for something else than earlier transactions, a price or funds, which may never come: no later one waits for it. */
   isHeldBack: boolean;
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;

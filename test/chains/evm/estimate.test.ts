@@ -87,4 +87,32 @@ describe('gas estimate', () => {
   it('gas estimate: one node whose own limit for calls is too low does not refuse for the others', async (test) => {
     assert.equal(await estimate(test, [words('gas required exceeds allowance (1000000)'), '0x1e8480']), 2_000_000n);
   });
+
+  for (const error of [words('the moon is full', -32602), words('invalid argument: the moon')]) {
+    it(`gas estimate: words about parameters that one parameter does not end are about the transaction: ${JSON.stringify(error)}`, async (test) => {
+      const parameters: number[] = [];
+      let isRefusing = true;
+      const node = await startFakeNode(test, (request) =>
+        answering(request, ({ method, params }) => {
+          if (method === 'eth_chainId') return null;
+          parameters.push((params as readonly unknown[]).length);
+          return isRefusing ? error : '0xea60';
+        }),
+      );
+      const rpc = createRpc(
+        { network: evmNetwork(), rpcUrls: [{ url: node.url, weight: 1 }], rpcTimeoutMs: 3_000, log: rememberingLog() },
+        evmDialect(31337n),
+      );
+      test.after(() => rpc.close());
+      const refusal = await estimateGas(rpc, question, 'latest');
+      assert.ok(typeof refusal !== 'bigint' && refusal.refused === 'rejected');
+      isRefusing = false;
+      assert.equal(await estimateGas(rpc, question, 'latest'), 60_000n);
+      assert.equal(parameters.at(-1), 2);
+    });
+  }
+
+  it('gas estimate: one below what Ethereum charges before execution is raised to that', async (test) => {
+    assert.equal(await estimate(test, ['0x5208']), 53_016n);
+  });
 });

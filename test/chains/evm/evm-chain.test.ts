@@ -445,7 +445,7 @@ describe('gas limit', () => {
     const chain = openChain();
     const tooMuch = await refusal(chain, { gasLimit: 30_000_001n });
     // The only endpoint cannot confirm itself.
-    assert.deepEqual([tooMuch.refused, tooMuch.lasting, tooMuch.isDoubted], ['gas_limit', false, true]);
+    assert.deepEqual([tooMuch.refused, tooMuch.lasting, tooMuch.isDoubted], ['gas_limit', false, 'briefly']);
     assert.match(tooMuch.sentence, /30000001.*at most 30000000/);
     const missing = await refusal(chain, {}, { policies: evmPolicies({ gasLimitEstimation: false }) });
     assert.equal(missing.refused, 'gas_limit');
@@ -458,7 +458,7 @@ describe('gas limit', () => {
   it('gas limit: is refused if the node rejects it as invalid with that gas, not if execution fails', async () => {
     const chain = openChain();
     const tooLong = await refusal(chain, { to: null, valueWei: 0n, data: `0x${'00'.repeat(50_000)}`, gasLimit: 10_000_000n });
-    assert.deepEqual([tooLong.refused, tooLong.lasting, tooLong.isDoubted], ['gas_limit', false, true]);
+    assert.deepEqual([tooLong.refused, tooLong.lasting, tooLong.isDoubted], ['gas_limit', false, 'briefly']);
     assert.match(tooLong.sentence, /gas_limit is 10000000; the RPC node rejects the transaction: "max initcode size exceeded"/);
     const reverting = { to: null, valueWei: 0n, data: contractThat('reverts', '0x'), gasLimit: 100_000n };
     assert.equal((await drafted(chain, reverting)).gasLimit, 100_000n);

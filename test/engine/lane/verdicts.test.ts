@@ -48,6 +48,19 @@ describe('the verdict that a transaction can never run', () => {
     assert.deepEqual([status, statusReason], ['confirmed', null]);
   });
 
+  it('the verdict that a transaction can never run: is not taken while an earlier transaction waits for a lower price', async (test) => {
+    const rig = await startLaneRig(test, { policies: { gasPriceCapWei: 150n } });
+    rig.chain.setBaseFee(200n);
+    await rig.pass(1);
+    await rig.send({ valueWei: 1n });
+    const dependent = await rig.send({ valueWei: 2n, data: dependentData });
+    await rig.pass(6);
+    assert.equal((await rig.transaction(dependent)).status, 'pending');
+    rig.chain.setBaseFee(100n);
+    await rig.pass(10, 9);
+    assert.equal((await rig.transaction(dependent)).status, 'confirmed');
+  });
+
   it('the verdict that a transaction can never run: is not taken from unknown words at separate heads between which nodes could estimate it', async (test) => {
     const rig = await startLaneRig(test);
     rig.chain.setPuzzled(false);
