@@ -8,12 +8,14 @@ export interface Heads {
   readonly isUnreachable: boolean;
   /** The newest one up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
   readonly settled: Head | null;
+  /** No second endpoint has shown a receipt at the settled head yet: the head is settled again, also if no other one comes. */
+  readonly isToReadAgain: boolean;
   /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
   readonly isStale: boolean;
   see(head: Head): void;
   noteUnreachable(): void;
   /** Every slot is resolved up to this head. */
-  settle(head: Head): void;
+  settle(head: Head, isToReadAgain?: boolean): void;
   /** The lane rested: see `isStale`. */
   noteRested(): void;
   /** The account was read at the newest head. */
@@ -26,6 +28,7 @@ export function createHeads(): Heads {
   let isUnreachable = false;
   let settled: Head | null = null;
   let isStale = false;
+  let isToReadAgain = false;
 
   return {
     get newest() {
@@ -37,6 +40,9 @@ export function createHeads(): Heads {
     get settled() {
       return settled;
     },
+    get isToReadAgain() {
+      return isToReadAgain;
+    },
     get isStale() {
       return isStale;
     },
@@ -47,8 +53,9 @@ export function createHeads(): Heads {
     noteUnreachable() {
       isUnreachable = true;
     },
-    settle(head) {
+    settle(head, readsAgain = false) {
       settled = head;
+      isToReadAgain = readsAgain;
     },
     noteRested() {
       isStale = true;

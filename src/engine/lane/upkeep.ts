@@ -51,7 +51,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () 
     if (newest === null || heads.isUnreachable) return;
     // It began to rest in the last round, during which another head came.
     if (rest.includes(newest)) return;
-    if (newest.hash !== heads.settled?.hash) for (const settle of settling) await settle(newest);
+    if (newest.hash !== heads.settled?.hash || heads.isToReadAgain) for (const settle of settling) await settle(newest);
     if (newest.hash === heads.settled?.hash) heads.noteRead();
     if (heads.settled !== null) await checkIsUsable(newest);
     // After a start, the lane must not sign a transaction again that has ended meanwhile.

@@ -114,6 +114,46 @@ describe('a receipt that says that a payment failed', () => {
   });
 });
 
+describe('a receipt that no other endpoint has yet', () => {
+  async function startUnread(test: TestContext) {
+    const rig = await startLaneRig(test);
+    const id = await rig.send();
+    rig.chain.setSecondReading(() => 'unknown');
+    await rig.pass(1, 9);
+    await rig.pass(2);
+    assert.equal((await rig.transaction(id)).status, 'mined');
+    return { rig, id };
+  }
+
+  it('keeps the lane from no head', async (test) => {
+    const { rig } = await startUnread(test);
+    await rig.pass(10, 0, 1_500);
+    const before = rig.asked('nextAt');
+    await rig.pass(10, 0, 1_500);
+    assert.equal(rig.asked('nextAt') - before, 10);
+  });
+
+  it('is read again at once, also if no other block comes', async (test) => {
+    const { rig, id } = await startUnread(test);
+    for (let looks = 0; looks < 6; looks += 1) await rig.see();
+    rig.chain.setSecondReading(() => 'same');
+    await rig.see();
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+
+  it('waits as long again after a reorg', async (test) => {
+    const { rig, id } = await startUnread(test);
+    await rig.pass(3);
+    rig.chain.takeBack(6, () => true);
+    await rig.pass(1);
+    await rig.pass(1, 9);
+    await rig.pass(2);
+    assert.equal((await rig.transaction(id)).status, 'mined');
+    await rig.pass(6);
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+});
+
 it('a receipt becomes final without the fee that is disputed', async (test) => {
   const rig = await startLaneRig(test);
   const id = await rig.send();

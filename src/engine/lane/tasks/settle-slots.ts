@@ -62,12 +62,12 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   }
   lane.numbers.chainShows(chainNonce, seen);
   const isUnanswered = blocks.isUnanswered() || look.unanswered.size > 0 || proof === null;
-  endAt(lane, head, isUnanswered || [...readings.values()].includes('unknown'));
+  endAt(lane, head, isUnanswered, [...readings.values()].includes('unknown'));
 }
 
 /** What no node shows delays its own transactions, and is asked for again at this head. The others go on, after a restart too. */
-function endAt(lane: LaneContext, head: Head, isUnanswered: boolean): void {
-  if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head);
+function endAt(lane: LaneContext, head: Head, isUnanswered: boolean, isToReadAgain = false): void {
+  if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head, isToReadAgain);
   if (isUnanswered) throw unanswered();
 }
 
@@ -178,7 +178,7 @@ function settleOne(
   const shown = found === null ? null : blocks.shows(found.receipt);
   if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return null;
   if (found !== null) {
-    if (record !== undefined) record.unexplained = record.looks = null;
+    if (record !== undefined) record.unexplained = record.looks = record.unread = null;
     const { receipt, attempt } = found;
     // The record first shows the block. The next look decides about a receipt that another endpoint has not confirmed.
     const reading = readings.get(receipt.hash) ?? 'same';
@@ -194,6 +194,7 @@ function settleOne(
   }
   if (seen.transaction.mined !== null) {
     lane.transactions.forgetTaken(seen);
+    if (record !== undefined) record.unread = null;
     return { id, decide: ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null) };
   }
   // A head that is settled again counts once.
@@ -235,6 +236,8 @@ function resolveMined(
   // A bug about one transaction must not keep the others from being settled.
   if (attempt === undefined) return Promise.reject(new Error(`the mined attempt of transaction ${id} is not stored`));
   const reading = readings.get(attempt.hash) ?? 'same';
+  const record = lane.transactions.tracked(id);
+  if (record !== undefined && reading !== 'unknown') record.unread = null;
   if (reading === 'different') return dispute(lane, head, open, at.blockNumber);
   if (reading === 'unknown' && !isAloneLong(lane, head, id)) return null;
   const receipt = typeof reading === 'string' ? { hash: attempt.hash, ...at } : reading;
