@@ -491,7 +491,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.StellarTransactionRequest.memo": "The memo. Absent: none. Only with `operations`; an envelope has its own.",
   "relayer.v1.StellarTransactionRequest.valid_until": "The time after which the transaction expires; not in the past. In REST RFC 3339, or Unix seconds in decimal digits.\nAbsent: two minutes from the signature on for `operations`, otherwise as in the envelope; on a replacement: unchanged.",
   "relayer.v1.StellarTransactionRequest.fee_bump": "True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.\nOn a replacement: true if the transaction was sent with it, otherwise absent or false.",
-  "relayer.v1.StellarTransactionRequest.max_fee": "The maximum total fee; a limit, not the bid. In stroops (10^-7 XLM), 1 to 2^63-1. It includes the resource fee of a contract operation.\nAbsent: 1000000 stroops, but never more than the relayer's policy `max_fee`. At most that policy, or 1000000000 stroops (100 XLM) without it.",
+  "relayer.v1.StellarTransactionRequest.max_fee": "The maximum total fee; a limit, not the bid. In stroops (10^-7 XLM), 1 to 2^63-1. It includes the resource fee of a contract operation.\nAbsent: 1000000 stroops, but never more than the relayer's policy `max_fee`. At most that policy. Without it, at most 1000000000 stroops (100 XLM) are paid.",
   "relayer.v1.MemoSpec": "A memo. In REST: `type` names the case and `value` is its content.",
   "relayer.v1.MemoSpec.none": "No memo. In REST `value` is absent or null.",
   "relayer.v1.MemoSpec.text": "Text of at most 28 UTF-8 bytes.",

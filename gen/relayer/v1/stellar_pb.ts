@@ -78,7 +78,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * The maximum total fee; a limit, not the bid. In stroops (10^-7 XLM), 1 to 2^63-1. It includes the resource fee of a contract operation.
-   * Absent: 1000000 stroops, but never more than the relayer's policy `max_fee`. At most that policy, or 1000000000 stroops (100 XLM) without it.
+   * Absent: 1000000 stroops, but never more than the relayer's policy `max_fee`. At most that policy. Without it, at most 1000000000 stroops (100 XLM) are paid.
    *
    * @generated from field: optional int64 max_fee = 8;
    */

@@ -200,7 +200,8 @@ function requireSameKind(content: StellarContent, earlier: StellarContent | null
 function requireMaxFee(maxFeeStroops: bigint | undefined, policies: StellarPolicies): void {
   if (maxFeeStroops === undefined) return;
   if (maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1 stroop');
-  const problem = whyAboveMax(maxFeeStroops, policies);
+  // Without a policy any limit is accepted; the default maximum then bounds what is paid.
+  const problem = policies.maxFeeStroops === null ? null : whyAboveMax(maxFeeStroops, policies);
   if (problem !== null) throw invalidField('max_fee', `is ${problem}`);
 }
 

@@ -24,7 +24,10 @@ export interface PriceRequest {
 /** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
 
-/** The maximum that a caller may set without a policy: 100 XLM. A ledger charges resource fees that the caller's envelope declares. */
+/**
+ * The maximum fee without a policy, also if a caller's `max_fee` is higher: 100 XLM. A ledger charges resource fees that an envelope
+ * declares.
+ */
 const defaultMaxCallerFeeStroops = 1_000_000_000n;
 
 /** Returns why no fee of the relayer may be this high, to follow the field's name and a verb; null if one may. */
@@ -41,7 +44,12 @@ export function whyAboveMax(feeStroops: bigint, { maxFeeStroops }: StellarPolici
 /** Returns the limit of the whole fee. */
 export function feeLimitOf({ policies, maxFeeStroops }: Pick<PriceRequest, 'policies' | 'maxFeeStroops'>): bigint {
   const named = maxFeeStroops ?? defaultMaxFeeStroops;
-  return policies.maxFeeStroops !== null && policies.maxFeeStroops < named ? policies.maxFeeStroops : named;
+  const mostStroops = policies.maxFeeStroops ?? defaultMaxCallerFeeStroops;
+  return mostStroops < named ? mostStroops : named;
+}
+
+function ofPolicies({ maxFeeStroops }: StellarPolicies): string {
+  return maxFeeStroops === null ? 'the default maximum' : "the relayer's policy max_fee";
 }
 
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */
@@ -61,7 +69,7 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   if (maxStroops >= minStroops && !takesSlot) return bid(maxStroops);
   if (isFiller) return bid(minStroops);
   const isNamed = ceiling === maxFeeStroops;
-  const bound = isNamed ? 'max_fee' : ceiling === named ? 'the default max_fee' : "the relayer's policy max_fee";
+  const bound = isNamed ? 'max_fee' : ceiling === named ? 'the default max_fee' : ofPolicies(policies);
   if (maxStroops >= minStroops) {
     const sentence = `waiting: the market fee of ${request.bidPerOperationStroops} stroops per operation is above what ${bound} ${ceiling} allows; will send when it falls`;
     return { refused: 'above_cap', sentence, lasting: false };

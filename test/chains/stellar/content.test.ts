@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Account, Asset, Claimant, Keypair, Operation, SorobanDataBuilder, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { contentFromRequest } from '../../../src/chains/stellar/content.js';
+import { feeLimitOf } from '../../../src/chains/stellar/price-attempt.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
+import { defaultPolicies } from '../../../src/core/records/relayer.js';
 import type { StellarRequest } from '../../../src/core/records/stellar.js';
 import { stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 
@@ -184,13 +186,13 @@ describe('the content of transaction_xdr', () => {
     }
   });
 
-  it('is refused with a max_fee above the default maximum if the relayer has no policy', () => {
+  it('may have any max_fee if the relayer has no policy; the default maximum bounds what is paid', () => {
     const transactionXdr = envelopeOf(own, pay);
-    assert.equal(refusalOf({ transactionXdr, maxFeeStroops: 1_000_000_000n }), null);
-    assert.equal(
-      refusalOf({ transactionXdr, maxFeeStroops: 1_000_000_001n }),
-      "max_fee is 1000000001 stroops; the default maximum is 1000000000: set the relayer's policy max_fee to allow more",
-    );
+    assert.equal(refusalOf({ transactionXdr, maxFeeStroops: 2n ** 63n - 1n }), null);
+    const { maxFeeStroops: policy } = defaultPolicies.stellar;
+    assert.equal(policy, null);
+    assert.equal(feeLimitOf({ policies: defaultPolicies.stellar, maxFeeStroops: 2n ** 63n - 1n }), 1_000_000_000n);
+    assert.equal(feeLimitOf({ policies: { ...defaultPolicies.stellar, maxFeeStroops: 2n ** 62n }, maxFeeStroops: 2n ** 61n }), 2n ** 61n);
   });
 
   it('is refused for a fee bump whose resource fee the default max_fee does not cover', () => {
