@@ -60,7 +60,7 @@ const maxEarlier = 100;
 
 /**
  * True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not
- * include it. An unsigned one that waits for something else than a price or funds does not count: it may never be signed.
+ * include it. An unsigned one that waits for something else than a price, such as funds, does not count: it may never be signed.
  */
 export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
   if (transactions.inFlightCount() > 0) return true;

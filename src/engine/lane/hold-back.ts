@@ -9,8 +9,8 @@ import { noteRefusal } from './tracked.js';
 /** A transaction that could not be prepared is tried again after this time. */
 const retryAfterMs = 500;
 
-/** What usually passes: later transactions may depend on one that waits for it. */
-const passing: ReadonlySet<Refusal['refused']> = new Set(['reverts', 'above_cap', 'insufficient_funds'] as const);
+/** What passes with the market: later transactions may depend on one that waits for it. Funds may never come. */
+const passing: ReadonlySet<Refusal['refused']> = new Set(['reverts', 'above_cap'] as const);
 
 /** Why a transaction cannot be signed now. */
 export type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
