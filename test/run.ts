@@ -84,8 +84,6 @@ const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((file
 for (const file of all.filter((name) => name.endsWith('.test.ts')).sort()) {
   if (chosen.length > 0 && !chosen.some((beginning) => file.startsWith(beginning))) continue;
   if (excluded.some((beginning) => file.startsWith(beginning))) continue;
-  // SoftHSM can end the process by a segmentation fault after the last test, so `npm test -- test/signers/pkcs11` runs them alone.
-  if (chosen.length === 0 && file.startsWith('test/signers/pkcs11')) continue;
   const name = processOf(file);
   filesByProcess.set(name, [...(filesByProcess.get(name) ?? []), file]);
 }

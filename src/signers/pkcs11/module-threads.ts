@@ -130,6 +130,14 @@ function createModuleThreads(
     });
   }
 
+  /** Takes a thread for a call. While the threads close, none may begin: the module would run it while it is finalized, and crash. */
+  async function threadForCall(signal: AbortSignal): Promise<Thread> {
+    const thread = await idleThread(signal);
+    if (!isClosing) return thread;
+    release(thread);
+    throw new ProviderError('unreachable', 'the signer is closed');
+  }
+
   /** A call that its caller gave up still keeps its thread until the module returns. */
   function send(thread: Thread, task: ThreadTask): Promise<ThreadAnswer> {
     return new Promise((resolve) => {
@@ -167,7 +175,7 @@ function createModuleThreads(
     if (loggedIn === null) {
       if (!(await endsWithin(earlier, prepareMs))) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
       const again = isInitialized;
-      const thread = again ? await allIdle(signal) : await idleThread(signal);
+      const thread = again ? await allIdle(signal) : await threadForCall(signal);
       generation += 1;
       tokens = new Map();
       isInitialized = true;
@@ -177,7 +185,7 @@ function createModuleThreads(
     const token = await find(place, signal);
     requireUsablePin(token, pin);
     if (!loggedIn.has(textOf(token))) {
-      const answer = await send(await idleThread(signal), { kind: 'login', token: place, pin });
+      const answer = await send(await threadForCall(signal), { kind: 'login', token: place, pin });
       if ('problem' in answer && answer.problem === 'pin') rejected(token).add(pin);
       requireDone(answer, generation);
       // The token counts wrong PINs from here on, and the PIN may be changed back.
@@ -188,7 +196,7 @@ function createModuleThreads(
   }
 
   async function find(token: TokenPlace, signal: AbortSignal): Promise<FoundToken> {
-    const answer = await send(await idleThread(signal), { kind: 'find', token });
+    const answer = await send(await threadForCall(signal), { kind: 'find', token });
     requireDone(answer, generation);
     if (!('found' in answer)) throw new ProviderError('unreachable', 'the thread returned an answer to another request');
     return answer.found;
@@ -246,7 +254,7 @@ function createModuleThreads(
         const token = tokens.get(placeText);
         if (token !== undefined) requireUsablePin(token, pin);
         if (isReady(placeText)) {
-          const thread = await idleThread(signal);
+          const thread = await threadForCall(signal);
           if (isReady(placeText)) {
             const askedAt = generation;
             const answer = await send(thread, task);
