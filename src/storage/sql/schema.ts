@@ -75,8 +75,8 @@ export interface DatabaseIdTable {
   id: string;
   definitions_version: number;
   /**
-   * The server and the tables as they were created, see `originOf`. A copy that was made of rows, such as a dump, has another one. Null:
-   * not known, as on SQLite.
+   * The server and the tables as they were created, see `currentOrigin`. A copy that was made of rows, such as a dump, has another one.
+   * Null: not known, as on SQLite.
    */
   origin: string | null;
   /** When an instance found that the database lacks commits that it had answered; null: it lacks none, as far as is known. */
