@@ -1,6 +1,7 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { isBlockUnknown } from './dialect.js';
 import { isExecutionFailure, isRevert } from './execution-failure.js';
 import { isFundsShort, isGasLimit, isInvalidForBlocks, questions, type SimulatedCall } from './questions.js';

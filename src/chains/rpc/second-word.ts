@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { CallOptions } from './rpc.js';
+import type { CallOptions } from './call-router.js';
 
 /** An answer, and whether another endpoint could have confirmed it but none answered. */
 export interface Word<T> {

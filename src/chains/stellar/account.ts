@@ -1,7 +1,8 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { changeBy } from './account-changes.js';
 import { accountIdFrom, addressFromPublicKey } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';

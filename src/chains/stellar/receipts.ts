@@ -2,9 +2,10 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { Receipt } from '../../core/ports/chain.js';
 import type { MinedFacts } from '../../core/records/transaction.js';
 import { type Answer, objectFrom } from '../rpc/answer.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, nodeUnavailable } from '../rpc/node-error.js';
-import type { CallOptions, Rpc } from '../rpc/rpc.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, xdrFrom } from './answer.js';
 import { identityOf } from './envelope.js';
 
