@@ -35,7 +35,7 @@ import { createFeed } from '../core/transaction/feed.js';
 import { createJournal } from '../core/transaction/journal.js';
 import { startTransactionCleaner } from '../core/transaction/transaction-cleaner.js';
 import { openAgeClock } from '../core/work/age-clock.js';
-import { type Clock, monotonicMs, systemClock } from '../core/work/clock.js';
+import { type Clock, createAgreedClock, monotonicMs, systemClock } from '../core/work/clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
 import { repeat } from '../core/work/repeat.js';
 import { createShutdown } from '../core/work/shutdown.js';
@@ -132,6 +132,7 @@ export async function startApp(
       log,
       meter: metrics.meter,
       clock,
+      requiresStandby: settings.requireSynchronousStandby,
       instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
     });
     const { leases, sharing } = opened;
@@ -140,16 +141,19 @@ export async function startApp(
       wakeOnEvents(opened.store, () => delivery.wake()),
       secretBox,
     );
+    // One wrong clock must decide neither when a key expires nor when a webhook is due. Networks are known later.
+    let headTimesMs: () => readonly number[] = () => [];
+    const agreedClock = createAgreedClock(clock, { databaseMs: sharing.timeMs, headTimesMs: () => headTimesMs() });
     const databaseSecret = await openDatabaseSecret({ store, secretBox });
     if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
-    const keys = createKeyRing({ store, clock, log });
+    const keys = createKeyRing({ store, clock: agreedClock, log });
     await keys.start();
     onStop('work', () => keys.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
     const delivery = createDelivery({
       store,
       secretBox,
-      clock,
+      clock: agreedClock,
       log,
       telemetry,
       allowPrivateTargets,
@@ -197,8 +201,21 @@ export async function startApp(
     const feed = createFeed();
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
-    const engine = createEngine({ store, leases, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
+    const engine = createEngine({
+      store,
+      leases,
+      database: sharing,
+      directory,
+      recordEvent,
+      recordRelayerState,
+      feed,
+      journal,
+      ...time,
+      ids,
+      log,
+    });
     onStop('work', () => engine.stop());
+    headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
     metrics.show({
       ...engineFigures(engine, directory),
       instances: instanceFigures(opened),
@@ -238,12 +255,12 @@ export async function startApp(
     });
 
     // Deleting what is old.
-    const headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
     const storedTime = {
       read: () => store.read.confirmedTimeMs(),
       write: (timeMs: number) => store.commit([store.change.confirmTime(timeMs)]),
     };
-    const ageClock = await openAgeClock({ stored: storedTime, clock: time.clock, headTimesMs, log });
+    const witnessesMs = () => [...headTimesMs(), ...[sharing.timeMs() ?? []].flat()];
+    const ageClock = await openAgeClock({ stored: storedTime, clock: time.clock, witnessesMs, log });
     const cleaners = createCleaners([
       () => ageClock.startStoring(),
       () => startStoredResponseCleaner({ store, clock: ageClock, log }),
@@ -289,7 +306,7 @@ export async function startApp(
         feed,
         watchHeartbeatMs,
         journal,
-        clock,
+        clock: agreedClock,
         ids,
         keccak256,
         secretBox,
@@ -306,7 +323,7 @@ export async function startApp(
       databaseSecret,
       health,
       pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
-      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
+      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock: agreedClock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock, sharing.count),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       shutdownSignal,
@@ -335,6 +352,9 @@ export async function startApp(
     // From here on this instance does its share of the work, and follows what others change.
     const following = startFollowing(writer, log);
     onStop('work', () => following.stop());
+    sharing.onHold(() => {
+      engine.explainHold().catch((error: unknown) => log.warn({ err: error }, 'cannot write into all records why nothing is signed'));
+    });
     sharing.onNews(({ relayers, hasEvents, hasDefinitions }) => {
       engine.changedElsewhere(relayers);
       feed.changedElsewhere(relayers);

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Leases } from '../core/ports/leases.js';
-import { type Clock, systemClock } from '../core/work/clock.js';
+import { type Clock, monotonicMs, systemClock } from '../core/work/clock.js';
 import { backgroundTimers } from '../core/work/timers.js';
 import { createMembers, type Sharing, telling } from '../engine/leases/members.js';
 import { createSoleInstance, createSoleLeases } from '../engine/leases/sole.js';
@@ -19,6 +19,7 @@ export interface InstanceOptions extends OpenOptions {
   readonly instance: InstanceFacts;
   /** See `MembersDeps`. */
   readonly returnPatienceMs?: number;
+  readonly requiresStandby?: boolean;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
@@ -40,7 +41,8 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
     shared,
     configHashes,
     returnPatienceMs: options.returnPatienceMs,
-    clock: systemClock,
+    requiresStandby: options.requiresStandby,
+    clock: { nowMs: (options.clock ?? systemClock).nowMs, elapsedMs: monotonicMs },
     timers: backgroundTimers,
     log: options.log,
   });

@@ -36,18 +36,21 @@ export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'lease
     heldLeases: leases.held(),
     unheldLeases: sharing.unheld(),
     isRewound: sharing.rewind() !== null,
+    isHeld: sharing.ownHold() !== null,
+    clockSkewMs: sharing.clockSkewMs(),
+    unsafeSettings: new Map(Object.entries(sharing.durability() ?? {}).map(([name, isSafe]) => [name, !isSafe])),
   });
 }
 
 /**
  * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An
- * instance that drains is ready, because it still answers every call. While the database lacks commits, no instance is. Networks are shown,
- * but unreachable ones do not make it unready.
+ * instance that drains is ready, because it still answers every call. One that may not sign is not ready. Networks are shown, but
+ * unreachable ones do not make it unready.
  */
 export async function measureReadiness(
   engine: Engine,
   store: Pick<Store, 'checkWorking'>,
-  { rewind }: Pick<OpenedInstance['sharing'], 'rewind'>,
+  { ownHold, clockDifference }: Pick<OpenedInstance['sharing'], 'ownHold' | 'clockDifference'>,
 ): Promise<Readiness> {
   const isWorking = await store.checkWorking().then(
     () => true,
@@ -57,12 +60,14 @@ export async function measureReadiness(
     if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
     return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
   });
-  const isRewound = rewind() !== null;
+  const hold = ownHold();
+  const difference = clockDifference();
   return {
-    ready: isWorking && !isRewound,
+    ready: isWorking && hold === null,
     components: {
       store: isWorking ? 'ok' : 'not working',
-      lanes: isRewound ? 'signing stopped: the database lacks commits that it had answered; run relayer restore' : 'ok',
+      lanes: hold === null ? 'ok' : `signing stopped: ${hold}`,
+      ...(difference === null ? {} : { clock: difference }),
     },
     networks: Object.fromEntries(networks),
   };

@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { RunningInstance } from '../core/ports/instances.js';
+import { dangersOf } from '../core/records/durability.js';
 import { CliError } from './terminal/cli-error.js';
-import { writeLine } from './terminal/output.js';
+import { writeLine, writeNote } from './terminal/output.js';
 
 /** `relayer instances`: lists the instances on a PostgreSQL database. */
 export function registerInstances(program: Command): void {
@@ -14,7 +15,7 @@ export function registerInstances(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nReads DATABASE_URL only, and changes nothing. An instance that is not connected has - instead of the last time.\n\nExample:\n  relayer instances',
+      '\nReads DATABASE_URL only, and changes nothing. An instance that is not connected has - instead of the last time. Settings of the server with which commits can get lost are warnings on standard error.\n\nExample:\n  relayer instances',
     )
     .action(list);
 }
@@ -27,8 +28,11 @@ async function list(): Promise<void> {
       'DATABASE_URL names a SQLite database, which only one instance can use; only PostgreSQL supports several instances',
       2,
     );
-  const { listPostgresInstances } = await import('../storage/postgres/postgres-instances.js');
-  for (const instance of await listPostgresInstances(address.connectionString)) writeLine(lineOf(instance));
+  const { readPostgresOverview } = await import('../storage/postgres/postgres-instances.js');
+  const overview = await readPostgresOverview(address.connectionString);
+  if (overview === null || overview.instances.length === 0) return;
+  for (const instance of overview.instances) writeLine(lineOf(instance));
+  for (const danger of dangersOf(overview.durability, overview.instances.length)) writeNote(`warning: ${danger}`);
 }
 
 function lineOf({ id, state, lanes, version, host, pid, sinceMs, seenAtMs }: RunningInstance): string {

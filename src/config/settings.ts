@@ -58,6 +58,12 @@ const table = {
     doc: 'URL of the database: sqlite:<file> or postgres://...',
     parse: databaseUrl,
   }),
+  requireSynchronousStandby: setting({
+    name: 'REQUIRE_SYNCHRONOUS_STANDBY',
+    default: 'false',
+    doc: 'Only for PostgreSQL: true refuses to start, and signs nothing, while commits do not wait for a synchronous standby.',
+    parse: trueOrFalse,
+  }),
   storageEncryptionKey: setting({
     name: 'STORAGE_ENCRYPTION_KEY',
     secret: true,

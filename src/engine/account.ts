@@ -32,12 +32,14 @@ export interface Account {
   changedElsewhere(position?: number): void;
   /** See `Engine`. */
   storeReturned(): void;
+  /** See `RemoteLane`. */
+  explainHold(): Promise<void>;
   /** Ends the lane; resolves when nothing of it runs any more, also if it was ended before. The lease may be given up only then. */
   end(): Promise<void>;
 }
 
 /** What callers use while another instance runs the lane. */
-type CalledElsewhere = RemoteLane & Pick<Lane, 'move' | 'whyUnsigned'>;
+type CalledElsewhere = Omit<RemoteLane, 'explainHold'> & Pick<Lane, 'move' | 'whyUnsigned'>;
 
 /** What the store has of all lanes. */
 export interface StoredLanes {
@@ -189,8 +191,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     isHere: () => state.kind !== 'elsewhere',
     forCallers() {
       if (account.isHere()) return openForCallers();
-      remote ??= createRemoteLane(id, deps, asConfiguredNow);
-      return remote;
+      return elsewhereLane();
     },
     maxInFlight: () => (state.kind === 'open' ? state.lane.maxInFlight() : policyLimit()),
     figures() {
@@ -201,11 +202,17 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
       if (state.kind === 'open') state.lane.changedElsewhere(position);
       else if (position === undefined ? account.isHere() : state.kind === 'idle' && state.position !== position) openForCallers();
     },
+    explainHold: () => elsewhereLane().explainHold(),
     storeReturned() {
       if (state.kind === 'open') state.lane.storeReturned();
     },
     end,
   };
+
+  function elsewhereLane(): RemoteLane {
+    remote ??= createRemoteLane(id, deps, asConfiguredNow);
+    return remote;
+  }
 
   /** The limit of a lane that is not open here. */
   function policyLimit(): number | null {

@@ -1,4 +1,5 @@
 import type { Chain } from '../core/ports/chain.js';
+import type { DatabaseState } from '../core/ports/database-state.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Leases } from '../core/ports/leases.js';
@@ -23,6 +24,7 @@ export interface EngineDeps {
   /** Which lanes this instance runs. */
   readonly leases: Leases;
   readonly directory: Directory;
+  readonly database: DatabaseState;
   readonly recordEvent: RecordEvent;
   readonly recordRelayerState: RecordRelayerState;
   readonly feed: Feed;
@@ -58,6 +60,8 @@ export interface Engine extends Lanes {
   changedElsewhere(relayers: ReadonlySet<string> | 'all'): void;
   /** The database is back after it was lost, and may be another server: the lanes compare their state with it. Returns at once. */
   storeReturned(): void;
+  /** Writes into the records of all open transactions why nothing is signed. Call it when a hold has begun. */
+  explainHold(): Promise<void>;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
@@ -123,6 +127,9 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     storeReturned() {
       for (const account of accounts.values()) account.storeReturned();
+    },
+    async explainHold() {
+      for (const id of (await readStoredLanes()).open) await accounts.get(laneKey(id))?.explainHold();
     },
     async stop() {
       await Promise.all([

@@ -36,6 +36,11 @@ it('a payment that was sent after the moment to which the database goes back is 
       const answer = await fetch(new URL('/api/v1/ready', baseUrl));
       return answer.status === 503 && /run relayer restore/.test(await answer.text()) ? true : undefined;
     });
+  const reason = async ({ baseUrl }: RunningService) => (await rest(baseUrl, 'GET', path)).body.data?.status_reason;
+  const held = 'waiting: queued for signing: the database lacks commits that it had answered; run relayer restore';
+  await waitFor('its record to say so', async () => ((await reason(second)) === held ? true : undefined));
+  const { body: late } = await rest(second.baseUrl, 'POST', '/relayers/r1/transactions', { to, value: 8 });
+  assert.equal(late.data.status_reason, held);
   const block = () => anvil.rpc('eth_blockNumber').then(Number);
   const until = (await block()) + 4;
   await waitFor('more blocks', async () => ((await block()) >= until ? true : undefined));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Reads } from '../../src/core/ports/store/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
@@ -26,7 +27,15 @@ it('two cancels of one transaction at two instances store one attempt, after whi
     const leases = { ...createSoleLeases(), add: async () => undefined };
     const deps = { ...rig.deps, store: { ...store, read } };
     const { clock } = rig;
-    const engine = createEngine({ ...deps, leases, clock, timers: systemTimers, recordRelayerState: () => [], log: silentLog });
+    const engine = createEngine({
+      ...deps,
+      leases,
+      clock,
+      timers: systemTimers,
+      recordRelayerState: () => [],
+      database: soleDatabase,
+      log: silentLog,
+    });
     await engine.start();
     test.after(() => engine.stop());
     return { ...deps, lanes: engine };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { systemIds } from '../../src/core/records/ids.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
@@ -45,6 +46,7 @@ it('engine: a relayer whose lane runs at another instance is disabled while that
     directory,
     recordEvent: none,
     recordRelayerState: none,
+    database: soleDatabase,
     feed,
     journal: noJournal,
     clock,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
@@ -45,7 +46,16 @@ describe('an engine whose store other instances change', () => {
       ...createSoleLeases(),
       add: async (_kind: string, units: ReadonlyMap<string, Work>) => void works.push(...units.values()),
     };
-    const engine = createEngine({ ...deps, store, leases, clock, timers: systemTimers, recordRelayerState: () => [], log: silentLog });
+    const engine = createEngine({
+      ...deps,
+      store,
+      leases,
+      clock,
+      timers: systemTimers,
+      recordRelayerState: () => [],
+      database: soleDatabase,
+      log: silentLog,
+    });
     other = engine;
     await engine.start();
     return { engine, works };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import type { Chain, Sequence } from '../../src/core/ports/chain.js';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Reads } from '../../src/core/ports/store/store.js';
@@ -210,6 +211,7 @@ describe('the engine on a real EVM node', () => {
       clock: before.clock,
       timers: systemTimers,
       recordRelayerState: () => [],
+      database: soleDatabase,
       log: silentLog,
     });
     await engine.start();
@@ -293,6 +295,7 @@ describe('the engine on a real EVM node', () => {
       clock: rig.clock,
       timers: systemTimers,
       recordRelayerState: () => [],
+      database: soleDatabase,
       log: silentLog,
     });
     await engine.start();

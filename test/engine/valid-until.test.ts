@@ -179,6 +179,21 @@ describe('valid_until and wrong clocks', () => {
     assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
   });
 
+  it("the database's clock alone ends nothing, but nothing is signed while it shows that the time has passed", async (test) => {
+    const anvil = await startAnvil({ noMining: true });
+    test.after(() => anvil.stop());
+    const rig = await startEvmRig(anvil, { folder: await temporaryFolder() });
+    test.after(() => rig.stop());
+    rig.setDatabaseBehind(-2 * hourMs);
+    const { transaction } = await rig.send({ valueWei: 1n }, rig.clock.nowMs() + hourMs);
+    await anvil.mine();
+    await untilReason(rig, transaction.id, clockReason);
+    assert.deepEqual(await rig.attempts(transaction.id), []);
+    assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
+    rig.setDatabaseBehind(0);
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+  });
+
   it('Stellar: the time at which a ledger was seen, if the node reports no close time, is no second clock', async (test) => {
     const receiver = stellarKey().address;
     const rig = await startStellarRig({

@@ -5,7 +5,15 @@ import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
 const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
 
-const noInstances = { states: [], heldLeases: new Map(), unheldLeases: new Map(), isRewound: false };
+const noInstances = {
+  states: [],
+  heldLeases: new Map(),
+  unheldLeases: new Map(),
+  isRewound: false,
+  isHeld: false,
+  clockSkewMs: 0,
+  unsafeSettings: new Map(),
+};
 
 describe('metrics of instances', () => {
   it('metrics: every state and every kind of lease has a value, also 0', async () => {
@@ -18,11 +26,16 @@ describe('metrics of instances', () => {
         heldLeases: new Map([['lane', 7] as const]),
         unheldLeases: new Map([['notification', 2] as const]),
         isRewound: true,
+        isHeld: true,
+        clockSkewMs: -1_500,
+        unsafeSettings: new Map([['fsync', true] as const, ['full_page_writes', false] as const]),
       }),
       webhookBacklog: async () => 0,
       databaseLogBytes: () => 0,
     });
-    const lines = (await metrics.text()).split('\n').filter((line) => /^relayer_(instances|leases|database_rewound)/.test(line));
+    const lines = (await metrics.text())
+      .split('\n')
+      .filter((line) => /^relayer_(instances|leases|database_(rewound|setting)|signing|clock)/.test(line));
     assert.deepEqual(lines, [
       'relayer_instances{state="starting"} 0',
       'relayer_instances{state="sharing"} 2',
@@ -34,6 +47,10 @@ describe('metrics of instances', () => {
       'relayer_leases_unheld{kind="notification"} 2',
       'relayer_leases_unheld{kind="housekeeping"} 0',
       'relayer_database_rewound 1',
+      'relayer_signing_held 1',
+      'relayer_clock_skew_seconds -1.5',
+      'relayer_database_setting_unsafe{setting="fsync"} 1',
+      'relayer_database_setting_unsafe{setting="full_page_writes"} 0',
     ]);
   });
 });

@@ -20,6 +20,8 @@ import type { VirtualTime } from './virtual-time.js';
 /** A process that shares the database. */
 export interface SharingProcess {
   readonly time: VirtualTime;
+  /** The database's clock, which agrees with that of the process. */
+  nowMs(): number;
   /** Gives the process what arrives there, unless it has ended. It may hang. */
   arrive(task: () => void): void;
   /** False: it hangs, or has ended. */
@@ -77,6 +79,7 @@ interface Listener {
 /** How long a process waits for its connection, as `postgres-link.ts` does. */
 const patienceMs = 1_000;
 const beatEveryMs = 1_000;
+const durability = { fsync: true, full_page_writes: true, synchronous_standby_names: true };
 /** How long it may take until a process finds that its other connection is lost. */
 const answerTimeoutMs = 3_000;
 
@@ -313,7 +316,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const observer: Observer = {
         async look() {
           await ask();
-          return { members: look(time.elapsedMs()), rewind: rewinds.get() ?? null };
+          return { members: look(time.elapsedMs()), rewind: rewinds.get() ?? null, timeMs: process.nowMs(), durability };
         },
         async end(backend) {
           await ask();

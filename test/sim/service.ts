@@ -1,6 +1,7 @@
 import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import { eventFor } from '../../src/core/notification/events.js';
 import type { Chain } from '../../src/core/ports/chain.js';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Leases, Work } from '../../src/core/ports/leases.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
@@ -143,6 +144,7 @@ export function startService(world: ServiceWorld): Service {
       : database.share({
           ...sharing,
           time: wire.time,
+          nowMs: clock.nowMs,
           arrive,
           isAlive,
           isSending: () => alive && arrived === null,
@@ -260,6 +262,7 @@ export function startService(world: ServiceWorld): Service {
   const engine = createEngine({
     ...parts,
     leases,
+    database: members ?? soleDatabase,
     timers,
     log,
     recordRelayerState({ id, disabledReason }, event) {

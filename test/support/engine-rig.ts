@@ -111,7 +111,8 @@ async function startEngine({
   const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
   const opened = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
   let databaseBehindMs = 0;
-  const store: Store = { ...opened, read: { ...opened.read, timeMs: async () => clock.nowMs() - databaseBehindMs } };
+  const database = { hold: () => null, timeMs: () => clock.nowMs() - databaseBehindMs };
+  const store: Store = { ...opened, read: { ...opened.read, timeMs: async () => database.timeMs() } };
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
@@ -125,7 +126,7 @@ async function startEngine({
   const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
   const notes: (string | null)[] = [];
   const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
-  const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, log: silentLog });
+  const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, database, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

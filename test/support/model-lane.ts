@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { createIds } from '../../src/core/records/ids.js';
@@ -106,7 +107,7 @@ export async function startModelLane(
   let comesHead = false;
   const lane: Lane = createLane({
     id: laneOf(relayer),
-    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [], log },
+    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [], database: soleDatabase, log },
     chain: connection.chain,
     relayer: () => relayer,
     wakeWatcher: () => comesHead,

@@ -1,3 +1,4 @@
+import type { Durability } from '../records/durability.js';
 import type { InstanceState, RunningInstance } from './instances.js';
 import type { LeaseKind } from './leases.js';
 import type { Message, News } from './news.js';
@@ -42,12 +43,15 @@ export interface Rewind {
   readonly evidence: string;
 }
 
-/** What an instance sees of the others. */
+/** What an instance sees of the others, and of the server. */
 export interface Look {
   /** The instances now, in the order of their numbers. */
   readonly members: readonly Member[];
   /** Null: none was found since `relayer restore` was run last. */
   readonly rewind: Rewind | null;
+  /** The database's time. */
+  readonly timeMs: number;
+  readonly durability: Durability;
 }
 
 /** The connection with which an instance sees the others and reports to them what it has changed. */

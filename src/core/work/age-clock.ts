@@ -24,8 +24,8 @@ export interface AgeClockDeps {
     write(timeMs: number): Promise<void>;
   };
   readonly clock: DurationClock;
-  /** The timestamps of the newest blocks. */
-  readonly headTimesMs: () => readonly number[];
+  /** The timestamps of the newest blocks, and the database's time if its clock is another one. */
+  readonly witnessesMs: () => readonly number[];
   readonly log: Log;
 }
 
@@ -40,7 +40,7 @@ export interface StoredAgeClock extends AgeClock {
 }
 
 /** Opens the age clock. */
-export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClockDeps): Promise<StoredAgeClock> {
+export async function openAgeClock({ stored, clock, witnessesMs, log }: AgeClockDeps): Promise<StoredAgeClock> {
   // A new database has no old records.
   let confirmedMs = (await stored.read()) ?? clock.nowMs();
   let confirmedAtMs = clock.elapsedMs();
@@ -53,7 +53,7 @@ export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClock
 
   /** A node may lie, but not together with the system clock: see `nowMs`. */
   function evidenceMs(): number {
-    return Math.max(continuedMs(), ...headTimesMs());
+    return Math.max(continuedMs(), ...witnessesMs());
   }
 
   function nowMs(): number {
@@ -65,7 +65,7 @@ export async function openAgeClock({ stored, clock, headTimesMs, log }: AgeClock
    * A clock that is behind on its own does not move it: a new record's life would begin too early, and end when the clock is corrected.
    */
   function timeToConfirmMs(): number {
-    const isClockRight = Math.abs(clock.nowMs() - Math.max(...headTimesMs())) <= tolerableMs;
+    const isClockRight = Math.abs(clock.nowMs() - Math.max(...witnessesMs())) <= tolerableMs;
     return isClockRight ? nowMs() : Math.max(nowMs(), continuedMs());
   }
 

@@ -18,6 +18,30 @@ export const monotonicMs = (): number => performance.now();
 /** The system clock. */
 export const systemClock: DurationClock = { nowMs: () => Date.now(), elapsedMs: monotonicMs };
 
+/** Other clocks than the own one. */
+export interface ClockWitnesses {
+  /** Null: it is not known. */
+  databaseMs(): number | null;
+  /** The timestamps of the newest blocks. */
+  headTimesMs(): readonly number[];
+}
+
+/**
+ * Makes a clock that one wrong clock does not move: the middle one of the own time, the database's and the newest block's. Without a block
+ * it is the database's, which all instances share.
+ */
+export function createAgreedClock(own: Clock, { databaseMs, headTimesMs }: ClockWitnesses): Clock {
+  return {
+    nowMs() {
+      const sharedMs = databaseMs();
+      if (sharedMs === null) return own.nowMs();
+      const blockMs = Math.max(...headTimesMs());
+      const [, middle = sharedMs] = Number.isFinite(blockMs) ? [own.nowMs(), sharedMs, blockMs].toSorted((a, b) => a - b) : [];
+      return Math.floor(middle);
+    },
+  };
+}
+
 /** Makes a clock that never goes back, even if the system clock does: what is scheduled by it is never held up. */
 export function createForwardClock(clock: Clock, elapsedMs: () => number): Clock {
   let latestMs = clock.nowMs();

@@ -11,9 +11,10 @@ export function isExpired(
 }
 
 /**
- * The later of the service's time and the chain's. Content that has expired by either is neither signed nor broadcast: the service's clock
- * may be behind. It *ends* only if two of three clocks agree.
+ * The latest of the service's time, the database's and the chain's. Content that has expired by any of them is neither signed nor
+ * broadcast: the service's clock may be behind. It *ends* only if two of them agree.
  */
 export function latestMs({ deps, heads }: Pick<LaneContext, 'deps' | 'heads'>): number {
-  return Math.max(deps.clock.nowMs(), blockTimeMsOf(heads.settled) ?? Number.NEGATIVE_INFINITY);
+  const never = Number.NEGATIVE_INFINITY;
+  return Math.max(deps.clock.nowMs(), deps.database.timeMs() ?? never, blockTimeMsOf(heads.settled) ?? never);
 }

@@ -1,4 +1,5 @@
 import type { Chain } from '../../core/ports/chain.js';
+import type { DatabaseState } from '../../core/ports/database-state.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
 import type { DatabaseReads } from '../../core/ports/store/database.js';
@@ -23,6 +24,7 @@ export type LaneStore = StoreFor<
 export interface LaneWork extends TransactionDeps {
   readonly store: LaneStore;
   readonly recordRelayerState: RecordRelayerState;
+  readonly database: DatabaseState;
   readonly clock: DurationClock;
   readonly timers: Timers;
   readonly log: Log;

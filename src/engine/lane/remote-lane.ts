@@ -1,16 +1,18 @@
 import type { Decide } from '../../core/ports/lanes.js';
 import { isConflict } from '../../core/ports/store/change.js';
 import type { Relayer } from '../../core/records/relayer.js';
-import { isFinal, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
+import { isFinal, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
 import { maxWaiting, requireRoomOf } from './capacity.js';
-import { commitPlanned } from './commit-moves.js';
+import { commitPlanned, waitsFor } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
 
+/** The number of transactions that are read at once: each may be large. */
+const readAtOnce = 32;
 /** How old the number of waiting transactions may be that limits sends. */
 const countForMs = 1_000;
 
@@ -21,6 +23,8 @@ export interface RemoteLane {
   noteUnanswered(): void;
   whyUnsigned(): string;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+  /** Writes into the records of all open transactions why nothing is signed, as long as that is so. */
+  explainHold(): Promise<void>;
 }
 
 /**
@@ -45,6 +49,23 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     );
   }
 
+  const move: RemoteLane['move'] = (transactionId, decide) =>
+    // Otherwise all callers of this instance but one would meet a conflict.
+    oneAtATime.run([transactionId], () => {
+      let revision = 0;
+      const decideOnce = async (): Promise<OpenTransaction | null> => {
+        const [current] = await deps.store.read.transactionsById([transactionId]);
+        if (current === undefined || isFinal(current.transaction.status)) return null;
+        const decided = await decide(current);
+        if (decided === null) return null;
+        revision = current.transaction.revision;
+        const [after] = await commitPlanned(deps, relayer(), [{ before: current, move: decided }]);
+        if (after !== undefined) deps.feed.publish(viewOf(after));
+        return after ?? null;
+      };
+      return decideAgain(decideOnce, isConflict, () => revision);
+    });
+
   return {
     requireRoom() {
       countWaiting();
@@ -54,24 +75,21 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     // The instance with the lease finds it when this one has reached the database again.
     noteUnanswered: () => undefined,
     whyUnsigned() {
-      const obstacle = whyRelayerSignsNone(relayer());
+      const obstacle = deps.database.hold() ?? whyRelayerSignsNone(relayer());
       return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
     },
-    move: (transactionId, decide) =>
-      // Otherwise all callers of this instance but one would meet a conflict.
-      oneAtATime.run([transactionId], () => {
-        let revision = 0;
-        const decideOnce = async (): Promise<OpenTransaction | null> => {
-          const [current] = await deps.store.read.transactionsById([transactionId]);
-          if (current === undefined || isFinal(current.transaction.status)) return null;
-          const move = await decide(current);
-          if (move === null) return null;
-          revision = current.transaction.revision;
-          const [after] = await commitPlanned(deps, relayer(), [{ before: current, move }]);
-          if (after !== undefined) deps.feed.publish(viewOf(after));
-          return after ?? null;
-        };
-        return decideAgain(decideOnce, isConflict, () => revision);
-      }),
+    move,
+    async explainHold() {
+      for (let after: string | undefined; ; ) {
+        const page = await deps.store.read.openTransactions(id, { limit: readAtOnce, ...(after === undefined ? {} : { after }) });
+        const hold = deps.database.hold();
+        if (hold === null) return;
+        const explain: Decide = ({ transaction }) =>
+          waitsFor(transaction, isSigned(transaction) ? `waiting: ${hold}` : `${notSignedYet}: ${hold}`);
+        await Promise.all(page.map(({ transaction }) => move(transaction.id, explain)));
+        after = page.at(-1)?.transaction.id;
+        if (page.length < readAtOnce) return;
+      }
+    },
   };
 }

@@ -20,6 +20,8 @@ export function whyRelayerSignsNone({ disabledReason, paused }: Relayer): string
 
 function obstacleOf(lane: LaneContext, signerAway: string | null, isUnsequenced: boolean): string | null {
   const { policies } = lane.relayer();
+  const hold = lane.deps.database.hold();
+  if (hold !== null) return hold;
   const inactive = whyRelayerSignsNone(lane.relayer());
   if (inactive !== null) return inactive;
   if (lane.heads.isUnreachable) return 'no RPC node is reachable; retrying';

@@ -1,14 +1,18 @@
+import type { DatabaseState } from '../../core/ports/database-state.js';
 import type { InstanceState, Instances } from '../../core/ports/instances.js';
 import type { LeaseKind, Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
-import type { Member, Observer, Rewind, SharedDatabase } from '../../core/ports/shared-database.js';
+import type { Look, Member, Observer, Rewind, SharedDatabase } from '../../core/ports/shared-database.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
+import type { Durability } from '../../core/records/durability.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createExclusively } from '../../core/work/one-at-a-time.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Timers } from '../../core/work/timers.js';
+import { createDatabaseClock } from './database-clock.js';
+import { createDurabilityWatch } from './durability-watch.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
 import { createLeaseShares } from './lease-shares.js';
 import { createNewsSender } from './news-sender.js';
@@ -20,19 +24,30 @@ const lookEveryMs = { alone: 1_000, withOthers: 250 };
  * return, nothing is signed until an operator has decided.
  */
 const returnPatienceMs = 60_000;
+const clocksDiffer = 'the clocks of this instance and of the database differ by more than 30 s; correct the clock that is wrong';
 /** Timers may fire a little early. */
 const leastBetweenWatchesMs = 200;
 
 /** The instances that share the database of this one. */
-export interface Sharing extends Instances {
+export interface Sharing extends Instances, DatabaseState {
   /** The number of instances. Costs nothing, unlike the list. */
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
+  /** Calls `listener` when this instance has to stop signing, and has given up its leases. */
+  onHold(listener: () => void): void;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
   /** Not null: nothing is signed or broadcast until an operator has run `relayer restore`. */
   rewind(): Rewind | null;
+  /** Why this instance holds no leases and signs nothing, although others may; null: it may do that. */
+  ownHold(): string | null;
+  /** The own clock minus the database's. */
+  clockSkewMs(): number;
+  /** How much these clocks differ, if that is worth a sentence; else null. */
+  clockDifference(): string | null;
+  /** The settings of the database's server; null: they were not read, or mean nothing. */
+  durability(): Durability | null;
 }
 
 /** The instances that share a database, and the work that this one does. */
@@ -52,7 +67,9 @@ export interface MembersDeps {
   readonly configHashes: ReadonlyMap<string, string>;
   /** Default: a minute. */
   readonly returnPatienceMs?: number | undefined;
-  readonly clock: Pick<DurationClock, 'elapsedMs'>;
+  /** True: nothing is signed while commits do not wait for a standby. */
+  readonly requiresStandby?: boolean | undefined;
+  readonly clock: DurationClock;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -67,16 +84,23 @@ export function createMembers(deps: MembersDeps): Members {
   const { shared, clock, timers, log } = deps;
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
+  const holdListeners: (() => void)[] = [];
   const watches = new Map<number, InstanceWatch>();
   /** Since when instances are gone that may have lost commits by a failover, by number. */
   const goneSinceMs = new Map<number, number>();
   const exclusively = createExclusively();
+  const databaseClock = createDatabaseClock(clock, log);
+  const settings = createDurabilityWatch(deps.requiresStandby === true, log);
   /** The number of this instance, and its state, which it keeps if it joins again. */
   let me = 0;
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
   let seen: readonly Member[] = [];
   let rewind: Rewind | null = null;
+  /** See `Sharing.ownHold`, at the last look. */
+  let heldBecause: string | null = null;
+  /** What the listeners were called for last. */
+  let explainedHold: string | null = null;
   /** What the last round failed with; null: it did not fail. */
   let failure: string | null = null;
   let isEnding = false;
@@ -126,7 +150,9 @@ export function createMembers(deps: MembersDeps): Members {
     await join();
     try {
       observer = await connectObserver();
-      seen = (await observer.look()).members;
+      seen = (await lookBy(observer)).members;
+      const missing = settings.refusal();
+      if (missing !== null) throw new Error(missing);
       for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
     } catch (error) {
       await observer?.close();
@@ -161,15 +187,37 @@ export function createMembers(deps: MembersDeps): Members {
     observer ??= await connectObserver();
     await look(observer);
     news.send();
+    const hold = ownHold();
     const sharing = seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number);
-    await shares.round(rewind === null ? sharing : null);
+    await shares.round(hold === null ? sharing : null);
+    if (hold !== null && hold !== explainedHold) for (const listener of holdListeners) listener();
+    explainedHold = hold;
+  }
+
+  /** Looks, and takes note of the server's time and settings. */
+  async function lookBy(by: Observer): Promise<Look> {
+    const askedAtMs = clock.elapsedMs();
+    const look = await by.look();
+    databaseClock.note(look.timeMs, askedAtMs);
+    settings.note(look.durability, look.members.length);
+    noteRewind(look.rewind);
+    return look;
+  }
+
+  /** Why no instance may sign; null: they may. */
+  function holdOfAll(): string | null {
+    return rewind === null ? settings.refusal() : 'the database lacks commits that it had answered; run relayer restore';
+  }
+
+  function ownHold(): string | null {
+    return holdOfAll() ?? (databaseClock.isTooFar() ? clocksDiffer : null);
   }
 
   let watchedAtMs = Number.NEGATIVE_INFINITY;
 
   async function look(by: Observer): Promise<void> {
-    const { members, rewind: found } = await by.look();
-    noteRewind(found);
+    const { members } = await lookBy(by);
+    noteHold();
     if (statesOf(members) !== statesOf(seen)) {
       shares.outdate();
       shares.forgetLeftOver();
@@ -199,8 +247,17 @@ export function createMembers(deps: MembersDeps): Members {
   function noteRewind(found: Rewind | null): void {
     if (found !== null && rewind === null)
       log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
-    if ((found === null) !== (rewind === null)) shares.outdate();
     rewind = found;
+  }
+
+  /** The leases are given up when a hold begins, and taken again when it ends. */
+  function noteHold(): void {
+    const hold = ownHold();
+    if (hold === heldBecause) return;
+    if (hold === null) log.info({}, 'this instance signs again');
+    else if (rewind === null) log.error({ reason: hold }, 'this instance signs nothing until that is corrected');
+    heldBecause = hold;
+    shares.outdate();
   }
 
   /** Returns what shows that commits of an instance that is gone may be lost; null: nothing does. */
@@ -321,8 +378,16 @@ export function createMembers(deps: MembersDeps): Members {
       news.add(shared.newsOf(changes));
       news.send();
     },
+    onHold: (listener) => void holdListeners.push(listener),
     onNews: (listener) => void listeners.push(listener),
     rewind: () => rewind,
+    timeMs: databaseClock.timeMs,
+    // While another instance shares, it may sign: only this one's clock is wrong.
+    hold: () => (seen.some(({ number, shown }) => number !== me && shown.state === 'sharing') ? holdOfAll() : ownHold()),
+    ownHold,
+    clockSkewMs: databaseClock.skewMs,
+    clockDifference: databaseClock.difference,
+    durability: settings.last,
     async close() {
       closing.abort();
       await observer?.close();
@@ -349,18 +414,18 @@ function statesOf(members: readonly Member[]): string {
 }
 
 /**
- * Returns the same store, which tells the other instances of each commit, and takes no signed attempt while the database lacks commits: one
- * of them may have been the same payment.
+ * Returns the same store, which tells the other instances of each commit, and takes no signed attempt during a hold: the database may lack
+ * commits, of which one may have been the same payment.
  */
 export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(
   store: S,
-  { noteCommitted, rewind }: Pick<Members, 'noteCommitted' | 'rewind'>,
+  { noteCommitted, ownHold }: Pick<Members, 'noteCommitted' | 'ownHold'>,
 ): S {
   return {
     ...store,
     async commit(changes) {
-      if (rewind() !== null && changes.some(({ name }) => name === 'insertAttempt'))
-        throw new StoreAwayError('the database lacks commits that it had answered; nothing is signed until relayer restore was run');
+      const hold = changes.some(({ name }) => name === 'insertAttempt') ? ownHold() : null;
+      if (hold !== null) throw new StoreAwayError(`nothing is signed now: ${hold}`);
       await store.commit(changes);
       noteCommitted(changes);
     },

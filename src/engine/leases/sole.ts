@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { soleDatabase } from '../../core/ports/database-state.js';
 import type { RunningInstance } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import type { Clock } from '../../core/work/clock.js';
@@ -50,8 +51,14 @@ export function createSoleInstance({ version, host, pid, leases, clock }: SoleIn
     ],
     count: () => 1,
     unheld: () => new Map(),
+    onHold: () => undefined,
     onNews: () => undefined,
     rewind: () => null,
+    ...soleDatabase,
+    ownHold: () => null,
+    clockSkewMs: () => 0,
+    clockDifference: () => null,
+    durability: () => null,
     async drain(drained) {
       if (drained !== id) return false;
       throw new DomainError(

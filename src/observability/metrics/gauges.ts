@@ -41,6 +41,12 @@ export interface InstanceFigures {
   readonly unheldLeases: ReadonlyMap<LeaseKind, number>;
   /** The database lacks commits that it had answered, so nothing is signed. */
   readonly isRewound: boolean;
+  /** This instance signs nothing. */
+  readonly isHeld: boolean;
+  /** The own clock minus the database's. */
+  readonly clockSkewMs: number;
+  /** The settings of PostgreSQL with which answered commits can get lost, by name. */
+  readonly unsafeSettings: ReadonlyMap<string, boolean>;
 }
 
 /** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
@@ -158,7 +164,15 @@ export async function gaugesText(
   return [...[...texts, ...networkTexts].map((text) => text.join('')), ...instanceTexts(instances()), ...own].join('\n');
 }
 
-function instanceTexts({ states, heldLeases, unheldLeases, isRewound }: InstanceFigures): readonly string[] {
+function instanceTexts({
+  states,
+  heldLeases,
+  unheldLeases,
+  isRewound,
+  isHeld,
+  clockSkewMs,
+  unsafeSettings,
+}: InstanceFigures): readonly string[] {
   const countOf = (state: InstanceState) => states.filter((one) => one === state).length;
   return [
     countsText('relayer_instances', 'Instances on the database by state, as this instance sees them', 'state', instanceStates, countOf),
@@ -166,6 +180,17 @@ function instanceTexts({ states, heldLeases, unheldLeases, isRewound }: Instance
     countsText('relayer_leases_unheld', 'Leases that no instance holds', 'kind', leaseKinds, (kind) => unheldLeases.get(kind) ?? 0),
     headText('relayer_database_rewound', '1: the database lacks commits that it had answered, so nothing is signed', 'gauge') +
       lineOf('relayer_database_rewound', '', Number(isRewound)),
+    headText('relayer_signing_held', '1: this instance signs nothing, as /ready says', 'gauge') +
+      lineOf('relayer_signing_held', '', Number(isHeld)),
+    headText('relayer_clock_skew_seconds', "Own clock minus the database's; 0 on SQLite", 'gauge') +
+      lineOf('relayer_clock_skew_seconds', '', clockSkewMs / 1_000),
+    countsText(
+      'relayer_database_setting_unsafe',
+      '1: with this setting of PostgreSQL, commits that it answered can get lost',
+      'setting',
+      [...unsafeSettings.keys()],
+      (name) => Number(unsafeSettings.get(name)),
+    ),
   ];
 }
 

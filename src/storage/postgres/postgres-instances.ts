@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
-import type { Member, Rewind } from '../../core/ports/shared-database.js';
+import type { Look, Member, Rewind } from '../../core/ports/shared-database.js';
+import type { Durability } from '../../core/records/durability.js';
 import type { InstanceTable } from '../sql/schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
@@ -48,16 +49,30 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
   return rows.map(memberFromRow);
 }
 
-/** Reads whether the database was found to lack commits. */
-export async function readRewind(client: pg.Client): Promise<Rewind | null> {
-  const { rows } = await client.query<Rewind>(
-    `select rewound_at_ms as "foundAtMs", rewind_evidence as evidence from database_ids where number = 1 and rewound_at_ms is not null`,
+/** Reads the time and the settings of the server, and whether the database was found to lack commits. */
+export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
+  const { rows } = await client.query<{ timeMs: number } & Durability & { [Key in keyof Rewind]: Rewind[Key] | null }>(
+    `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
+     rewound_at_ms as "foundAtMs", rewind_evidence as evidence
+     from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,
   );
-  return rows[0] ?? null;
+  const [row] = rows;
+  if (row === undefined) throw new Error('the database answered a look without a row');
+  const { timeMs, foundAtMs, evidence, ...settings } = row;
+  return { timeMs, durability: settings, rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' } };
 }
 
-/** Lists the instances that share a database, in the order in which they joined. Changes nothing. */
-export async function listPostgresInstances(connectionString: string): Promise<readonly RunningInstance[]> {
+const durability = `current_setting('fsync') = 'on' as fsync, current_setting('full_page_writes') = 'on' as full_page_writes,
+  current_setting('synchronous_standby_names') <> '' as synchronous_standby_names`;
+
+/** The instances that share a database, in the order in which they joined, and the settings of its server. */
+export interface PostgresOverview {
+  readonly instances: readonly RunningInstance[];
+  readonly durability: Durability;
+}
+
+/** Reads them; null: the database has no tables. Changes nothing. */
+export async function readPostgresOverview(connectionString: string): Promise<PostgresOverview | null> {
   const client = new pg.Client(connectionOptions(connectionString));
   // A query that fails reports a broken connection. Without a listener, its error would end the process.
   client.on('error', () => undefined);
@@ -66,16 +81,22 @@ export async function listPostgresInstances(connectionString: string): Promise<r
     const schema = await schemaOf(client);
     const { rows: tables } = await client.query(`select to_regclass('instances') as found`);
     // A new database has no tables.
-    if (tables[0]?.found === null) return [];
+    if (tables[0]?.found === null) return null;
     const members = await readMembers(client, schema);
     const { rows } = await client.query<{ holder: number; lanes: number }>(
       `select holder, count(*)::int as lanes from leases where kind = 'lane' and holder is not null group by holder`,
     );
     const lanes = new Map(rows.map((row) => [row.holder, row.lanes]));
-    return members.map(({ number, shown }) => ({ ...shown, lanes: lanes.get(number) ?? 0 })).sort((a, b) => a.sinceMs - b.sinceMs);
+    const instances = members.map(({ number, shown }) => ({ ...shown, lanes: lanes.get(number) ?? 0 }));
+    return { instances: instances.sort((a, b) => a.sinceMs - b.sinceMs), durability: (await readServer(client)).durability };
   } finally {
     await endConnection(client);
   }
+}
+
+/** Lists the instances alone. */
+export async function listPostgresInstances(connectionString: string): Promise<readonly RunningInstance[]> {
+  return (await readPostgresOverview(connectionString))?.instances ?? [];
 }
 
 /** Reads an instance. */

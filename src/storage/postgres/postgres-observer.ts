@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import { payloadOf, readMessage } from './news-channel.js';
-import { readMembers, readRewind } from './postgres-instances.js';
+import { readMembers, readServer } from './postgres-instances.js';
 import { endHolder, nameConnection } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
@@ -33,7 +33,9 @@ export function postgresObserver(connectionString: string, schema: string, name:
     }
     return {
       async look() {
-        return { members: await readMembers(client, schema), rewind: await readRewind(client) };
+        // The time comes first: its answer must not wait for another query.
+        const server = await readServer(client);
+        return { ...server, members: await readMembers(client, schema) };
       },
       end: (backend) => endHolder(client, schema, backend),
       async tell(message) {

@@ -13,12 +13,12 @@ const lastRunMs = rightMs - 60_000;
 interface Start {
   readonly confirmedTimeMs: number;
   readonly clockMs: number;
-  readonly headTimesMs?: readonly number[];
+  readonly witnessesMs?: readonly number[];
   readonly elapsedMs?: () => number;
 }
 
 /** Opens the age clock, and resolves when it has stored its first time. */
-async function openClock(test: TestContext, { confirmedTimeMs, clockMs, headTimesMs = [], elapsedMs = () => 0 }: Start) {
+async function openClock(test: TestContext, { confirmedTimeMs, clockMs, witnessesMs = [], elapsedMs = () => 0 }: Start) {
   const stored: number[] = [];
   const clock = await openAgeClock({
     stored: {
@@ -26,7 +26,7 @@ async function openClock(test: TestContext, { confirmedTimeMs, clockMs, headTime
       write: async (timeMs) => void stored.push(timeMs),
     },
     clock: { nowMs: () => clockMs, elapsedMs },
-    headTimesMs: () => headTimesMs,
+    witnessesMs: () => witnessesMs,
     log: silentLog,
   });
   const storing = clock.startStoring();
@@ -55,7 +55,7 @@ describe('the age clock', () => {
     const { clock, stored } = await openClock(test, {
       confirmedTimeMs: lastRunMs,
       clockMs: rightMs - 2 * dayMs,
-      headTimesMs: [rightMs - 400 * dayMs, rightMs],
+      witnessesMs: [rightMs - 400 * dayMs, rightMs],
     });
     assert.deepEqual([clock.startOfLifeMs(), stored], [rightMs, [lastRunMs]]);
   });
@@ -64,7 +64,7 @@ describe('the age clock', () => {
     const { clock, stored } = await openClock(test, {
       confirmedTimeMs: rightMs + 300 * dayMs,
       clockMs: rightMs,
-      headTimesMs: [rightMs - 30_000],
+      witnessesMs: [rightMs - 30_000],
     });
     assert.deepEqual([clock.startOfLifeMs(), stored], [rightMs, [rightMs]]);
   });
@@ -73,7 +73,7 @@ describe('the age clock', () => {
     const { stored } = await openClock(test, {
       confirmedTimeMs: rightMs + dayMs,
       clockMs: rightMs,
-      headTimesMs: [rightMs - hourMs - 1],
+      witnessesMs: [rightMs - hourMs - 1],
     });
     assert.deepEqual(stored, [rightMs + dayMs]);
   });

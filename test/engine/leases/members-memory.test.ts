@@ -34,13 +34,14 @@ it('an instance that looks at the others for days keeps nothing of each look', a
     timeline: 1,
     isSynchronous: true,
   };
+  const durability = { fsync: true, full_page_writes: true, synchronous_standby_names: true };
   let looked = 0;
   let paused = deferred();
   let goOn = deferred();
   const members = createMembers({
     shared: createSharedDatabase({
       openObserver: async () => ({
-        look: async () => ({ members: [member], rewind: null }),
+        look: async () => ({ members: [member], rewind: null, timeMs: Date.now(), durability }),
         end: async () => undefined,
         tell: async () => undefined,
         close: async () => undefined,

@@ -64,14 +64,15 @@ export function createExpirer(lane: LaneContext): Expirer {
   ): Promise<void> {
     const ownMs = lane.deps.clock.nowMs();
     const chainMs = blockTimeMsOf(head) ?? Number.NEGATIVE_INFINITY;
-    const passed = [...all].filter((one) => isExpired(one, Math.max(ownMs, chainMs)));
+    const knownMs = Math.max(ownMs, chainMs, lane.deps.database.timeMs() ?? Number.NEGATIVE_INFINITY);
+    const passed = [...all].filter((one) => isExpired(one, knownMs));
     if (passed.length === 0) return;
     const databaseMs = await lane.deps.store.read.timeMs();
     const [, agreedMs = Number.NEGATIVE_INFINITY] = [ownMs, chainMs, databaseMs].toSorted((a, b) => b - a);
     const ending = passed.filter((one) => isExpired(one, agreedMs));
     for (let at = 0; at < ending.length && !lane.loops.isStopped(); at += atOnce)
       await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
-    const shownMs = Math.max(ownMs - usualSkewMs, chainMs);
+    const shownMs = Math.max(ownMs - usualSkewMs, databaseMs - usualSkewMs, chainMs);
     const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
     await explain(doubted, endsWithClock, shownMs);
   }
