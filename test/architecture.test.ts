@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg', 'pg-protocol'] },
   webhooks: { rooms: ['core'], packages: ['undici'] },
   'chains/rpc': { rooms: ['core', 'json'], packages: ['undici'] },
-  'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: [] },
+  'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['ethers'] },
   'chains/stellar': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
   'chains/solana': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
   'signers/local': { rooms: ['core', 'crypto', 'json'], packages: [] },

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import { messageRulesOf, restNameOf, unionRulesOf } from './field-rules.js';
+import { fieldRulesOf, messageRulesOf, restNameOf, unionRulesOf } from './field-rules.js';
 import { type Held, heldIn } from './object-codec.js';
 import type { Properties } from './reading.js';
 
@@ -56,7 +56,11 @@ function pathInUnion(oneof: DescOneof, held: Held | undefined, first: Segment, r
 /** Returns the path of a field and of what follows it. An index behind a message belongs to the list that stands for it in REST. */
 function pathBehind(field: DescField, value: unknown, indices: readonly number[], rest: readonly Segment[]): readonly string[] | undefined {
   const [index, ...more] = indices;
-  if (field.message === undefined) return rest.length === 0 ? [field.name + indices.map((at) => `[${at}]`).join('')] : undefined;
+  if (field.message === undefined) {
+    // What is inside a JSON text has the same path everywhere.
+    if (rest.length > 0 && !fieldRulesOf(field).json) return undefined;
+    return [{ name: field.name, indices }, ...rest].map((part) => part.name + part.indices.map((at) => `[${at}]`).join(''));
+  }
   const isList = field.fieldKind === 'list';
   if (isList && index === undefined) return rest.length === 0 ? [field.name] : undefined;
   const name = isList ? `${field.name}[${index}]` : field.name;

@@ -53,6 +53,7 @@ export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
     to: undefined,
     valueWei: undefined,
     data: undefined,
+    call: undefined,
     gasLimit: undefined,
     gasPriceWei: undefined,
     maxFeePerGasWei: undefined,

@@ -52,6 +52,17 @@ const evmContent = {
       valid_until: '2099-01-01T00:00:00Z',
     },
   },
+  evm_function: {
+    summary: 'EVM: a contract call by function, which the service encodes',
+    value: {
+      to: records.exampleIds.receiver,
+      value: 0,
+      call: {
+        function: 'transfer(address to, uint256 amount)',
+        args: { to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', amount: '1000000000000000000' },
+      },
+    },
+  },
 };
 
 const otherContent = {

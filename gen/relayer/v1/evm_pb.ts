@@ -15,10 +15,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/evm.proto.
  */
 export const file_relayer_v1_evm: GenFile = /*@__PURE__*/
-  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSLxAwoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0EiMKAnRvGAEgASgJQhLS8xgOqgELZXZtX2FkZHJlc3NIAIgBARIcCgV2YWx1ZRgCIAEoCUII0vMYBBABUAFIAYgBARInCgRkYXRhGAMgASgJQhTS8xgQqgEIaGV4X2RhdGG4AYL4D0gCiAEBEigKCWdhc19saW1pdBgEIAEoBEIQ0vMYDAgBQP//////////f0gDiAEBEh4KCWdhc19wcmljZRgFIAEoCUIG0vMYAhABSASIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAYgASgJQgbS8xgCEAFIBYgBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIQAUgGiAEBEiAKBXNwZWVkGAggASgOMhEucmVsYXllci52MS5TcGVlZBI0Cgt2YWxpZF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBAUIFCgNfdG9CCAoGX3ZhbHVlQgcKBV9kYXRhQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCDgoMX3ZhbGlkX3VudGlsIqQECg5Fdm1UcmFuc2FjdGlvbhIgCgxmcm9tX2FkZHJlc3MYASABKAlCCtLzGAYyBGZyb20SFwoCdG8YAiABKAlCBtLzGAIYAUgAiAEBEg0KBXZhbHVlGAMgASgJEhkKBGRhdGEYBCABKAlCBtLzGAIYAUgBiAEBEhwKBW5vbmNlGAUgASgEQgjS8xgECAEYAUgCiAEBEiAKCWdhc19saW1pdBgGIAEoBEII0vMYBAgBGAFIA4gBARIeCglnYXNfcHJpY2UYByABKAlCBtLzGAIYAUgEiAEBEiQKD21heF9mZWVfcGVyX2dhcxgIIAEoCUIG0vMYAhgBSAWIAQESLQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAkgASgJQgbS8xgCGAFIBogBARItCgVzcGVlZBgKIAEoDjIRLnJlbGF5ZXIudjEuU3BlZWRCBtLzGAIYAUgHiAEBEjUKCXNpZ25hdHVyZRgLIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlQgbS8xgCGAFICIgBARITCgtpc19jYW5jZWxlZBgMIAEoCEIFCgNfdG9CBwoFX2RhdGFCCAoGX25vbmNlQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCCAoGX3NwZWVkQgwKCl9zaWduYXR1cmUi7wIKCkV2bUF0dGVtcHQSFQoFbm9uY2UYASABKARCBtLzGAIIARIXCgJ0bxgCIAEoCUIG0vMYAhgBSACIAQESDQoFdmFsdWUYAyABKAkSGQoEZGF0YRgEIAEoCUIG0vMYAhgBSAGIAQESGQoJZ2FzX2xpbWl0GAUgASgEQgbS8xgCCAESHgoJZ2FzX3ByaWNlGAYgASgJQgbS8xgCGAFIAogBARIkCg9tYXhfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIYAUgDiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgIIAEoCUIG0vMYAhgBSASIAQESKAoJc2lnbmF0dXJlGAkgASgLMhUucmVsYXllci52MS5TaWduYXR1cmVCBQoDX3RvQgcKBV9kYXRhQgwKCl9nYXNfcHJpY2VCEgoQX21heF9mZWVfcGVyX2dhc0IbChlfbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzIjkKCVNpZ25hdHVyZRIJCgFyGAEgASgJEgkKAXMYAiABKAkSCwoDc2lnGAMgASgJEgkKAXYYBCABKA0ilQQKC0V2bVBvbGljaWVzEiIKC21pbl9iYWxhbmNlGAEgASgJQgjS8xgECAEQAUgAiAEBEiYKDWdhc19wcmljZV9jYXAYAiABKAlCCtLzGAYIARABOAFIAYgBARI1ChN3aGl0ZWxpc3RfcmVjZWl2ZXJzGAMgAygJQhjS8xgUWAGqAQtldm1fYWRkcmVzc8gBkE4SHAoPZWlwMTU1OV9wcmljaW5nGAQgASgISAKIAQESIQoUZ2FzX2xpbWl0X2VzdGltYXRpb24YBSABKAhIA4gBARIgChNpbmNsdWRlX3JldmVydF9kYXRhGAYgASgISASIAQESJgoNbWF4X2luX2ZsaWdodBgHIAEoDUIK0vMYBjgBQKCNBkgFiAEBOn/q8xh7GnkKFHByaXZhdGVfdHJhbnNhY3Rpb25zEjlQcml2YXRlIHRyYW5zYWN0aW9ucyBhcmUgbm90IHN1cHBvcnRlZDogdHJ1ZSBpcyByZWplY3RlZC4iJnByaXZhdGUgdHJhbnNhY3Rpb25zIGFyZSBub3Qgc3VwcG9ydGVkQg4KDF9taW5fYmFsYW5jZUIQCg5fZ2FzX3ByaWNlX2NhcEISChBfZWlwMTU1OV9wcmljaW5nQhcKFV9nYXNfbGltaXRfZXN0aW1hdGlvbkIWChRfaW5jbHVkZV9yZXZlcnRfZGF0YUIQCg5fbWF4X2luX2ZsaWdodCpoCgVTcGVlZBIVChFTUEVFRF9VTlNQRUNJRklFRBAAEhEKDVNQRUVEX0ZBU1RFU1QQARIOCgpTUEVFRF9GQVNUEAISEQoNU1BFRURfQVZFUkFHRRADEhIKDlNQRUVEX1NBRkVfTE9XEARCfwoOY29tLnJlbGF5ZXIudjFCCEV2bVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
+  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSKnBAoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0EiMKAnRvGAEgASgJQhLS8xgOqgELZXZtX2FkZHJlc3NIAIgBARIcCgV2YWx1ZRgCIAEoCUII0vMYBBABUAFIAYgBARInCgRkYXRhGAMgASgJQhTS8xgQqgEIaGV4X2RhdGG4AYL4D0gCiAEBEigKCWdhc19saW1pdBgEIAEoBEIQ0vMYDAgBQP//////////f0gDiAEBEh4KCWdhc19wcmljZRgFIAEoCUIG0vMYAhABSASIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAYgASgJQgbS8xgCEAFIBYgBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIQAUgGiAEBEiAKBXNwZWVkGAggASgOMhEucmVsYXllci52MS5TcGVlZBI0Cgt2YWxpZF91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBARIrCgRjYWxsGAogASgLMhgucmVsYXllci52MS5Db250cmFjdENhbGxICIgBAUIFCgNfdG9CCAoGX3ZhbHVlQgcKBV9kYXRhQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCDgoMX3ZhbGlkX3VudGlsQgcKBV9jYWxsIoIBCgxDb250cmFjdENhbGwSMAoSZnVuY3Rpb25fc2lnbmF0dXJlGAEgASgJQhTS8xgQMghmdW5jdGlvblABuAGAEBIZCgRhcmdzGAIgASgJQgvS8xgHSAG4AYCAEBIdCgNhYmkYAyABKAlCC9LzGAdIAbgBgIAQSACIAQFCBgoEX2FiaSLaBAoORXZtVHJhbnNhY3Rpb24SIAoMZnJvbV9hZGRyZXNzGAEgASgJQgrS8xgGMgRmcm9tEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIcCgVub25jZRgFIAEoBEII0vMYBAgBGAFIAogBARIgCglnYXNfbGltaXQYBiABKARCCNLzGAQIARgBSAOIAQESHgoJZ2FzX3ByaWNlGAcgASgJQgbS8xgCGAFIBIgBARIkCg9tYXhfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgFiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgJIAEoCUIG0vMYAhgBSAaIAQESLQoFc3BlZWQYCiABKA4yES5yZWxheWVyLnYxLlNwZWVkQgbS8xgCGAFIB4gBARI1CglzaWduYXR1cmUYCyABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZUIG0vMYAhgBSAiIAQESEwoLaXNfY2FuY2VsZWQYDCABKAgSKwoEY2FsbBgNIAEoCzIYLnJlbGF5ZXIudjEuQ29udHJhY3RDYWxsSAmIAQFCBQoDX3RvQgcKBV9kYXRhQggKBl9ub25jZUIMCgpfZ2FzX2xpbWl0QgwKCl9nYXNfcHJpY2VCEgoQX21heF9mZWVfcGVyX2dhc0IbChlfbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzQggKBl9zcGVlZEIMCgpfc2lnbmF0dXJlQgcKBV9jYWxsIqUDCgpFdm1BdHRlbXB0EhUKBW5vbmNlGAEgASgEQgbS8xgCCAESFwoCdG8YAiABKAlCBtLzGAIYAUgAiAEBEg0KBXZhbHVlGAMgASgJEhkKBGRhdGEYBCABKAlCBtLzGAIYAUgBiAEBEhkKCWdhc19saW1pdBgFIAEoBEIG0vMYAggBEh4KCWdhc19wcmljZRgGIAEoCUIG0vMYAhgBSAKIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAcgASgJQgbS8xgCGAFIA4gBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgEiAEBEigKCXNpZ25hdHVyZRgJIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlEisKBGNhbGwYCiABKAsyGC5yZWxheWVyLnYxLkNvbnRyYWN0Q2FsbEgFiAEBQgUKA190b0IHCgVfZGF0YUIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhc0IHCgVfY2FsbCI5CglTaWduYXR1cmUSCQoBchgBIAEoCRIJCgFzGAIgASgJEgsKA3NpZxgDIAEoCRIJCgF2GAQgASgNIpUECgtFdm1Qb2xpY2llcxIiCgttaW5fYmFsYW5jZRgBIAEoCUII0vMYBAgBEAFIAIgBARImCg1nYXNfcHJpY2VfY2FwGAIgASgJQgrS8xgGCAEQATgBSAGIAQESNQoTd2hpdGVsaXN0X3JlY2VpdmVycxgDIAMoCUIY0vMYFFgBqgELZXZtX2FkZHJlc3PIAZBOEhwKD2VpcDE1NTlfcHJpY2luZxgEIAEoCEgCiAEBEiEKFGdhc19saW1pdF9lc3RpbWF0aW9uGAUgASgISAOIAQESIAoTaW5jbHVkZV9yZXZlcnRfZGF0YRgGIAEoCEgEiAEBEiYKDW1heF9pbl9mbGlnaHQYByABKA1CCtLzGAY4AUCgjQZIBYgBATp/6vMYexp5ChRwcml2YXRlX3RyYW5zYWN0aW9ucxI5UHJpdmF0ZSB0cmFuc2FjdGlvbnMgYXJlIG5vdCBzdXBwb3J0ZWQ6IHRydWUgaXMgcmVqZWN0ZWQuIiZwcml2YXRlIHRyYW5zYWN0aW9ucyBhcmUgbm90IHN1cHBvcnRlZEIOCgxfbWluX2JhbGFuY2VCEAoOX2dhc19wcmljZV9jYXBCEgoQX2VpcDE1NTlfcHJpY2luZ0IXChVfZ2FzX2xpbWl0X2VzdGltYXRpb25CFgoUX2luY2x1ZGVfcmV2ZXJ0X2RhdGFCEAoOX21heF9pbl9mbGlnaHQqaAoFU3BlZWQSFQoRU1BFRURfVU5TUEVDSUZJRUQQABIRCg1TUEVFRF9GQVNURVNUEAESDgoKU1BFRURfRkFTVBACEhEKDVNQRUVEX0FWRVJBR0UQAxISCg5TUEVFRF9TQUZFX0xPVxAEQn8KDmNvbS5yZWxheWVyLnYxQghFdm1Qcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
 
 /**
- * The content of an EVM transaction. `to`, `data` or both are required.
+ * The content of an EVM transaction. `to`, `data` or both are required; `call` can replace `data`.
  * Set at most one of these prices: `gas_price`; `speed`; or `max_fee_per_gas` together with `max_priority_fee_per_gas`.
  *
  * @generated from message relayer.v1.EvmTransactionRequest
@@ -39,7 +39,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   value?: string | undefined;
 
   /**
-   * Call data: an even number of hex digits, `0x` optional; at most 130560 bytes.
+   * Call data: an even number of hex digits, `0x` optional; at most 130560 bytes. Set at most one of `data` and `call`.
    *
    * @generated from field: optional string data = 3;
    */
@@ -86,6 +86,13 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
    * @generated from field: optional google.protobuf.Timestamp valid_until = 9;
    */
   validUntil?: Timestamp | undefined;
+
+  /**
+   * The function to call, in place of `data`: the service encodes it. Requires `to`.
+   *
+   * @generated from field: optional relayer.v1.ContractCall call = 10;
+   */
+  call?: ContractCall | undefined;
 };
 
 /**
@@ -94,6 +101,45 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
  */
 export const EvmTransactionRequestSchema: GenMessage<EvmTransactionRequest> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 0);
+
+/**
+ * A call of a contract's function.
+ *
+ * @generated from message relayer.v1.ContractCall
+ */
+export type ContractCall = Message<"relayer.v1.ContractCall"> & {
+  /**
+   * The function: a signature such as `transfer(address to, uint256 amount)`, with or without the names of its parameters, or a name alone if `abi` has
+   * one function of that name. At most 2048 characters. Required in requests. In records, the signature with the names that are known. In REST `function`.
+   *
+   * @generated from field: string function_signature = 1;
+   */
+  functionSignature: string;
+
+  /**
+   * The arguments as JSON: an array, or an object with the names of the parameters. Integers are JSON integers, decimal digits or `0x` and hex digits in a
+   * string, and exact in each form; addresses and bytes are strings that begin with `0x`; structs are arrays or objects. Unset: none. At most 262144
+   * characters. In records, integers are decimal digits in a string. RPC has the JSON text in a string.
+   *
+   * @generated from field: string args = 2;
+   */
+  args: string;
+
+  /**
+   * The contract's ABI as JSON, from the compiler or as an array of human-readable lines: it names parameters, and `function` must be in it. At most
+   * 262144 characters. RPC has the JSON text in a string. Not set in records.
+   *
+   * @generated from field: optional string abi = 3;
+   */
+  abi?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ContractCall.
+ * Use `create(ContractCallSchema)` to create a new message.
+ */
+export const ContractCallSchema: GenMessage<ContractCall> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_evm, 1);
 
 /**
  * The EVM fields of a transaction record.
@@ -185,6 +231,13 @@ export type EvmTransaction = Message<"relayer.v1.EvmTransaction"> & {
    * @generated from field: bool is_canceled = 12;
    */
   isCanceled: boolean;
+
+  /**
+   * The call that `data` encodes. Not set: the caller gave `data`, or a self-transfer is shown.
+   *
+   * @generated from field: optional relayer.v1.ContractCall call = 13;
+   */
+  call?: ContractCall | undefined;
 };
 
 /**
@@ -192,7 +245,7 @@ export type EvmTransaction = Message<"relayer.v1.EvmTransaction"> & {
  * Use `create(EvmTransactionSchema)` to create a new message.
  */
 export const EvmTransactionSchema: GenMessage<EvmTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 1);
+  messageDesc(file_relayer_v1_evm, 2);
 
 /**
  * An attempt on an EVM network.
@@ -262,6 +315,13 @@ export type EvmAttempt = Message<"relayer.v1.EvmAttempt"> & {
    * @generated from field: relayer.v1.Signature signature = 9;
    */
   signature?: Signature | undefined;
+
+  /**
+   * The call that `data` encodes. Not set: the caller gave `data`, or it is a self-transfer.
+   *
+   * @generated from field: optional relayer.v1.ContractCall call = 10;
+   */
+  call?: ContractCall | undefined;
 };
 
 /**
@@ -269,7 +329,7 @@ export type EvmAttempt = Message<"relayer.v1.EvmAttempt"> & {
  * Use `create(EvmAttemptSchema)` to create a new message.
  */
 export const EvmAttemptSchema: GenMessage<EvmAttempt> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 2);
+  messageDesc(file_relayer_v1_evm, 3);
 
 /**
  * A secp256k1 signature. Hex is lower case without `0x`; s is in the lower half of the curve order.
@@ -311,7 +371,7 @@ export type Signature = Message<"relayer.v1.Signature"> & {
  * Use `create(SignatureSchema)` to create a new message.
  */
 export const SignatureSchema: GenMessage<Signature> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 3);
+  messageDesc(file_relayer_v1_evm, 4);
 
 /**
  * Policies of a relayer on an EVM network.
@@ -375,7 +435,7 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
  * Use `create(EvmPoliciesSchema)` to create a new message.
  */
 export const EvmPoliciesSchema: GenMessage<EvmPolicies> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_evm, 4);
+  messageDesc(file_relayer_v1_evm, 5);
 
 /**
  * How fast a transaction should be mined. It decides the price, and how soon the service bumps the fee.

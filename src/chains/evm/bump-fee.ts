@@ -26,7 +26,7 @@ export async function bumpFee(
     live.purpose === 'content'
       ? ({ pricing: onNetwork('evm', content).pricing, bidder: 'service' } as const)
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
-  const { to, valueWei, data, price: livePrice, publishingFeeWei } = onNetwork('evm', live.fields);
+  const { to, valueWei, data, call, price: livePrice, publishingFeeWei } = onNetwork('evm', live.fields);
   const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
   const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, reason } });
   if ('refused' in price) return price;
@@ -34,7 +34,7 @@ export async function bumpFee(
   const isFiller = live.purpose !== 'content';
   const bounded = await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
-  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
+  const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
   // An L1 fee that no node reports now is not 0.
   return { ...unpublished, publishingFeeWei: max(publishingFeeWei, await deps.publishingFee.of(unpublished)) };
 }

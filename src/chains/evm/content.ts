@@ -1,4 +1,4 @@
-import { invalidField } from '../../core/errors/errors.js';
+import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
 import type { RequestContext } from '../../core/ports/chain.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/records/evm.js';
@@ -8,6 +8,7 @@ import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';
+import { callDataOf } from './call-data.js';
 import { intrinsicGas } from './intrinsic-gas.js';
 
 const maxAmount = 2n ** 128n - 1n;
@@ -40,21 +41,51 @@ export function contentFromRequest(
     requireEvmPolicy(relayer, policies, part);
     return part;
   };
-  const { receiver, valueWei, data, gas, price, validUntilMs } = readAll({
+  const called = readCall(request);
+  const data = () => (called === null ? readData(request.data) : orThrow(called).data);
+  const read = readAll({
     receiver: () => allowed({ to: readReceiver(request, isRefused) }),
     valueWei: () => requireValue(request.valueWei),
-    data: () => readData(request.data),
-    gas: () => allowed({ gasLimit: readGasLimit(request, isRefused) }),
+    data,
+    gas: () => allowed({ gasLimit: readGasLimit(request, called, isRefused) }),
     price: () => allowed({ pricing: readPricing(request, earlierSpeed, network) }),
     validUntilMs: () => readValidUntil(request.validUntilMs, nowMs),
   });
-  const content: EvmContent = { network: 'evm', to: receiver.to, valueWei, data, gasLimit: gas.gasLimit, pricing: price.pricing };
-  return { content, validUntilMs };
+  const { receiver, gas, price, valueWei } = read;
+  const content: EvmContent = {
+    network: 'evm',
+    to: receiver.to,
+    valueWei,
+    data: read.data,
+    gasLimit: gas.gasLimit,
+    pricing: price.pricing,
+  };
+  return { content: called === null ? content : { ...content, call: orThrow(called).call }, validUntilMs: read.validUntilMs };
+}
+
+type Called = ReturnType<typeof callDataOf>;
+
+/** Encodes the request's call, once for all that need it; null: the request has none. */
+function readCall({ call, data }: EvmRequest): Called | DomainError | null {
+  if (call === undefined) return null;
+  if (data !== undefined) return invalidField('call', 'cannot be combined with data');
+  try {
+    return callDataOf(call, maxDataBytes);
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+}
+
+function orThrow(called: Called | DomainError): Called {
+  if (called instanceof DomainError) throw called;
+  return called;
 }
 
 /** A transaction without a receiver creates a contract, so it needs code. */
-function readReceiver({ to, data }: EvmRequest, isRefused: IsRefused): string | null {
+function readReceiver({ to, data, call }: EvmRequest, isRefused: IsRefused): string | null {
   const read = readTo(to);
+  if (read === null && call !== undefined) throw invalidField('to', 'is required with call');
   const hasCode = (data !== undefined && data !== '' && data !== '0x') || isRefused('data');
   if (read === null && !hasCode) throw invalidField('to', 'is required if data is empty');
   return read;
@@ -89,11 +120,12 @@ function readAmount<T extends bigint | undefined>(field: string, wei: T): T {
   return wei;
 }
 
-function readGasLimit({ gasLimit, to, data }: EvmRequest, isRefused: IsRefused): bigint | null {
+function readGasLimit({ gasLimit, to, data }: EvmRequest, called: Called | DomainError | null, isRefused: IsRefused): bigint | null {
   if (gasLimit === undefined) return null;
   if (gasLimit > maxGasLimit) throw invalidField('gas_limit', 'must be at most 2^63-1');
   const isCreation = to === undefined && !isRefused('to');
-  const minGas = intrinsicGas(isCreation, data === undefined ? null : `0x${digitsOf(data)}`);
+  const encoded = called !== null && 'data' in called ? called.data : null;
+  const minGas = intrinsicGas(isCreation, data === undefined ? encoded : `0x${digitsOf(data)}`);
   if (gasLimit < minGas) throw invalidField('gas_limit', `must be at least ${minGas}, the intrinsic gas of the transaction`);
   return gasLimit;
 }

@@ -63,8 +63,8 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
     ? price
     : await withinCeiling(deps.maxFeeWei, { price, gasLimit, outbids: request.outbids, isFiller, market: deps.market });
   if ('refused' in bounded) return bounded;
-  const { to, valueWei, data } = content;
-  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price: bounded } as const;
+  const { to, valueWei, data, call } = content;
+  const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
   const draft: EvmDraft = { ...unpublished, publishingFeeWei: await deps.publishingFee.of(unpublished) };
   return (await fundsRefusal(deps, account, maxCost(draft), mustRemainWei)) ?? draft;
 }

@@ -24,11 +24,11 @@ export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint,
   const parity = BigInt(signature.v - 27);
   const v = draft.price.kind === 'legacy' ? chainId * 2n + 35n + parity : parity;
   const signed = encodedAs(draft.price, [...unsigned, rlpNumber(v), rlpNumberFromHex(signature.r), rlpNumberFromHex(signature.s)]);
-  const { to, valueWei, data, gasLimit, price, publishingFeeWei } = draft;
+  const { to, valueWei, data, call, gasLimit, price, publishingFeeWei } = draft;
   return {
     hash: `0x${Buffer.from(keccak256(signed)).toString('hex')}`,
     raw: `0x${signed.toString('hex')}`,
-    fields: { network: 'evm', to, valueWei, data, gasLimit, price, publishingFeeWei, signature },
+    fields: { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price, publishingFeeWei, signature },
   };
 }
 

@@ -82,7 +82,8 @@ export function TransactionContent({ transaction, coin }: { readonly transaction
 }
 
 function EvmContent({ content, coin }: { readonly content: EvmTransaction; readonly coin: Coin }) {
-  const call = content.data === undefined ? null : decodeCall(content.data);
+  const requested = content.call;
+  const call = content.data === undefined || requested !== undefined ? null : decodeCall(content.data);
   return (
     <>
       <dl class="pairs">
@@ -125,9 +126,10 @@ function EvmContent({ content, coin }: { readonly content: EvmTransaction; reado
           </>
         )}
       </dl>
+      {requested !== undefined && <CodeBlock label="Call" text={`${requested.functionSignature}\n${requested.args}`} />}
       {call !== null && <Call call={call} />}
       {content.data !== undefined && content.data !== '0x' && (
-        <details open={call === null}>
+        <details open={call === null && requested === undefined}>
           <summary>Call data, {(content.data.length - 2) / 2} bytes</summary>
           <CodeBlock label="Call data" text={content.data} />
         </details>

@@ -3,12 +3,32 @@
 /** How fast a transaction should be mined; faster costs more. */
 export type Speed = 'fastest' | 'fast' | 'average' | 'safeLow';
 
+/** A function call as requested; the chain adapter checks its texts. */
+export interface EvmCallRequest {
+  /** A human-readable signature, or a name that the ABI has once. */
+  readonly function: string;
+  /** JSON text of an array or an object; empty: no arguments. */
+  readonly args: string;
+  /** JSON text; undefined: none. */
+  readonly abi?: string | undefined;
+}
+
+/** The function call that call data encodes. */
+export interface EvmCall {
+  /** Its signature, with the names that are known. */
+  readonly function: string;
+  /** JSON text in the shape that the caller used; integers are strings of decimal digits. */
+  readonly args: string;
+}
+
 /** An EVM transaction as requested; the chain adapter checks its texts. Absent fields are undefined. */
 export interface EvmRequest {
   readonly network: 'evm';
   readonly to: string | undefined;
   readonly valueWei: bigint | undefined;
   readonly data: string | undefined;
+  /** Undefined: `data` has the call data. */
+  readonly call: EvmCallRequest | undefined;
   readonly gasLimit: bigint | undefined;
   readonly gasPriceWei: bigint | undefined;
   readonly maxFeePerGasWei: bigint | undefined;
@@ -34,13 +54,15 @@ export interface EvmContent {
   readonly valueWei: bigint;
   /** Lower-case hex with `0x`. */
   readonly data: string | null;
+  /** What `data` encodes; absent if the caller gave `data`. */
+  readonly call?: EvmCall;
   /** Null: estimated. */
   readonly gasLimit: bigint | null;
   readonly pricing: EvmPricing;
 }
 
 /** An attempt that is priced and checked for funds, without nonce and signature. */
-export interface EvmDraft extends Pick<EvmContent, 'network' | 'to' | 'valueWei' | 'data'> {
+export interface EvmDraft extends Pick<EvmContent, 'network' | 'to' | 'valueWei' | 'data' | 'call'> {
   readonly gasLimit: bigint;
   readonly price: EvmPrice;
   /**

@@ -1,5 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import {
+  type ContractCall,
+  ContractCallSchema,
   type EvmAttempt,
   EvmAttemptSchema,
   type EvmTransaction,
@@ -9,7 +11,7 @@ import {
   SignatureSchema,
   Speed,
 } from '../../../../gen/relayer/v1/evm_pb.js';
-import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/records/evm.js';
+import type { Speed as DomainSpeed, EvmCall, EvmCallRequest, EvmPricing, EvmRequest, EvmSignature } from '../../../core/records/evm.js';
 import { onNetwork } from '../../../core/records/on-network.js';
 import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
 import { present, validUntilOf } from '../shared/present.js';
@@ -31,6 +33,7 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
     to: request.to,
     valueWei: weiOf(request.value),
     data: request.data,
+    call: request.call && callOf(request.call),
     gasLimit: request.gasLimit,
     gasPriceWei: weiOf(request.gasPrice),
     maxFeePerGasWei: weiOf(request.maxFeePerGas),
@@ -38,6 +41,14 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
     speed: domainSpeeds.get(request.speed),
     ...validUntilOf(request),
   };
+}
+
+function callOf({ functionSignature, args, abi }: ContractCall): EvmCallRequest {
+  return { function: functionSignature, args, abi };
+}
+
+function presentCall(call: EvmCall | undefined): { call?: ContractCall } {
+  return call === undefined ? {} : { call: create(ContractCallSchema, { functionSignature: call.function, args: call.args }) };
 }
 
 /** The wei of an amount field; undefined if absent. The gate has checked its format (`FieldRules.amount`). */
@@ -56,6 +67,7 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
     isCanceled: transaction.intent === 'cancel',
     ...present('to', values.to),
     ...present('data', values.data),
+    ...presentCall(values.call),
     ...present('nonce', transaction.nonce),
     ...present('gasLimit', values.gasLimit),
     ...pricesOf(fields?.price ?? content.pricing),
@@ -74,6 +86,7 @@ export function protoOfEvmAttempt(attempt: Attempt): EvmAttempt {
     ...present('nonce', attempt.nonce),
     ...present('to', fields.to),
     ...present('data', fields.data),
+    ...presentCall(fields.call),
     ...pricesOf(fields.price),
   });
 }

@@ -167,7 +167,7 @@ export function signedTransactionOf(
 export function viewedTransaction(record: Transaction, view: RecordView): Transaction {
   if (view !== RecordView.BASIC) return record;
   const { network } = record;
-  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'evm') leaveOutData(network.value);
   if (network.case === 'stellar') network.value.transactionResultXdr = undefined;
   if (network.case === 'solana') {
     network.value.transaction = undefined;
@@ -176,11 +176,16 @@ export function viewedTransaction(record: Transaction, view: RecordView): Transa
   return record;
 }
 
+function leaveOutData(fields: { data?: string | undefined; call?: unknown }): void {
+  fields.data = undefined;
+  fields.call = undefined;
+}
+
 /** The same for an attempt. */
 export function viewedAttempt(record: Attempt, view: RecordView): Attempt {
   if (view !== RecordView.BASIC) return record;
   const { network } = record;
-  if (network.case === 'evm') network.value.data = undefined;
+  if (network.case === 'evm') leaveOutData(network.value);
   if (network.case === 'stellar') network.value.envelopeXdr = '';
   if (network.case === 'solana') network.value.transaction = '';
   return record;

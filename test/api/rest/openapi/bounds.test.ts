@@ -164,6 +164,11 @@ const trials: Readonly<Record<string, Trial>> = {
     (size) => ({ to: evmAddress, value: '0', data: `0x${'00'.repeat((size - 2) / 2)}` }),
     { step: 2 },
   ),
+  'ContractCallInput.function maxLength': trial('SendTransactionRequest', 'call.function', (size) => ({
+    to: evmAddress,
+    value: '0',
+    call: { function: `${'f'.repeat(size - 2)}()` },
+  })),
   'StellarTransactionRequest.operations maxItems': stellar('operations', (size) => ({ operations: listOf(payment)(size) })),
   'StellarTransactionRequest.transaction_xdr maxLength': stellar('transaction_xdr', (size) => ({ transaction_xdr: 'A'.repeat(size) }), 4),
   'MemoSpecNone.value maxLength': stellar('memo.value', (size) => ({

@@ -242,7 +242,7 @@ describe('the OpenAPI document', () => {
     const fields = new Set([...free].map((place) => place.split('.').at(-1)));
     assert.deepEqual(
       [...fields].sort(),
-      ['message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
+      ['function', 'message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
         .concat(['signed_auth_entry', 'type', 'value'])
         .concat(['key_label', 'module_path', 'pin', 'role_id', 'secret_id', 'token_label'])
         .concat(['auth_provider_x509_cert_url', 'auth_uri', 'client_email', 'client_id', 'client_x509_cert_url'])

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Interface, parseEther } from 'ethers';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type RpcCaller, rest, rpcCallers } from '../support/callers.js';
+import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** A contract that returns the arguments that it is called with. */
+const echo = '0x00000000000000000000000000000000000e0c00';
+const echoCode = '0x600436038060046000376000f3';
+const account = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const signature = 'put(address to, (uint8 mode, uint256 amount)[] items)';
+const items = [{ mode: 1, amount: '115792089237316195423570985008687907853269984665640564039457584007913129639935' }];
+const data = new Interface([`function ${signature}`]).encodeFunctionData('put', [account, items]);
+const shownArgs = { to: account, items: [{ mode: '1', amount: items[0]?.amount }] };
+
+describe('contract calls', () => {
+  let anvil: Anvil;
+  let home: ServiceHome;
+  let service: RunningService;
+  let callers: readonly RpcCaller[];
+
+  before(async () => {
+    anvil = await startAnvil();
+    home = await createServiceHome({ rpcUrl: anvil.url });
+    await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
+    await anvil.rpc('anvil_setCode', [echo, echoCode]);
+    service = await startService(home);
+    callers = rpcCallers(service.baseUrl);
+  });
+
+  after(async () => {
+    for (const caller of callers ?? []) caller.close();
+    await service?.stop();
+    await anvil?.stop();
+    await home?.remove();
+  });
+
+  const inputOf = async (hash: string) => ((await anvil.rpc('eth_getTransactionByHash', [hash])) as { input: string }).input;
+
+  it('call over REST: the chain has the encoded call, and record and attempts show it', async () => {
+    const path = `/relayers/${home.relayerId}/transactions`;
+    const sent = await rest(service.baseUrl, 'POST', path, {
+      to: echo,
+      value: 0,
+      call: { function: signature, args: { to: account.toLowerCase(), items } },
+    });
+    assert.equal(sent.status, 200, JSON.stringify(sent.body));
+    assert.deepEqual(sent.body.data.call, { function: signature, args: shownArgs });
+    assert.equal(sent.body.data.data, data);
+    const mined = await waitFor('the transaction in a block', async () => {
+      const seen = (await rest(service.baseUrl, 'GET', `${path}/${sent.body.data.id}`)).body.data;
+      return ['mined', 'confirmed'].includes(seen.status) ? seen : undefined;
+    });
+    assert.equal(await inputOf(mined.hash), data);
+    const attempts = (await rest(service.baseUrl, 'GET', `${path}/${sent.body.data.id}/attempts`)).body.data;
+    assert.deepEqual(attempts[0].call, { function: signature, args: shownArgs });
+    const plain = (await rest(service.baseUrl, 'POST', path, { to: echo, value: 0, data: '0x12345678' })).body.data;
+    assert.equal('call' in plain, false);
+  });
+
+  it('call over gRPC, gRPC-Web and Connect JSON: has the same result', async () => {
+    for (const caller of callers) {
+      const evm = { to: echo, value: '0', call: { function_signature: signature, args: JSON.stringify([account, items]) } };
+      const sent = await caller.call('TransactionService', 'SendTransaction', { relayer_id: home.relayerId, evm });
+      assert.ok(sent.ok, `${caller.protocol}: ${JSON.stringify(sent)}`);
+      const record = (sent.response.transaction as { evm: { data: string; call: { args: string } } }).evm;
+      assert.equal(record.data, data);
+      assert.deepEqual(JSON.parse(record.call.args), [account, [{ mode: '1', amount: items[0]?.amount }]]);
+    }
+  });
+
+  it('call: mistakes are named by their paths in REST and RPC, and nothing is stored', async () => {
+    const path = `/relayers/${home.relayerId}/transactions`;
+    const before = (await rest(service.baseUrl, 'GET', path)).body.pagination.total_items;
+    const call = { function: signature, args: ['vitalik.eth', [{ mode: 256, amount: -1 }]] };
+    const { status, body } = await rest(service.baseUrl, 'POST', path, { to: echo, value: 0, call });
+    assert.equal(status, 400);
+    assert.match(body.error, /call\.args\[0\] must be an address; ENS names are not resolved; call\.args\[1\]\[0\]\.mode must be a uint8/);
+    for (const [content, words] of [
+      [{ value: 0, call: { function: 'f()' } }, /to is required with call/],
+      [{ to: echo, value: 0, data: '0x00', call: { function: 'f()' } }, /call cannot be combined with data/],
+      [{ to: echo, value: 0, call: { function: 'f()', argz: [] } }, /call\.argz is not a known field; did you mean `args`\?/],
+      [{ to: echo, value: 0, call: 'f()' }, /call must be an object/],
+      [{ to: echo, value: 0, call: {} }, /call\.function is required/],
+    ] as const) {
+      const refused = await rest(service.baseUrl, 'POST', path, content);
+      assert.equal(refused.status, 400);
+      assert.match(refused.body.error, words);
+    }
+    for (const caller of callers) {
+      const evm = { to: echo, value: '0', call: { function_signature: signature, args: JSON.stringify(call.args) } };
+      const refused = await caller.call('TransactionService', 'SendTransaction', { relayer_id: home.relayerId, evm });
+      assert.match(JSON.stringify(refused), /evm\.call\.args\[1\]\[0\]\.mode/, caller.protocol);
+    }
+    assert.equal((await rest(service.baseUrl, 'GET', path)).body.pagination.total_items, before);
+  });
+
+  it('call: a replacement by function replaces data, and the other way round', async () => {
+    await anvil.rpc('evm_setAutomine', [false]);
+    const path = `/relayers/${home.relayerId}/transactions`;
+    const { id } = (await rest(service.baseUrl, 'POST', path, { to: echo, value: 0, data: '0x12345678' })).body.data;
+    await waitFor('the transaction at the node', async () => {
+      const seen = (await rest(service.baseUrl, 'GET', `${path}/${id}`)).body.data;
+      return seen.status === 'submitted' ? seen : undefined;
+    });
+    const call = { function: signature, args: [account, items] };
+    const replaced = await rest(service.baseUrl, 'PUT', `${path}/${id}`, { to: echo, value: 0, call });
+    assert.deepEqual([replaced.status, replaced.body.data.data], [200, data]);
+    const again = await rest(service.baseUrl, 'PUT', `${path}/${id}`, { to: echo, value: 0, data: '0xabcdabcd' });
+    assert.deepEqual([again.status, again.body.data.data, again.body.data.call], [200, '0xabcdabcd', undefined]);
+    const attempts = (await rest(service.baseUrl, 'GET', `${path}/${id}/attempts`)).body.data;
+    assert.deepEqual(
+      attempts.map((attempt: { call?: { function: string } }) => attempt.call?.function),
+      [undefined, signature, undefined],
+    );
+    await anvil.rpc('evm_setAutomine', [true]);
+  });
+});
