@@ -6,6 +6,7 @@ import { deleteNotification, updateNotification } from '../../src/core/notificat
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { systemClock } from '../../src/core/work/clock.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
+import { signatureHeaders } from '../../src/webhooks/sign-delivery.js';
 import { definitionWriterOf } from '../support/definition-writer-of.js';
 import { type ReceivedRequest, startHttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
@@ -97,6 +98,33 @@ describe('delivery', () => {
         [2, 500, 'why'],
       ],
     );
+  });
+
+  it('delivery: each attempt is signed with the time at which it begins', async (test) => {
+    const clock = { ms: 1_900_000_000_000, nowMs: () => clock.ms, elapsedMs: systemClock.elapsedMs };
+    const receiver = await startHttpReceiver(test, (response) => {
+      // Receivers refuse what is older than five minutes.
+      clock.ms += 600_000;
+      response.writeHead(receiver.requests.length < 3 ? 500 : 200).end();
+    });
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
+    outbox.deliver({ clock });
+    await waitFor('the delivery', () => outbox.logged('webhook delivered')[0]);
+    const signed = receiver.requests.map(({ headers, body }) => ({
+      id: headers['webhook-id'],
+      at: headers['webhook-timestamp'],
+      headers,
+      body,
+    }));
+    assert.deepEqual(
+      signed.map(({ at }) => at),
+      ['1900000000', '1900000600', '1900001200'],
+    );
+    for (const { id, at, headers, body } of signed) {
+      const expected = signatureHeaders({ id: String(id), body, timestampSeconds: Number(at), signingKey: key, retiredKeys: [] });
+      assert.equal(headers['webhook-signature'], expected['webhook-signature']);
+    }
   });
 
   it('delivery: ends an event after the last retry and continues with the next event', async (test) => {

@@ -153,6 +153,19 @@ describe('confirmations', () => {
     );
   });
 
+  it('confirmations: a block that a second endpoint showed does not count after a reorg took it', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    const rig = openRig(test, [first, second]);
+    assert.equal(await rig.final(), deepest(100));
+    const reorged = (height: number): Shown => ({
+      hash: hashOf('bb', height),
+      parentHash: hashOf(height === 98 ? 'aa' : 'bb', height - 1),
+    });
+    first.block = (height) => (height < 98 ? linked('aa')(height) : reorged(height));
+    first.head = 101;
+    assert.equal(await rig.final(blockMs), null);
+  });
+
   it('confirmations: count without a second endpoint after it was away for a minute and eight blocks', async (test) => {
     const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
     const rig = openRig(test, [first, second]);

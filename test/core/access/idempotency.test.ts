@@ -67,6 +67,19 @@ describe('idempotency', () => {
     for (const [index, other] of others.entries()) assert.deepEqual(await call('f', other), ['replay', index]);
   });
 
+  it('idempotency: a running call delays no call of another caller, method or key', async (test) => {
+    const { begin, call } = await openIdempotency(test);
+    const running = await begin(key, 'f');
+    for (const other of [
+      { ...key, keyId: 'other' },
+      { ...key, method: '/s/Other' },
+      { ...key, idempotencyKey: 'ONE' },
+    ])
+      assert.equal(await call('f', other), 'ran');
+    assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
+    running.end();
+  });
+
   it('idempotency: frees the key after a call that stored nothing', async (test) => {
     const { begin, call } = await openIdempotency(test);
     const begun = await begin(key, null);

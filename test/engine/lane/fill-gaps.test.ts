@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { bidOf } from '../../../src/core/fees/price.js';
 import { emptyNonces } from '../../../src/engine/lane/account-numbers.js';
+import { evmFieldsOf } from '../../support/evm.js';
 import { startLaneRig } from '../../support/lane-rig.js';
 
 describe('gaps', () => {
@@ -87,6 +89,27 @@ describe('a gap', () => {
     rig.chain.setRefusal(null);
     await rig.pass(40, 9);
     assert.equal(rig.chain.accountNonce(), 3n);
+  });
+
+  it('a gap: its self-transfer outbids what was signed for the nonce before, as its next version', async (test) => {
+    const rig = await startLaneRig(test, { network: { requiredConfirmations: 3 } });
+    const before = rig.chain.blocks.length;
+    const id = await rig.send();
+    rig.chain.useKey('pool');
+    await rig.pass(8, 9);
+    const [displaced, moved] = await rig.attempts(id);
+    assert.deepEqual([displaced?.nonce, moved?.nonce], [0n, 1n]);
+    rig.chain.takeBack(rig.chain.blocks.length - before, () => false);
+    rig.chain.forget(() => false);
+    await rig.pass(12);
+    const { chain } = await rig.transaction(id);
+    const { versions } = await rig.store.read.slot({ chain, account: '0xr1' }, 0n);
+    const [first, filler] = versions.toSorted((a, b) => a.version - b.version);
+    assert.ok(first !== undefined && filler !== undefined);
+    assert.deepEqual([first.transactionId, first.version, filler.version], [id, 1, 2]);
+    assert.notEqual(filler.transactionId, id);
+    const [least, bid] = [first, filler].map((attempt) => bidOf(evmFieldsOf(attempt).price).maxFeePerGasWei);
+    assert.ok((bid ?? 0n) * 10n >= (least ?? 0n) * 11n, `${bid} wei do not outbid ${least}`);
   });
 
   it('a gap: is filled by one self-transfer, even if the answer to its commit is lost', async (test) => {

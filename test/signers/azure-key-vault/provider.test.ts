@@ -7,7 +7,8 @@ import { keyKinds } from '../../../src/app/key-kinds.js';
 import { systemClock } from '../../../src/core/work/clock.js';
 import { cloudOf, isAzureUrl } from '../../../src/signers/azure-key-vault/clouds.js';
 import { type AzureKey, createAzureProvider } from '../../../src/signers/azure-key-vault/provider.js';
-import type { AzureIdentity, AzureSurroundings } from '../../../src/signers/azure-key-vault/token-issuer.js';
+import { type AzureIdentity, type AzureSurroundings, createTokenIssuer } from '../../../src/signers/azure-key-vault/token-issuer.js';
+import type { HttpClient, HttpRequest } from '../../../src/signers/hosted/http-client.js';
 import { type HostedRig, hostedKeyContract, openSigner } from '../../contracts/hosted-key.contract.js';
 import { requireValid } from '../../contracts/signer.contract.js';
 import { addAzureKey, type FakeAzure, type FakeAzureVersion, startFakeAzure } from '../../support/fake-azure.js';
@@ -197,6 +198,53 @@ describe('Azure Key Vault', () => {
     bytes[64] = (bytes[64] ?? 0) ^ 1;
     version.key = { publicKey: { curve: 'secp256k1', bytes }, sign };
     await assert.rejects(open(configured, test).publicKey(soon()), { problem: 'unreachable' });
+  });
+
+  it('tokens: with nothing set, each identity asks the service of its own cloud, with exactly these requests', async () => {
+    const file = join(await temporaryFolder(), 'token');
+    await writeFile(file, ' assertion ');
+    const scope = 'https%3A%2F%2Fvault.azure.cn%2F.default';
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const url = 'https://login.chinacloudapi.cn/tenant%2F1/oauth2/v2.0/token';
+    const expected: Readonly<Record<AzureIdentity['authType'], HttpRequest>> = {
+      client_secret: {
+        method: 'POST',
+        url,
+        headers: form,
+        body: `grant_type=client_credentials&client_id=client&scope=${scope}&client_secret=secret`,
+      },
+      workload_identity: {
+        method: 'POST',
+        url,
+        headers: form,
+        body: `grant_type=client_credentials&client_id=client&scope=${scope}&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&client_assertion=assertion`,
+      },
+      managed_identity: {
+        method: 'GET',
+        url: 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.cn&client_id=client',
+        headers: { metadata: 'true' },
+      },
+    };
+    for (const [authType, request] of Object.entries(expected)) {
+      const asked: HttpRequest[] = [];
+      const http: HttpClient = {
+        send: async (wanted) => {
+          asked.push(wanted);
+          throw new Error('nobody is asked');
+        },
+        shown: (text) => text,
+        close: async () => undefined,
+      };
+      const identity: AzureIdentity = {
+        authType: authType as AzureIdentity['authType'],
+        tenantId: 'tenant/1',
+        clientId: 'client',
+        secrets: fixedSecrets({ client_secret: 'secret', federated_token_file: file }),
+        surroundings: nowhere,
+      };
+      await assert.rejects(createTokenIssuer(identity, 'https://a.vault.azure.cn', http).issue(), /nobody is asked/);
+      assert.deepEqual(asked, [request], authType);
+    }
   });
 
   it('clouds: each has its own token service, and only its own domains belong to Azure', () => {
