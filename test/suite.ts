@@ -36,6 +36,12 @@ await runNamed('suite', {
     options: "[--seeds 500] [--from 1] [--name <part of a plant's name>]",
     load: () => import('./sim/run-plants.js'),
   },
+  mutants: {
+    takes: '5 min; by --count',
+    does: 'changes one place of the built service at a time and shows whether a test notices',
+    options: '[--room <folder of src>]... [--seed 1] [--count 30]',
+    load: () => import('./mutants/run.js'),
+  },
   conformance: {
     takes: '0.5 min',
     does: 'runs the conformance suite of the Connect project; needs Go',

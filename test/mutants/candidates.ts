@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { equivalents } from './equivalent.js';
+import { type Mutant, mutantsOf } from './mutate.js';
+
+/** The rooms whose mistakes cost money, data or a stuck lane. The tests of a room have the same path below `test`. */
+export const moneyRooms = [
+  'api/contract',
+  'chains/evm',
+  'chains/rpc',
+  'chains/solana',
+  'chains/stellar',
+  'core/access',
+  'core/fees',
+  'core/transaction',
+  'engine',
+  'signers',
+  'storage',
+  'webhooks',
+] as const;
+
+export interface Candidate extends Mutant {
+  readonly room: string;
+  /** The built module, such as `dist/src/core/fees/price.js`. */
+  readonly module: string;
+  /** The number of the built line, from 1. */
+  readonly lineNumber: number;
+  /** The built line, without the spaces around it. */
+  readonly line: string;
+}
+
+/** The mutants of a room, without those that were judged to be equivalent. */
+function candidatesOf(room: string): Candidate[] {
+  const folder = join('dist/src', room);
+  const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  return modules.sort().flatMap((file) => {
+    const module = join(folder, file);
+    const text = readFileSync(module, 'utf8');
+    return mutantsOf(text)
+      .map((mutant) => {
+        const lineStart = text.lastIndexOf('\n', mutant.start - 1) + 1;
+        const lineEnd = text.indexOf('\n', mutant.start);
+        const line = text.slice(lineStart, lineEnd === -1 ? undefined : lineEnd).trim();
+        return { ...mutant, room, module, lineNumber: text.slice(0, lineStart).split('\n').length, line };
+      })
+      .filter((candidate) => !isEquivalent(candidate));
+  });
+}
+
+/**
+ * Takes this many mutants, from each room in turn, so that a small room is as well tried as a large one. The seed decides which ones, by their texts: a
+ * change of other lines leaves the choice as it is.
+ */
+export function choose(rooms: readonly string[], count: number, seed: number): Candidate[] {
+  const rankOf = ({ module, kind, line, replacement, start }: Candidate, text: readonly Candidate[]): string => {
+    const twins = text.filter((one) => one.module === module && one.line === line && one.kind === kind && one.replacement === replacement);
+    const occurrence = twins.findIndex((twin) => twin.start === start);
+    return createHash('sha256')
+      .update(JSON.stringify([seed, module, kind, line, replacement, occurrence]))
+      .digest('hex');
+  };
+  const ranked = rooms.map((room) => {
+    const candidates = candidatesOf(room);
+    const ranks = new Map(candidates.map((candidate) => [candidate, rankOf(candidate, candidates)]));
+    return candidates.sort((a, b) => ((ranks.get(a) ?? '') < (ranks.get(b) ?? '') ? -1 : 1));
+  });
+  const longest = Math.max(0, ...ranked.map(({ length }) => length));
+  const inTurns = Array.from({ length: longest }, (_, index) => ranked.flatMap((candidates) => candidates[index] ?? []));
+  return inTurns.flat().slice(0, count);
+}
+
+function isEquivalent({ module, kind, line, replacement }: Candidate): boolean {
+  return equivalents.some(
+    (one) => join('dist/src', one.module) === module && one.kind === kind && one.line === line && one.replacement === replacement,
+  );
+}
