@@ -69,6 +69,28 @@ describe('transactions on Solana', () => {
     assert.equal(await rig.chain.balanceOf(to), 5_000_000n);
   });
 
+  it('transactions in blocks that are not final leave room for others, and the questions about all of them stay few', async (test) => {
+    const rig = await start(test, { fundsLamports: 1_000n * sol });
+    const count = 600;
+    const ids = await Promise.all(
+      Array.from({ length: count }, async () => (await rig.send({ instructions: [transferFrom(rig, 2_000_000n)] })).transaction.id),
+    );
+    const minedOf = () => [...rig.told.values()].filter((statuses) => statuses.includes('mined')).length;
+    const { chain, node } = rig.solana;
+    // 31 blocks make a block final: none is before all are mined.
+    await waitFor('all to be mined', () => {
+      if (chain.pool.waiting().length > 0) chain.advance();
+      return minedOf() === count ? true : undefined;
+    });
+    assert.ok(![...rig.told.values()].flat().includes('confirmed'));
+    assert.equal(node.calls.get('getFeeForMessage'), undefined);
+    for (const id of ids) await rig.untilWithBlocks(id, 'confirmed');
+    const perSend = ['simulateTransaction', 'sendTransaction', 'getRecentPrioritizationFees', 'getTransaction'].map(
+      (method) => (node.calls.get(method) ?? 0) / count,
+    );
+    assert.ok(perSend.reduce((sum, one) => sum + one) <= 2.5, perSend.join(' '));
+  });
+
   it('a transaction whose outcome no node can know for ten minutes fails and is never signed again', async (test) => {
     let isLost = false;
     const changed = (chain: Chain): Chain => {

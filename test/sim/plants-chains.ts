@@ -1,6 +1,7 @@
 import { quantityFrom } from '../../src/chains/evm/answer.js';
+import type { RpcCall } from '../../src/chains/rpc/json-rpc.js';
 import type { Rpc } from '../../src/chains/rpc/rpc.js';
-import type { Statuses } from '../../src/chains/solana/statuses.js';
+import type { Statuses } from '../../src/chains/solana/questions.js';
 import type { Plant } from './plants.js';
 import { seam } from './seam.js';
 
@@ -99,17 +100,19 @@ export const chainPlants: readonly Plant[] = [
       seam(() => import('../../src/chains/solana/attempt-outcomes.js'), {
         createAttemptOutcomes:
           (original) =>
-          (rpc, ...args) => {
+          ({ rpc, ...deps }) => {
             const apart: Rpc['together'] = async (calls) => {
               const answers = await Promise.all(
                 calls.map(({ method, params, read }) => rpc.ask({ method, params, read }, { first: 'head' })),
               );
               return answers.map((one) => (isStatuses(one) ? { ...one, slot: endOfTime } : one)) as never;
             };
-            // The second search finds nothing.
+            // The second search finds nothing, and every blockhash has expired.
             const search: Rpc['call'] = async ({ params }) =>
               ({ slot: endOfTime, value: (params as readonly [readonly string[]])[0].map(() => null) }) as never;
-            return original({ ...rpc, together: apart, call: search }, ...args);
+            const ask: Rpc['ask'] = async (call, options) =>
+              call.method === 'isBlockhashValid' ? ({ slot: endOfTime, value: false } as never) : rpc.ask(call, options);
+            return original({ ...deps, rpc: { ...rpc, together: apart, call: search, ask } });
           },
       }),
     ],
@@ -118,12 +121,23 @@ export const chainPlants: readonly Plant[] = [
     name: 'Solana: an attempt is dead when its blockhash has expired in a block that is not final',
     network: 'solana',
     seams: [
-      seam(() => import('../../src/chains/solana/history.js'), {
-        positionCall: (original) => () => original('confirmed'),
-        blocksCall: (original) => (since, height) => {
-          const call = original(since, height);
-          return { ...call, params: [...(call.params as readonly unknown[]).slice(0, 2), { commitment: 'confirmed' }] };
-        },
+      seam(() => import('../../src/chains/solana/attempt-outcomes.js'), {
+        createAttemptOutcomes:
+          (original) =>
+          ({ rpc, ...deps }) => {
+            const early = <C extends RpcCall<unknown>>(call: C): C => ({
+              ...call,
+              params: JSON.parse(JSON.stringify(call.params).replace('"finalized"', '"confirmed"')),
+            });
+            return original({
+              ...deps,
+              rpc: {
+                ...rpc,
+                ask: (call, options) => rpc.ask(early(call), options),
+                together: (calls, options) => rpc.together((calls as readonly RpcCall<unknown>[]).map(early) as never, options),
+              },
+            });
+          },
       }),
     ],
     faults: ['reorg', 'late packets', 'lost packets'],
@@ -138,18 +152,16 @@ export const chainPlants: readonly Plant[] = [
     name: 'Solana: a transaction is final in a block that is not finalized',
     network: 'solana',
     seams: [
-      seam(() => import('../../src/chains/solana/statuses.js'), {
-        statusesCall:
+      seam(() => import('../../src/chains/solana/attempt-outcomes.js'), {
+        createAttemptOutcomes:
           (original) =>
-          (...args) => {
-            const call = original(...args);
-            return {
-              ...call,
-              read(...answer) {
-                const statuses = call.read(...answer);
-                return { ...statuses, value: statuses.value.map((status) => (status === null ? null : { ...status, isFinal: true })) };
-              },
+          ({ rpc, ...deps }) => {
+            const ask: Rpc['ask'] = async (call, options) => {
+              const answer = await rpc.ask(call, options);
+              if (!isStatuses(answer) || !Array.isArray(answer.value)) return answer;
+              return { ...answer, value: answer.value.map((status) => (status === null ? null : { ...status, isFinal: true })) };
             };
+            return original({ ...deps, rpc: { ...rpc, ask } });
           },
       }),
     ],

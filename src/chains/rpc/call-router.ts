@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly first?: First;
   /**
    * Gets the places of the endpoints whose results and errors are returned, for `otherThan`: the endpoint that goes first may fail, and
-   * another one answer. Of several errors about nodes, the first one is returned.
+   * another one answer. Of several errors, the first about the request is returned, or else the first about a node.
    */
   readonly answeredBy?: Set<number>;
   /** If the endpoint rejects batches, send the calls one after the other. */
@@ -107,7 +107,8 @@ export function createCallRouter(
         if ('result' in answer) (call.isEmpty?.(answer.result) === true ? empty : results).set(call, { answer, from: endpoint });
         else if (answer.error instanceof TransportError) problems.push(answer.error.message);
         else if (isAnswer(call, answer.error)) results.set(call, { answer, from: endpoint });
-        else if (!nodeErrors.has(call)) nodeErrors.set(call, { answer: { error: answer.error }, from: endpoint });
+        else if (!nodeErrors.has(call) || (nodeErrors.get(call)?.answer.error.isAboutNode === true && !answer.error.isAboutNode))
+          nodeErrors.set(call, { answer: { error: answer.error }, from: endpoint });
       });
       open = open.filter((call) => !results.has(call));
     }

@@ -1,11 +1,14 @@
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { Log } from '../../core/work/log.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type BlockContent, createBlockContents, type ReadBudget } from './block-contents.js';
+import { createBlockContents, type ReadBudget } from './block-contents.js';
+import type { BlockContent } from './questions.js';
 
 /** An attempt; `hash` is its signature. */
 export interface SolanaAttempt {
   readonly hash: string;
+  /** The signed transaction in base64. */
+  readonly raw: string;
   readonly fields: SolanaAttemptFields;
 }
 

@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -8,8 +9,9 @@ import type { Rpc } from '../rpc/rpc.js';
 import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
-import { type BlockPosition, blocksCall, confirmedPosition, hasEveryBlock, positionCall } from './history.js';
-import { maxStatuses, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
+import { createFinalResults, type Final, type Reading } from './final-results.js';
+import { blocksCall, confirmedPosition, hasEveryBlock } from './history.js';
+import { type BlockPosition, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** Reads the outcomes of attempts. */
 export interface AttemptOutcomes {
@@ -21,8 +23,12 @@ export interface AttemptOutcomes {
    * - that history has every block since the attempt was drafted;
    * - none of these blocks, as nodes show them, contains the attempt.
    *
-   * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history. The number of blocks
-   * per call is bounded, so the proof of several can take several calls.
+   * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history, and must deny its
+   * blockhash at such a block: one node alone may have named too low a height. The number of blocks per call is bounded, so the proof of
+   * several can take several calls.
+   *
+   * A landed attempt is final if another endpoint shows the same result in the same block as final. While none answers, it is final after a
+   * minute.
    *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
@@ -38,18 +44,26 @@ const blocksUntilUnknown = 216_000n;
 const blocksPerHead = 384;
 /** The blocks of attempts whose death is proved in one call. */
 const maxBlocksTogether = 960n;
-const atHead = { first: 'head' } as const;
 const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block included it' };
 
+/** The parts of a reader of outcomes. */
+export interface AttemptOutcomesDeps {
+  readonly rpc: Rpc;
+  readonly memory: BlockMemory;
+  readonly clock: DurationClock;
+  readonly log: Log;
+  readonly networkName: string;
+}
+
 /** Creates a reader of outcomes. */
-export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, networkName: string): AttemptOutcomes {
+export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
   const absence = createAbsence(rpc, log, networkName);
+  const results = createFinalResults({ rpc, clock, log, networkName });
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
-  async function inHistory(attempts: readonly SolanaAttempt[]): Promise<Statuses | null> {
-    const { method, params, read } = statusesCall(signaturesOf(attempts), true);
-    return rpc.ask({ method, params, read }, atHead).catch((error: unknown) => {
+  async function inHistory(attempts: readonly SolanaAttempt[], answeredBy: Set<number>): Promise<Statuses | null> {
+    return rpc.ask(questions.statuses(signaturesOf(attempts), true), { answeredBy }).catch((error: unknown) => {
       logFailure(error);
       if (error instanceof DomainError && error.cause instanceof NodeError) return null;
       throw error;
@@ -61,13 +75,13 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const budget = { blocks: blocksPerHead };
     // The finalized height is never above the confirmed height.
     for (const some of chunksOf(attempts.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
-      const known = await inHistory(some);
-      for (const [at, { hash, fields }] of some.entries()) {
+      const answeredBy = new Set<number>();
+      const known = await inHistory(some, answeredBy);
+      for (const { hash, fields } of some) {
         const isOld = height > fields.lastValidBlockHeight + blocksUntilUnknown;
         outcomes.set(hash, isOld ? { kind: 'unknown' } : { kind: 'open' });
-        const status = known?.value[at] ?? null;
-        if (status !== null) outcomes.set(hash, outcomeFrom({ hash, fields }, status));
       }
+      if (known !== null) await takeStatuses(some, known, { withHistory: true, answeredBy }, outcomes);
       const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
       if (known === null) continue;
       // A block that no node shows must not keep others from being proved dead.
@@ -85,13 +99,13 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     if (oldest === undefined) return;
     const since = sinceOf(oldest.fields);
     const history = blocksCall(since, height);
-    const listed = await rpc.ask({ method: history.method, params: history.params, read: history.read }, atHead);
+    const listed = await rpc.ask(history);
     const absent = await absence.among(attempts, { windowOf: ({ fields }, more) => windowOf(listed, fields, more), budget, height });
     if (absent.length === 0) return;
     const answeredBy = new Set<number>();
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
-      [positionCall('finalized'), statusesCall(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],
-      { ...atHead, answeredBy },
+      [questions.position('finalized'), questions.statuses(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],
+      { first: 'head', answeredBy },
     );
     const provedOnce = absent.filter(({ attempt: { fields }, more }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
@@ -104,7 +118,45 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const second = await searchAgain(proved, answeredBy);
     // A node that lags behind the proof may not have the attempt's block yet.
     if (second.slot < finalized.slot) return;
-    for (const [at, { hash }] of proved.entries()) if (second.value[at] === null) outcomes.set(hash, dead);
+    const expired = await expiredAmong(new Set(proved.map(({ fields }) => fields.recentBlockhash)), finalized, answeredBy);
+    for (const [at, { hash, fields }] of proved.entries())
+      if (second.value[at] === null && expired.has(fields.recentBlockhash)) outcomes.set(hash, dead);
+  }
+
+  /** Returns the blockhashes that another endpoint denies at a finalized block, so that no later block takes them. */
+  async function expiredAmong(
+    blockhashes: ReadonlySet<string>,
+    finalized: BlockPosition,
+    answeredBy: ReadonlySet<number>,
+  ): Promise<ReadonlySet<string>> {
+    const expired = new Set<string>();
+    for (const blockhash of blockhashes) {
+      const { slot, value } = await rpc.ask(questions.blockhashValidity(blockhash, 'finalized'), { first: { otherThan: answeredBy } });
+      if (!value && slot >= finalized.slot) expired.add(blockhash);
+    }
+    return expired;
+  }
+
+  /** Takes in what an endpoint shows. What it calls final is read again at another one. */
+  async function takeStatuses(
+    attempts: readonly SolanaAttempt[],
+    { value }: Statuses,
+    reading: Pick<Reading, 'withHistory' | 'answeredBy'>,
+    outcomes: Map<string, AttemptOutcome>,
+  ): Promise<void> {
+    const final: Final[] = [];
+    for (const [at, attempt] of attempts.entries()) {
+      const status = value[at] ?? null;
+      if (status === null) continue;
+      outcomes.set(attempt.hash, landed(attempt, status, null));
+      if (status.isFinal) final.push({ attempt, slot: status.slot, status });
+    }
+    if (final.length === 0) return;
+    const fees = await results.confirm({ final, ...reading });
+    for (const { attempt, status } of final) {
+      const feePaid = fees.get(attempt.hash);
+      if (feePaid !== undefined) outcomes.set(attempt.hash, landed(attempt, status, feePaid));
+    }
   }
 
   /**
@@ -113,18 +165,18 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
    * fails otherwise: it may have the attempt.
    */
   async function searchAgain(attempts: readonly SolanaAttempt[], answeredBy: ReadonlySet<number>): Promise<Statuses> {
-    const { method, params, read } = statusesCall(signaturesOf(attempts), true);
+    const search = questions.statuses(signaturesOf(attempts), true);
     let hasHistory = false;
     const isAboutNode = (error: NodeError): boolean => {
       hasHistory ||= error.code !== noHistoryCode;
       return error.isAboutNode;
     };
     try {
-      return await rpc.call({ method, params, read }, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
+      return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       if (hasHistory) throw nodeUnavailable(error);
-      return rpc.ask({ method, params, read }, atHead);
+      return rpc.ask(search);
     }
   }
 
@@ -139,12 +191,14 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
 
   return {
     async of(attempts) {
-      const outcomes = new Map<string, AttemptOutcome>();
-      for (const some of chunksOf(attempts)) {
-        const { method, params, read } = statusesCall(signaturesOf(some), false);
-        const { value } = await rpc.ask({ method, params, read }, atHead);
-        for (const [at, attempt] of some.entries()) outcomes.set(attempt.hash, outcomeFrom(attempt, value[at] ?? null));
-      }
+      const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
+      await Promise.all(
+        chunksOf(attempts).map(async (some) => {
+          const answeredBy = new Set<number>();
+          const statuses = await rpc.ask(questions.statuses(signaturesOf(some), false), { answeredBy });
+          await takeStatuses(some, statuses, { withHistory: false, answeredBy }, outcomes);
+        }),
+      );
       const unseen = attempts.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');
       if (unseen.length > 0) await search(unseen, outcomes).catch(logFailure);
       return outcomes;
@@ -152,11 +206,10 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
   };
 }
 
-function outcomeFrom({ hash, fields }: SolanaAttempt, status: SignatureStatus | null): AttemptOutcome {
-  if (status === null) return { kind: 'open' };
-  const { slot, isFinal, error } = status;
-  // A fee depends on the message alone, so the draft's fee still holds: a status has none, and failed transactions pay it too.
-  const facts = { gasUsed: null, feePaid: fields.feeLamports, returnValueXdr: null };
+/** An attempt in a block. `feePaid`: as its block shows it; null: it is not final, and the message implies its fee. */
+function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatus, feePaid: bigint | null): AttemptOutcome {
+  const isFinal = feePaid !== null;
+  const facts = { gasUsed: null, feePaid: feePaid ?? fields.feeLamports, returnValueXdr: null };
   // A status does not name its block, so the slot replaces the hash.
   return {
     kind: 'landed',

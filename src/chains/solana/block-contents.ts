@@ -1,15 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
-import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { integerFrom, textFrom } from './answer.js';
-
-/** The signatures in a block. */
-export interface BlockContent {
-  /** Null: the node does not report it. */
-  readonly height: bigint | null;
-  contains(signature: string): boolean;
-}
+import { type BlockContent, questions } from './questions.js';
 
 /**
  * Reads the signatures in finalized blocks. A node finds signatures by an index that it writes apart from the blocks: one that crashed, was
@@ -32,8 +24,6 @@ export interface ReadBudget {
 const maxAtOnce = 4;
 /** Finalized blocks do not change. These take about 10 MB on the main cluster. */
 const maxRemembered = 320;
-/** The first 64 bits of a signature. If another one begins alike, the attempt only counts as open. */
-const keptCharacters = 11;
 
 /** Creates an empty collection. */
 export function createBlockContents(rpc: Rpc): BlockContents {
@@ -42,8 +32,7 @@ export function createBlockContents(rpc: Rpc): BlockContents {
   const reading = new Map<bigint, Promise<BlockContent>>();
 
   async function readOne(slot: bigint): Promise<BlockContent> {
-    const config = { commitment: 'finalized', transactionDetails: 'signatures', rewards: false, maxSupportedTransactionVersion: 0 };
-    const content = await rpc.ask({ method: 'getBlock', params: [Number(slot), config], read: contentFrom }, { first: 'head' });
+    const content = await rpc.ask(questions.blockSignatures(slot));
     const [oldest] = known.keys();
     if (known.size >= maxRemembered && oldest !== undefined) known.delete(oldest);
     known.set(slot, content);
@@ -85,19 +74,5 @@ export function createBlockContents(rpc: Rpc): BlockContents {
       }
       return contents;
     },
-  };
-}
-
-function contentFrom(answer: unknown): BlockContent {
-  const { signatures, blockHeight } = objectFrom(answer, 'block');
-  const beginnings = listFrom(signatures, 'signatures of a block').map((one) => {
-    const signature = textFrom(one, 'signature');
-    if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signature)) throw new MalformedAnswerError('signature');
-    return signature.slice(0, keptCharacters);
-  });
-  const joined = Buffer.from(beginnings.join(' '), 'latin1');
-  return {
-    height: blockHeight === null || blockHeight === undefined ? null : integerFrom(blockHeight, 'block height'),
-    contains: (signature) => joined.includes(signature.slice(0, keptCharacters)),
   };
 }

@@ -85,3 +85,9 @@ export const broadcastTable: readonly BroadcastRule[] = [
     examples: [{ code: -32002, text: 'Transaction simulation failed: Error processing Instruction 0: custom program error: 0x1' }],
   },
 ];
+
+/** Returns the rule for a node's refusal; undefined: none knows its words. */
+export function ruleFor({ code, message }: { readonly code: number; readonly message: string }): BroadcastRule | undefined {
+  const said = `${code} ${message}`;
+  return broadcastTable.find(({ pattern }) => pattern.test(said));
+}

@@ -2,8 +2,8 @@ import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { textFrom } from './answer.js';
-import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
+import { ruleFor } from './broadcast-table.js';
+import { questions } from './questions.js';
 
 /** Sends signed transactions to nodes. */
 export interface Broadcaster {
@@ -13,12 +13,6 @@ export interface Broadcaster {
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
-
-/**
- * The service simulates and rebroadcasts by itself, so nodes need not. Even without preflight a node uses the commitment to compute how
- * long a transaction is valid, and the default commitment is too old to know a new blockhash.
- */
-const sendConfig = { encoding: 'base64', skipPreflight: true, maxRetries: 0, preflightCommitment: 'processed' };
 
 /** The maximum number of unknown refusals remembered to log each only once. */
 const maxLogged = 500;
@@ -38,12 +32,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
   return {
     async send(raws) {
-      const calls = raws.map((raw) => ({
-        method: 'sendTransaction',
-        params: [raw, sendConfig],
-        read: (answer: unknown) => textFrom(answer, 'signature'),
-      }));
-      const settled = await rpc.batch(calls, { first: 'head', copied: true, isAboutNode });
+      const settled = await rpc.batch(raws.map(questions.broadcast), { first: 'head', copied: true });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
@@ -58,14 +47,4 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 export function outcomeFromNodeError(error: Pick<NodeError, 'code' | 'message'>): BroadcastOutcome {
   const kind = ruleFor(error)?.outcome ?? 'unknown';
   return kind === 'known' ? { kind } : { kind, sentence: `the node answered "${error.message}"` };
-}
-
-function ruleFor({ code, message }: Pick<NodeError, 'code' | 'message'>): BroadcastRule | undefined {
-  const said = `${code} ${message}`;
-  return broadcastTable.find(({ pattern }) => pattern.test(said));
-}
-
-function isAboutNode(error: NodeError): boolean {
-  const rule = ruleFor(error);
-  return rule === undefined ? error.isAboutNode : rule.isAboutNode === true;
 }

@@ -101,14 +101,30 @@ function unitPriceData(microLamports: bigint): Uint8Array {
   return new Uint8Array(data);
 }
 
-/** The fee per signature since the network began. A draft asks a node for the current fee. */
+/** The fee per signature since the network began. */
 const signatureFeeLamports = 5_000n;
+/** The programs that verify signatures, each of which costs as much; the data begins with their number. */
+const verifyingPrograms: readonly string[] = [
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+];
 
 /** Returns the fee that a message implies: for its signatures and its own priority fee. */
 export function namedFeeLamports(message: Message): bigint {
+  const { accounts, instructions, signers } = message;
   const budget = computeBudgetOf(message);
   const price = budget.unitPriceMicroLamports ?? 0n;
-  return signatureFeeLamports * BigInt(message.signers) + priorityFeeLamports(price, unitLimitOf(message, budget));
+  const verified = instructions
+    .filter(({ program }) => verifyingPrograms.includes(accounts[program] ?? ''))
+    .reduce((sum, { data }) => sum + (data[0] ?? 0), 0);
+  return signatureFeeLamports * BigInt(signers + verified) + priorityFeeLamports(price, unitLimitOf(message, budget));
+}
+
+/** True if the fee follows from the message alone: the default limit of units depends on which programs the cluster has built in. */
+export function impliesFee(message: Message): boolean {
+  const { unitLimit, unitPriceMicroLamports } = computeBudgetOf(message);
+  return unitLimit !== null || (unitPriceMicroLamports ?? 0n) === 0n;
 }
 
 /** The maximum priority fee without a policy, also of a caller's own price: no hostile node or market spike may drain the account. */

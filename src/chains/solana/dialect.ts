@@ -1,5 +1,5 @@
-import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
-import { integerFrom, keyFrom } from './answer.js';
+import type { NodeDialect } from '../rpc/json-rpc.js';
+import { questions } from './questions.js';
 
 /** The node keeps no history: an Agave node without `--enable-rpc-transaction-history` (`TransactionHistoryNotAvailable`). */
 export const noHistoryCode = -32011;
@@ -13,18 +13,11 @@ const codesAboutNode: readonly number[] = [
   -32001, -32004, -32005, -32007, -32008, -32009, -32010, -32011, -32012, -32014, -32015, -32016, -32601, -32603,
 ];
 
-/** The call for the genesis hash. */
-export const genesisCall: RpcCall<string> = { method: 'getGenesisHash', params: [], read: (answer) => keyFrom(answer, 'genesis hash') };
-
 /** The dialect of Solana nodes. Only the genesis hash identifies a cluster. */
 export const solanaDialect = {
   identity: null,
-  genesis: () => genesisCall,
-  position: {
-    method: 'getSlot',
-    params: [{ commitment: 'confirmed' }],
-    read: (answer) => ({ number: integerFrom(answer, 'slot'), timestampMs: null }),
-  },
+  genesis: () => questions.genesis(),
+  position: questions.slot(),
   hashAt: null,
   isAboutNode: (code) => codesAboutNode.includes(code),
   dataFrom: () => null,

@@ -5,25 +5,27 @@ import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type AccountAfter, forbiddenChangeIn } from './account-changes.js';
+import { forbiddenChangeIn } from './account-changes.js';
 import { systemProgram } from './address.js';
-import { atSlotFrom, integerFrom } from './answer.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { compileInstructions } from './instructions.js';
 import type { Lifetimes } from './lifetime.js';
 import { lookUpAccounts } from './lookup-tables.js';
+import type { Market } from './market.js';
 import { outflowLamports } from './outflow.js';
 import type { Patience } from './patience.js';
 import { disallowedAmong, restrictsAccounts } from './policy.js';
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
+import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
-import { accountFrom, patientRefusal } from './simulate.js';
+import { judgedTwice, patientRefusal } from './verdict.js';
 import { base64From, type Message, messageBytes } from './wire.js';
 
 export interface DraftDeps {
   readonly rpc: Rpc;
   readonly memory: BlockMemory;
   readonly lifetimes: Lifetimes;
+  readonly market: Market;
   readonly recent: RecentMessages;
   readonly patience: Patience;
 }
@@ -47,12 +49,13 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
   if (unpaid !== null) return unpaid;
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
   const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isPatienceOver: () => deps.patience.isOver(key) };
-  const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.recent, pricing));
+  const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, pricing));
   // A later transaction with the same content gets the whole time again.
   if (!('refused' in priced) || priced.lasting) deps.patience.forget(key);
   if ('refused' in priced) return priced;
-  const { message, feeLamports, balanceAfter } = priced;
-  const costLamports = outflow + feeLamports;
+  const { message, feeLamports, balanceAfter, spentLamports } = priced;
+  // Programs can spend the account's lamports, too: as rent of accounts that they create.
+  const costLamports = feeLamports + (spentLamports !== null && spentLamports > outflow ? spentLamports : outflow);
   const { blockhash: recentBlockhash, lastValidBlockHeight, since } = lifetime;
   const draft: SolanaDraft = {
     network: 'solana',
@@ -79,7 +82,7 @@ function baseOf({ transaction, instructions }: SolanaContent, relayer: string): 
 
 async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLamports: bigint): Promise<Refusal | null> {
   const { minBalanceLamports } = onNetwork('solana', relayer.policies);
-  const ask = (): Promise<bigint> => readBalance(rpc, relayer.address, 'processed');
+  const ask = (): Promise<bigint> => rpc.ask(questions.balance(relayer.address, 'processed'));
   const neededLamports = costLamports + minBalanceLamports;
   if ((await memory.recall(`balance of ${relayer.address}`, ask)) >= neededLamports) return null;
   // The account may just have been funded: its balance is read once more per block, for all drafts together.
@@ -90,7 +93,7 @@ async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLa
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 
-/** Programs can spend the account's lamports, too: as rent of accounts that they create. */
+/** The simulation shows more than the costs: what transactions take that were sent just before. */
 function remainderRefusal(relayer: Relayer, balanceAfter: bigint | null): Refusal | null {
   const { minBalanceLamports } = onNetwork('solana', relayer.policies);
   if (balanceAfter === null || balanceAfter >= minBalanceLamports) return null;
@@ -103,25 +106,20 @@ async function accountsRefusal(rpc: Rpc, pricing: Pricing): Promise<Refusal | nu
   const { tables } = message;
   const policies = onNetwork('solana', relayer.policies);
   if (tables.length === 0 || !restrictsAccounts(policies)) return null;
-  const found = await lookUpAccounts(rpc, tables, slot);
-  if ('problem' in found) return patientRefusal(`the transaction ${found.problem}`, pricing);
-  const problem = disallowedAmong(found, relayer.address, policies);
-  return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
-}
-
-/** Reads a balance in lamports; 0 if the account does not exist. Throws `NODE_UNAVAILABLE`. */
-export function readBalance(rpc: Rpc, account: string, commitment: 'processed' | 'confirmed'): Promise<bigint> {
-  const read = (answer: unknown): bigint => atSlotFrom(answer, 'balance', (value) => integerFrom(value, 'balance')).value;
-  return rpc.ask({ method: 'getBalance', params: [account, { commitment }], read }, { first: 'head' });
+  const judged = await judgedTwice<{ readonly isAllowed: true }>(async (options) => {
+    const found = await lookUpAccounts(rpc, tables, slot, options);
+    if ('problem' in found) return patientRefusal(`the transaction ${found.problem}`, pricing);
+    const problem = disallowedAmong(found, relayer.address, policies);
+    return problem === null ? { isAllowed: true } : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
+  });
+  return 'refused' in judged ? judged : null;
 }
 
 /**
  * See `Chain.whyUnusable`: only an account of the system program without data can pay fees and send lamports. Throws `NODE_UNAVAILABLE`.
  */
 export async function whyUnusable(rpc: Rpc, account: string, first: 'head' | 'another'): Promise<string | null> {
-  const params = [account, { encoding: 'base64', commitment: 'confirmed' }];
-  const read = (answer: unknown): AccountAfter | null => atSlotFrom(answer, 'account', (value) => accountFrom(value, 'account')).value;
-  const state = await rpc.ask({ method: 'getAccountInfo', params, read }, { first });
+  const state = await rpc.ask(questions.account(account), { first });
   if (state === null || (state.owner === systemProgram && state.dataBytes === 0)) return null;
   return `the account cannot pay fees: it belongs to the program ${state.owner} and has ${state.dataBytes} bytes of data; give the relayer another signer`;
 }

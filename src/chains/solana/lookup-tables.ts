@@ -1,13 +1,9 @@
 import { getAddressDecoder } from '@solana/kit';
-import { listFrom, objectFrom } from '../rpc/answer.js';
-import { MalformedAnswerError } from '../rpc/node-error.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { lookupTableProgram } from './address.js';
-import { atSlotFrom, textFrom } from './answer.js';
+import { questions } from './questions.js';
 import type { TableLookup } from './wire.js';
 
-/** The header before the addresses: kind, deactivation and last extension slots, authority. */
-const tableHeaderBytes = 56;
 const keyBytes = 32;
 
 /**
@@ -18,10 +14,10 @@ export async function lookUpAccounts(
   rpc: Rpc,
   tables: readonly TableLookup[],
   slot: bigint,
+  options: CallOptions = {},
 ): Promise<readonly string[] | { readonly problem: string }> {
   const keys = tables.map(({ table }) => table);
-  const params = [keys, { encoding: 'base64', commitment: 'processed', minContextSlot: Number(slot) }];
-  const contents = await rpc.ask({ method: 'getMultipleAccounts', params, read: tablesFrom }, { first: 'head' });
+  const contents = await rpc.ask(questions.lookupTables(keys, slot), options);
   const found: string[] = [];
   for (const [at, { table, writable, readonly }] of tables.entries()) {
     const addresses = contents[at];
@@ -33,17 +29,4 @@ export async function lookUpAccounts(
     }
   }
   return found;
-}
-
-/** Returns the address bytes of each table; null if it is not a table. */
-function tablesFrom(answer: unknown): readonly (Uint8Array | null)[] {
-  return atSlotFrom(answer, 'accounts', (value) => listFrom(value, 'accounts').map(addressesFrom)).value;
-}
-
-function addressesFrom(account: unknown): Uint8Array | null {
-  if (account === null) return null;
-  const { owner, data } = objectFrom(account, 'account');
-  const [text, encoding] = listFrom(data, 'account data');
-  if (encoding !== 'base64') throw new MalformedAnswerError('account data');
-  return owner === lookupTableProgram ? Buffer.from(textFrom(text, 'account data'), 'base64').subarray(tableHeaderBytes) : null;
 }

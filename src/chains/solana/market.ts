@@ -1,29 +1,87 @@
-import { listFrom, objectFrom } from '../rpc/answer.js';
-import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import { DomainError } from '../../core/errors/errors.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { integerFrom } from './answer.js';
+import { maxPricedAccounts, questions } from './questions.js';
 
-/** The maximum that nodes accept per call. */
-const maxAccounts = 128;
 const percentile = 75;
+/** Fewer than this many are asked about one by one: two questions for all of them save too little. */
+const leastTogether = 4;
 
-/**
- * Returns the compute unit price in micro-lamports for a transaction that writes to these accounts: the 75th percentile of recent slots. 0
- * if there are no bids or nodes report no fees. Throws `NODE_UNAVAILABLE`.
- */
-export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
-  const params = [writable.slice(0, maxAccounts)];
-  const fees = await rpc.call({ method: 'getRecentPrioritizationFees', params, read: prioritizationFeesFrom }).catch((error: unknown) => {
-    if (!(error instanceof NodeError)) throw error;
-    if (error.isOverload) throw nodeUnavailable(error);
-    return [];
-  });
-  const ordered = fees.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return ordered[Math.floor((ordered.length * percentile) / 100)] ?? 0n;
+/** The prices of compute units. */
+export interface Market {
+  /**
+   * Returns the compute unit price in micro-lamports for a transaction that writes to these accounts: the 75th percentile of recent slots.
+   * 0 if there are no bids or nodes report no fees. It is read once per head and accounts, and for many transactions together. Throws
+   * `NODE_UNAVAILABLE`.
+   */
+  unitPrice(writable: readonly string[]): Promise<bigint>;
 }
 
-function prioritizationFeesFrom(answer: unknown): readonly bigint[] {
-  return listFrom(answer, 'prioritization fees').map((one) =>
-    integerFrom(objectFrom(one, 'prioritization fee').prioritizationFee, 'prioritization fee'),
-  );
+interface Asking {
+  readonly accounts: readonly string[];
+  readonly resolve: (price: bigint | Promise<bigint>) => void;
+}
+
+/** Creates the market of a cluster. */
+export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
+  let gathered: Asking[] = [];
+
+  function priceOf(accounts: readonly string[]): Promise<bigint> {
+    return memory.recall(`price for ${accounts.toSorted().join(' ')}`, () => readPrice(rpc, accounts));
+  }
+
+  /**
+   * The price of a slot is the highest among the accounts. So all transactions have one price if it is the same for the accounts that they
+   * share and for all their accounts together: two questions then do for many.
+   */
+  async function priceAll(group: readonly Asking[]): Promise<void> {
+    if (group.length >= leastTogether) {
+      const [first, ...others] = group.map(({ accounts }) => new Set(accounts));
+      const shared = [...(first ?? [])].filter((account) => others.every((accounts) => accounts.has(account)));
+      const all = [...new Set(group.flatMap(({ accounts }) => accounts))];
+      const prices = all.length > maxPricedAccounts ? [] : await Promise.all([priceOf(shared), priceOf(all)]).catch(() => []);
+      const [least, most] = prices;
+      if (least !== undefined && least === most) {
+        for (const { resolve } of group) resolve(least);
+        return;
+      }
+      const half = Math.ceil(group.length / 2);
+      await Promise.all([priceAll(group.slice(0, half)), priceAll(group.slice(half))]);
+      return;
+    }
+    for (const { accounts, resolve } of group) resolve(priceOf(accounts));
+  }
+
+  return {
+    unitPrice: (writable) =>
+      new Promise((resolve) => {
+        gathered.push({ accounts: writable.slice(0, maxPricedAccounts), resolve });
+        if (gathered.length > 1) return;
+        // After everything that this turn of the event loop drafts.
+        process.nextTick(() => {
+          const group = gathered;
+          gathered = [];
+          void priceAll(group);
+        });
+      }),
+  };
+}
+
+async function readPrice(rpc: Rpc, accounts: readonly string[]): Promise<bigint> {
+  const opinions = await rpc.opinions(questions.recentPrices(accounts)).catch((error: unknown) => {
+    if (error instanceof DomainError && error.cause instanceof NodeError && !error.cause.isOverload) return [];
+    throw error;
+  });
+  const prices = opinions.map((fees) => at(inOrder(fees), (fees.length * percentile) / 100));
+  // One node alone must not raise the price.
+  return at(inOrder(prices), (prices.length - 1) / 2);
+}
+
+function inOrder(numbers: readonly bigint[]): readonly bigint[] {
+  return numbers.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+function at(numbers: readonly bigint[], place: number): bigint {
+  return numbers[Math.floor(place)] ?? 0n;
 }

@@ -8,7 +8,7 @@ export interface Patience {
   forget(key: string): void;
 }
 
-const maxKeys = 1_000;
+const maxKeys = 10_000;
 /** A transaction that waits is tried again after seconds: a key without a call for this time is forgotten. */
 const idleMs = 60_000;
 

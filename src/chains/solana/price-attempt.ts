@@ -1,13 +1,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import type { Relayer, SolanaPolicies } from '../../core/records/relayer.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { atSlotFrom, integerFrom } from './answer.js';
 import {
   computeBudgetOf,
-  excessOf,
   maxFeeOf,
   maxUnitLimit,
   microLamportsPerLamport,
@@ -16,20 +12,14 @@ import {
   unitLimitOf,
   withComputeBudget,
 } from './compute-budget.js';
-import { marketUnitPrice } from './market.js';
-import { simulate } from './simulate.js';
-import { base64From, type Message, messageBytes, unsignedTransactionBytes, writableAccounts } from './wire.js';
+import type { Market } from './market.js';
+import { feeRefusal, type SimulationRequest, simulate } from './simulate.js';
+import { type Message, messageBytes, writableAccounts } from './wire.js';
 
 /** The inputs of a price. */
-export interface Pricing {
-  readonly message: Message;
+export interface Pricing extends SimulationRequest {
   /** True if the message must not change because it is signed. */
   readonly isFixed: boolean;
-  /** The slot that the node must have reached. */
-  readonly slot: bigint;
-  readonly relayer: Relayer;
-  /** See `SimulationRequest`. */
-  readonly isPatienceOver: () => boolean;
 }
 
 /** The message to sign and its fee. */
@@ -38,6 +28,8 @@ export interface PricedMessage {
   readonly feeLamports: bigint;
   /** The account's balance after the transaction, as simulated; null: the node does not report it. */
   readonly balanceAfter: bigint | null;
+  /** What the transaction takes from the account besides its fee, as simulated; null: the node does not report it. */
+  readonly spentLamports: bigint | null;
 }
 
 /** Unit limits are random within this range, so that equal transactions get different bytes: see `RecentMessages`. */
@@ -48,8 +40,8 @@ const maxDraws = 16;
  * Simulates and prices a message. If the relayer is the only signer and the message sets no unit price, adds a unit limit and the market's
  * price, if they fit and within the relayer's maximum fee. Throws `NODE_UNAVAILABLE`.
  */
-export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
-  const { message, isFixed, slot, relayer, isPatienceOver } = pricing;
+export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
+  const { message, isFixed, relayer } = pricing;
   const policies = onNetwork('solana', relayer.policies);
   const budget = computeBudgetOf(message);
   const named = namedFeeLamports(message);
@@ -62,22 +54,22 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
     return withComputeBudget(message, added, policies.maxTxDataSizeBytes);
   };
   const widest = isOpen ? withBudget(maxUnitLimit, 0n) : null;
-  const simulated = widest ?? message;
-  const transaction = unsignedTransactionBytes(simulated);
-  const fees = Promise.all([readFee(rpc, simulated, slot), widest === null ? 0n : marketUnitPrice(rpc, writableAccounts(message))]);
-  // The verdict comes first: nodes name no fee for a transaction that they cannot read. The fees are awaited below.
-  fees.catch(() => undefined);
-  const simulation = await simulate(rpc, { transaction, slot, relayer, isPatienceOver });
+  const asked = widest === null ? null : market.unitPrice(writableAccounts(message));
+  // The verdict comes first; the price is awaited below.
+  asked?.catch(() => undefined);
+  const simulation = await simulate(rpc, { ...pricing, message: widest ?? message });
   if ('refused' in simulation) return simulation;
-  const [baseFee, marketPrice] = await fees;
-  const maxFeeLamports = maxFeeOf(policies, simulated);
-  // One node alone names this fee.
-  if (baseFee > maxFeeLamports) return { ...feeRefusal(baseFee, maxFeeLamports, policies), lasting: false, isDoubted: true };
-  const balanceAfter = (feeLamports: bigint): bigint | null =>
-    simulation.after === null ? null : simulation.after.lamports + baseFee - feeLamports;
-  if (widest === null)
-    return isFixed || recent.add(message) ? { message, feeLamports: baseFee, balanceAfter: balanceAfter(baseFee) } : sameRefusal;
+  const { feeLamports: baseFee, after, spentLamports } = simulation;
+  const maxFeeLamports = maxFeeOf(policies, message);
+  const priced = (toSign: Message, feeLamports: bigint): PricedMessage => ({
+    message: toSign,
+    feeLamports,
+    balanceAfter: after === null ? null : after.lamports + baseFee - feeLamports,
+    spentLamports: spentLamports === null ? null : spentLamports - baseFee,
+  });
+  if (asked === null) return isFixed || recent.add(message) ? priced(message, baseFee) : sameRefusal;
 
+  const marketPrice = await asked;
   const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed, unitLimitOf(message, budget));
   const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
   for (let draws = 0; draws < maxDraws; draws += 1) {
@@ -85,23 +77,9 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
     const affordable = ((maxFeeLamports - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
     const unitPrice = marketPrice < affordable ? marketPrice : affordable;
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
-    if (budgeted !== null && recent.add(budgeted)) {
-      const feeLamports = baseFee + priorityFeeLamports(unitPrice, unitLimit);
-      return { message: budgeted, feeLamports, balanceAfter: balanceAfter(feeLamports) };
-    }
+    if (budgeted !== null && recent.add(budgeted)) return priced(budgeted, baseFee + priorityFeeLamports(unitPrice, unitLimit));
   }
   return sameRefusal;
-}
-
-/** Reads the fee of a message, at least with its own priority fee, which some nodes leave out. */
-async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint> {
-  const config = { commitment: 'processed', minContextSlot: Number(slot) };
-  const read = (answer: unknown): bigint | null =>
-    atSlotFrom(answer, 'fee', (value) => (value === null ? null : integerFrom(value, 'fee'))).value;
-  const asked = await rpc.ask({ method: 'getFeeForMessage', params: [base64From(messageBytes(message)), config], read }, { first: 'head' });
-  if (asked === null) throw nodeUnavailable(new Error('the node does not know the blockhash'));
-  const named = namedFeeLamports(message);
-  return asked > named ? asked : named;
 }
 
 /**
@@ -111,10 +89,6 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint
 function limitFor(unitsConsumed: bigint | null, defaultUnits: number): number {
   if (unitsConsumed === null) return defaultUnits;
   return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
-}
-
-function feeRefusal(feeLamports: bigint, maxFeeLamports: bigint, policies: SolanaPolicies): Refusal {
-  return { refused: 'above_cap', sentence: `the transaction ${excessOf(feeLamports, maxFeeLamports, policies)}`, lasting: true };
 }
 
 const sameRefusal: Refusal = {

@@ -7,15 +7,17 @@ import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
-import { genesisCall, solanaDialect } from './dialect.js';
-import { draftAttempt, readBalance, whyUnusable } from './draft.js';
-import { positionCall, rememberPosition } from './history.js';
+import { solanaDialect } from './dialect.js';
+import { draftAttempt, whyUnusable } from './draft.js';
+import { rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
+import { createMarket } from './market.js';
 import { createPatience } from './patience.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
+import { questions } from './questions.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
-import { whyFailed } from './statuses.js';
+import { whyFailed } from './why-failed.js';
 
 /** A lookup table that nodes do not know may have been created or extended a moment ago, and nodes may lag. */
 const tablePatienceMs = 20_000;
@@ -32,15 +34,16 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
   const lifetimes = createLifetimes(rpc, memory, clock);
+  const market = createMarket(rpc, memory);
   const recent = createRecentMessages(options.drawLimit);
   const patience = createPatience(clock, tablePatienceMs);
-  const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
+  const outcomes = createAttemptOutcomes({ rpc, memory, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
   /** Reads the newest confirmed block, named by its slot, and clears the memory of the previous one. */
   async function readHead(): Promise<Head> {
-    const { method, params, read } = positionCall('confirmed');
+    const { method, params, read } = questions.position('confirmed');
     const newest = await rpc.askHead({
       method,
       params,
@@ -60,10 +63,13 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     isUnsequenced: () => true,
-    genesisHash: () => rpc.ask(genesisCall),
+    genesisHash: () => rpc.ask(questions.genesis()),
     head: readHead,
     async balanceOf(account) {
-      const [processed, confirmed] = await Promise.all([readBalance(rpc, account, 'processed'), readBalance(rpc, account, 'confirmed')]);
+      const [processed, confirmed] = await Promise.all([
+        rpc.ask(questions.balance(account, 'processed')),
+        rpc.ask(questions.balance(account, 'confirmed')),
+      ]);
       // Funds that unconfirmed blocks spent are gone, and a fork may undo those that they brought.
       return processed < confirmed ? processed : confirmed;
     },
@@ -72,14 +78,14 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     market: async () => null,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt({ rpc, memory, lifetimes, recent, patience }, relayer, onNetwork('solana', content));
+      return draftAttempt({ rpc, memory, lifetimes, market, recent, patience }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     whyFailed: ({ hash }) => whyFailed(rpc, hash),
     sequence: null,
     unsequenced: {
-      outcomes: (attempts) => outcomes.of(attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) }))),
+      outcomes: (attempts) => outcomes.of(attempts.map(({ hash, raw, fields }) => ({ hash, raw, fields: onNetwork('solana', fields) }))),
       replacement: 'queue',
       whyEndless: () => null,
       soleUseOf: () => null,

@@ -10,8 +10,10 @@ export const maxWaiting = 10_000;
  * nothing.
  */
 const maxHeldCharacters = 64 * 1024 * 1024;
-/** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
-export const maxUnsequenced = 256;
+/** The maximum number of unsequenced transactions that no block shows: nodes report this many in one call. */
+const maxUnsequenced = 256;
+/** The maximum number together with those in blocks that are not final. On Solana a block is final after 13 s. */
+const maxUnsequencedOpen = 4_096;
 
 /** True if the signed transactions have reached their memory limit. */
 export function isMemoryFull({ transactions }: LaneContext): boolean {
@@ -31,7 +33,16 @@ export function slotsLeft(lane: LaneContext): number {
 
 /** How many unsequenced transactions may be signed now. */
 export function unsequencedLeft({ chain, transactions }: LaneContext): number {
-  return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
+  if (chain.unsequenced === null) return 0;
+  return Math.min(maxUnsequenced - transactions.unminedUnsequencedCount(), maxUnsequencedOpen - transactions.unsequencedCount());
+}
+
+/** Why no unsequenced transaction may be signed now; null: one may be. */
+export function whyNoUnsequenced(lane: LaneContext): string | null {
+  if (unsequencedLeft(lane) > 0) return null;
+  return lane.transactions.unminedUnsequencedCount() >= maxUnsequenced
+    ? `${maxUnsequenced} transactions of the account are in flight; will send when one is mined or has ended`
+    : `${maxUnsequencedOpen} transactions of the account are not final; will send when one is`;
 }
 
 /** Throws `rate_limited` if the maximum number of transactions of a relayer waits to be signed. */

@@ -70,6 +70,7 @@ export function followsOthers({ transactions }: LaneContext, { id }: Transaction
     seen += 1;
     if (!isHeldBack || seen > maxEarlier) return true;
   }
+  if (transactions.unminedUnsequencedCount() === 0) return false;
   for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
   return false;
 }

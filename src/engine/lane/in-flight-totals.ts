@@ -5,6 +5,8 @@ import type { OpenTransaction } from '../../core/records/transaction.js';
 export interface InFlightTotals {
   add(open: OpenTransaction): void;
   remove(open: OpenTransaction): void;
+  /** The number without a nonce that are not known to be in a block. */
+  unsequencedCount(): number;
   /** The number with a nonce that are not known to be in a block. */
   count(): number;
   /** The number of those below this nonce. */
@@ -18,6 +20,7 @@ export interface InFlightTotals {
 /** Creates the totals of no transactions. `inFlight` walks over those with a nonce that are not known to be in a block, lowest first. */
 export function createInFlightTotals(inFlight: () => Iterable<OpenTransaction>): InFlightTotals {
   let count = 0;
+  let unsequenced = 0;
   /** Each change of what is in flight makes the count below a nonce outdated. */
   let countsBelow = new Map<bigint, number>();
   let reserved = 0n;
@@ -27,7 +30,8 @@ export function createInFlightTotals(inFlight: () => Iterable<OpenTransaction>):
     held += sign * charactersOf(open);
     if (countsBelow.size > 0) countsBelow = new Map();
     if (open.transaction.mined !== null) return;
-    if (open.transaction.nonce !== null) count += sign;
+    if (open.transaction.nonce === null) unsequenced += sign;
+    else count += sign;
     reserved += BigInt(sign) * highestCost(open);
   }
 
@@ -35,6 +39,7 @@ export function createInFlightTotals(inFlight: () => Iterable<OpenTransaction>):
     add: (open) => change(open, 1),
     remove: (open) => change(open, -1),
     count: () => count,
+    unsequencedCount: () => unsequenced,
     countBelow(nonce) {
       const known = countsBelow.get(nonce);
       if (known !== undefined) return known;

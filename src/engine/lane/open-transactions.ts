@@ -54,6 +54,8 @@ export interface OpenTransactions
   /** Signed, without a nonce. */
   unsequenced(): Iterable<OpenTransaction>;
   unsequencedCount(): number;
+  /** The number of those that are not known to be in a block. */
+  unminedUnsequencedCount(): number;
   /** Walks over everything that is open. */
   figures(): Omit<LaneFigures, 'relayerId' | 'inFlightLimit'>;
 }
@@ -191,6 +193,7 @@ export function createOpenTransactions(
     minable: (chainNonce) => fromNonce(inFlight(), chainNonce),
     unsequenced: () => openOf(unsequenced.values()),
     unsequencedCount: () => unsequenced.size,
+    unminedUnsequencedCount: totals.unsequencedCount,
     reserved: totals.reserved,
     heldCharacters: totals.heldCharacters,
     untaken: attempts.untaken,

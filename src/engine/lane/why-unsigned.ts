@@ -1,6 +1,6 @@
 import { maxInFlightOf, type Relayer } from '../../core/records/relayer.js';
 import { notSignedYet } from '../../core/transaction/lifecycle.js';
-import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './capacity.js';
+import { isMemoryFull, slotsLeft, whyNoUnsequenced } from './capacity.js';
 import type { LaneContext } from './lane-context.js';
 
 /**
@@ -28,9 +28,7 @@ function obstacleOf(lane: LaneContext, signerAway: string | null, isUnsequenced:
   if (lane.heads.settled === null) return 'the service is reading the state of the account from the RPC nodes';
   if (signerAway !== null) return `${signerAway}; retrying`;
   if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
-  if (isUnsequenced) {
-    return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
-  }
+  if (isUnsequenced) return whyNoUnsequenced(lane);
   const doubt = lane.doubts.sentence();
   if (doubt !== null) return `an RPC node reports a problem that is not confirmed yet: ${doubt}`;
   if (lane.numbers.doubted !== null) return 'the RPC nodes have not confirmed the next nonce of the account yet; retrying';

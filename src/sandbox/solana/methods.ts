@@ -266,7 +266,9 @@ export function createMethods(
       const view = lookFrom(options);
       const transaction = transactionFrom(textAt(params, 0), options);
       const isRefused = sigVerify === true && !isWellSigned(transaction);
-      const outcome = isRefused ? badlySigned : tryOut(transaction, view, replaceRecentBlockhash === true, sigVerify === true);
+      const outcome: Execution & Partial<Simulated> = isRefused
+        ? badlySigned
+        : tryOut(transaction, view, replaceRecentBlockhash === true, sigVerify === true);
       const { hash } = chain.tip(view);
       const replacementBlockhash =
         replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
@@ -275,6 +277,9 @@ export function createMethods(
         ...answer,
         ...(condition.reportsUnits ? { unitsConsumed } : {}),
         accounts: accountsAfter(outcome, options.accounts),
+        fee: outcome.balances === undefined ? null : transaction.feeLamports,
+        preBalances: outcome.balances?.before ?? null,
+        postBalances: outcome.balances?.after ?? null,
         innerInstructions: options.innerInstructions === true && outcome.error === null ? innerAnswer(outcome) : null,
         replacementBlockhash,
       });

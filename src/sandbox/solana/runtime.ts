@@ -35,6 +35,8 @@ export interface InnerCall {
 /** A simulation, and the accounts as they would be after it; null: it failed. */
 export interface Simulated extends Execution {
   readonly after: ReadonlyMap<string, AccountState> | null;
+  /** The lamports of the message's accounts before and after it, in order; a failed one only pays its fee. */
+  readonly balances: { readonly before: readonly bigint[]; readonly after: readonly bigint[] };
 }
 
 /** The effect of a transaction on the bank. */
@@ -95,8 +97,22 @@ export function createRuntime(): Runtime {
   /** Returns all writable accounts: its own and those of its lookup tables. */
   const writable = ({ message }: WireTransaction): readonly string[] => [...writableStatic(message), ...loaded(message, 'writableIndexes')];
 
+  /** Returns all accounts of a message, in the order of its indexes. */
+  const keysOf = (message: WireTransaction['message']): readonly string[] => [
+    ...message.staticAccounts,
+    ...loaded(message, 'writableIndexes'),
+    ...loaded(message, 'readonlyIndexes'),
+  ];
+
+  function balancesOf({ message, feeLamports }: WireTransaction, after: Simulated['after']): Simulated['balances'] {
+    const keys = keysOf(message);
+    const before = keys.map((key) => account(key)?.lamports ?? 0n);
+    const left = keys.map((key, at) => after?.get(key)?.lamports ?? (before[at] ?? 0n) - (after === null && at === 0 ? feeLamports : 0n));
+    return { before, after: left };
+  }
+
   function innerOf(message: WireTransaction['message'], meta: TransactionMetadata): NonNullable<Execution['inner']> {
-    const keys = [...message.staticAccounts, ...loaded(message, 'writableIndexes'), ...loaded(message, 'readonlyIndexes')];
+    const keys = keysOf(message);
     const keyAt = (index: number): string => keys[index] ?? '';
     return meta.innerInstructions().flatMap((calls, index) => {
       const made = calls.map((call): InnerCall => {
@@ -134,11 +150,13 @@ export function createRuntime(): Runtime {
       bank.withSigverify(verifiesSignatures);
       try {
         const outcome = bank.simulateTransaction(wire.transaction);
-        if (outcome instanceof FailedTransactionMetadata) return { ...executionOf(wire, outcome, outcome.meta()), after: null };
-        const after = outcome.postAccounts().map(({ address: name, lamports: amount, programAddress: owner, data, executable }) => {
+        if (outcome instanceof FailedTransactionMetadata)
+          return { ...executionOf(wire, outcome, outcome.meta()), after: null, balances: balancesOf(wire, null) };
+        const states = outcome.postAccounts().map(({ address: name, lamports: amount, programAddress: owner, data, executable }) => {
           return [name, { lamports: amount, owner, data: new Uint8Array(data), executable }] as const;
         });
-        return { ...executionOf(wire, null, outcome.meta()), after: new Map<string, AccountState>(after) };
+        const after = new Map<string, AccountState>(states);
+        return { ...executionOf(wire, null, outcome.meta()), after, balances: balancesOf(wire, after) };
       } finally {
         bank.withSigverify(true);
       }

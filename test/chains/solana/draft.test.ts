@@ -169,10 +169,10 @@ describe('draft: refuses', () => {
     const instructions = [{ programId: associatedTokenProgram, accounts, data: 'AQ==' }];
     const rent = 2_039_280n;
     const limit = funds - rent - 5_000n;
-    assert.ok(await drafted({ instructions }, { minBalanceLamports: limit }));
+    assert.equal((await drafted({ instructions }, { minBalanceLamports: limit })).costLamports, rent + 5_000n);
     assert.deepEqual(await refused({ instructions }, { minBalanceLamports: limit + 1n }), {
       refused: 'insufficient_funds',
-      sentence: `insufficient balance: the transaction would leave ${limit} lamports, and ${limit + 1n} lamports must remain`,
+      sentence: `insufficient balance: the account has ${funds} lamports, the transaction may cost ${rent + 5_000n} lamports, and ${limit + 1n} lamports must remain`,
       lasting: false,
     });
   });

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { solanaDialect } from '../../../src/chains/solana/dialect.js';
+import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { simulate } from '../../../src/chains/solana/simulate.js';
 import { rememberingLog } from '../../support/evm.js';
 import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
-import { solanaKey, solanaNetwork, solanaRelayer } from '../../support/solana.js';
+import { solanaKey, solanaNetwork, solanaRelayer, transferInstruction } from '../../support/solana.js';
 
 const relayer = solanaRelayer(solanaKey().address);
 const account = relayer.address;
@@ -42,7 +43,8 @@ async function simulated(test: TestContext, ...values: readonly unknown[]) {
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, solanaDialect);
   test.after(() => rpc.close());
-  return simulate(rpc, { transaction: new Uint8Array(100), slot: 1n, relayer, isPatienceOver: () => false });
+  const message = compileInstructions(account, [transferInstruction(account, other, 5n)]);
+  return simulate(rpc, { message, slot: 1n, relayer, isPatienceOver: () => false });
 }
 
 it('simulation: the lasting refusal of one node fails nothing if another node says otherwise or does not answer', async (test) => {

@@ -157,9 +157,13 @@ async function land(
     if (mayBeNewer(attempt, outcome.receipt, seen, current)) return null;
     const nowMs = lane.deps.clock.nowMs();
     // The transaction may have changed since the lane asked nodes: another answer may have removed its block.
-    if (isShownBy(transaction)) return outcome.isFinal ? { steps: [resolved(transaction, 'content', whyFailed, nowMs)] } : null;
-    const step = mined(transaction, at, nowMs);
-    return { steps: outcome.isFinal ? [step, resolved(step, 'content', whyFailed, nowMs)] : [step] };
+    if (isShownBy(transaction) && !outcome.isFinal) return null;
+    // A final block also shows the fee that was paid.
+    const isSame = isShownBy(transaction) && transaction.mined?.facts?.feePaid === at.facts?.feePaid;
+    const step = isSame ? transaction : mined(transaction, at, nowMs);
+    if (!outcome.isFinal) return { steps: [step] };
+    const last = resolved(step, 'content', whyFailed, nowMs);
+    return { steps: isSame ? [last] : [step, last] };
   });
 }
 

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { address, getAddressEncoder } from '@solana/kit';
+import { lookupTableProgram } from '../../../src/chains/solana/address.js';
+import { createSolanaChain } from '../../../src/chains/solana/solana-chain.js';
+import { base64From, type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
+import type { AttemptOutcome, Chain, Refusal } from '../../../src/core/ports/chain.js';
+import { onNetwork } from '../../../src/core/records/on-network.js';
+import type { SolanaPolicies } from '../../../src/core/records/relayer.js';
+import type { SolanaDraft, SolanaRequest } from '../../../src/core/records/solana.js';
+import type { Attempt } from '../../../src/core/records/transaction.js';
+import { systemClock } from '../../../src/core/work/clock.js';
+import { newest } from '../../../src/sandbox/solana/chain.js';
+import { transferOf } from '../../../src/sandbox/solana/instructions.js';
+import { type AskedCall, relayed, startFakeNode } from '../../support/fake-node.js';
+import { solanaKey, solanaRelayer, solanaRequest, transferInstruction } from '../../support/solana.js';
+import { other, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+import { silentLog } from '../../support/stored-samples.js';
+
+type Altered = (call: AskedCall, answer: never) => object | null;
+
+/** A chain on the local cluster whose first endpoint answers some calls otherwise. The second, if there is one, is honest. */
+async function chainWith(test: TestContext, url: string, payer: string, altered: Altered, { isAlone = false } = {}) {
+  const lying = await startFakeNode(test, async (request) => {
+    const answers = [JSON.parse((await relayed(url, request)).body)].flat();
+    const items = answers.map((answer, at) => {
+      const call = request.calls[at];
+      const changed = call === undefined ? null : altered(call, answer as never);
+      return changed === null ? answer : { jsonrpc: '2.0', id: answer.id, ...changed };
+    });
+    return { body: JSON.stringify(request.isBatch ? items : items[0]) };
+  });
+  const rpcUrls = [{ url: lying.url, weight: 100 }, ...(isAlone ? [] : [{ url, weight: 1 }])];
+  const { network } = solanaRelayer(payer, {}, { rpcUrls, averageBlockTimeMs: 1 });
+  assert.ok(network.type === 'solana');
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
+  let passedMs = 0;
+  const clock = { nowMs: () => systemClock.nowMs() + passedMs, elapsedMs: () => systemClock.elapsedMs() + passedMs };
+  const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 10_000, log, clock });
+  test.after(() => chain.close());
+  await chain.head();
+  const draft = async (request: Partial<SolanaRequest>, policies: Partial<SolanaPolicies> = {}): Promise<SolanaDraft | Refusal> => {
+    const relayer = solanaRelayer(payer, policies);
+    const { content } = chain.contentOf(solanaRequest(request), { relayer, nowMs: Date.now(), earlier: null });
+    const made = await chain.draft({ relayer, content, outbids: [], validUntilMs: null });
+    return 'refused' in made ? made : onNetwork('solana', made);
+  };
+  function pass(ms: number): void {
+    passedMs += ms;
+  }
+
+  return { chain, warnings, draft, lying, pass };
+}
+
+async function outcomeIn(chain: Chain, attempt: Attempt): Promise<AttemptOutcome | undefined> {
+  return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+}
+
+/** Changes the result's `value`. */
+function withValue(answer: { readonly result: { readonly value: object } }, changes: object): object {
+  return { result: { ...answer.result, value: { ...answer.result.value, ...changes } } };
+}
+
+describe('the word of one Solana node', () => {
+  it('the word of one Solana node: too low a last height does not make an attempt dead while its blockhash is valid', async (test) => {
+    const { solana, payer, signed } = await startSolanaChain(test);
+    const lastHeight = () => Number(solana.chain.tip(newest).height) + 1;
+    const { chain, draft } = await chainWith(test, solana.url, payer, ({ method }, answer) =>
+      method === 'getLatestBlockhash' ? withValue(answer, { lastValidBlockHeight: lastHeight() }) : null,
+    );
+    solana.chain.pool.losesPackets = true;
+    const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
+    assert.ok(!('refused' in made));
+    const attempt = await signed(made);
+    solana.chain.advance(60);
+    await chain.head();
+    for (let head = 0; head < 3; head += 1) assert.equal((await outcomeIn(chain, attempt))?.kind, 'open');
+    solana.chain.advance(200);
+    await chain.head();
+    await outcomeIn(chain, attempt);
+    assert.equal((await outcomeIn(chain, attempt))?.kind, 'dead');
+  });
+
+  it('the word of one Solana node: too high a last height is no answer', async (test) => {
+    const { solana, payer } = await startSolanaChain(test);
+    const { draft } = await chainWith(test, solana.url, payer, ({ method }, answer) =>
+      method === 'getLatestBlockhash' ? withValue(answer, { lastValidBlockHeight: 10 ** 9 }) : null,
+    );
+    const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
+    assert.ok(!('refused' in made) && made.lastValidBlockHeight < 1_000n, String(made));
+  });
+
+  it('the word of one Solana node: a result is final only if another node shows the same, or does not answer for a minute', async (test) => {
+    const { solana, payer, sent, advance } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance();
+    const status = { slot: Number(solana.chain.tip(newest).slot), confirmationStatus: 'finalized', confirmations: null };
+    for (const [said, end] of [
+      [{ ...status, err: null }, true],
+      [{ ...status, err: 'AccountInUse' }, false],
+      [{ ...status, slot: status.slot - 1, err: null }, false],
+    ] as const) {
+      const lie: Altered = ({ method }) =>
+        method === 'getSignatureStatuses' ? { result: { context: { slot: status.slot }, value: [said] } } : null;
+      const { chain, warnings } = await chainWith(test, solana.url, payer, lie);
+      const early = await outcomeIn(chain, attempt);
+      assert.ok(early?.kind === 'landed' && !early.isFinal, 'no other node calls the block final');
+      await advance(40);
+      const late = await outcomeIn(chain, attempt);
+      assert.ok(late?.kind === 'landed');
+      assert.equal(late.isFinal, end);
+      assert.equal(
+        warnings.some((words) => words.includes('different results')),
+        !end,
+      );
+    }
+  });
+
+  it('the word of one Solana node: a final result that no other node answers about counts after a minute', async (test) => {
+    const { solana, payer, sent, advance } = await startSolanaChain(test);
+    const silent = await startFakeNode(test, async (request) => {
+      const isAsked = request.calls.some(({ method }) => method === 'getSignatureStatuses');
+      return isAsked
+        ? { body: '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Node is unhealthy"},"id":1}' }
+        : relayed(solana.url, request);
+    });
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(40);
+    const rpcUrls = [solana.url, silent.url].map((url, at) => ({ url, weight: 100 - at }));
+    const { network } = solanaRelayer(payer, {}, { rpcUrls });
+    assert.ok(network.type === 'solana');
+    let passedMs = 0;
+    const clock = { nowMs: systemClock.nowMs, elapsedMs: () => systemClock.elapsedMs() + passedMs };
+    const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 10_000, log: silentLog, clock });
+    test.after(() => chain.close());
+    await chain.head();
+    for (const [ms, isFinal] of [
+      [0, false],
+      [30_000, false],
+      [31_000, true],
+    ] as const) {
+      passedMs += ms;
+      const outcome = await outcomeIn(chain, attempt);
+      assert.ok(outcome?.kind === 'landed');
+      assert.equal(outcome.isFinal, isFinal, `after ${passedMs} ms`);
+    }
+  });
+
+  it('the word of one Solana node: a fee above the maximum, a missing lookup table, and an expired blockhash end nothing', async (test) => {
+    const { solana, payer, built } = await startSolanaChain(test);
+    const table = address(solanaKey().address);
+    const header = Buffer.alloc(56);
+    header.writeUInt32LE(1, 0);
+    header.writeBigUInt64LE(2n ** 64n - 1n, 4);
+    const data = new Uint8Array(Buffer.concat([header, Buffer.from(getAddressEncoder().encode(to))]));
+    const signed = await built([transferOf(other.address, to, 5n)], 0, [other]);
+    solana.chain.putAccount(table, { lamports: 10n ** 9n, owner: lookupTableProgram, data, executable: false });
+    const transferData = new Uint8Array(Buffer.from(transferInstruction(payer, to, 5n).data, 'base64'));
+    const looking: Message = {
+      version: 0,
+      signers: 1,
+      readonlySigners: 0,
+      readonlyOthers: 1,
+      accounts: [payer, address('11111111111111111111111111111111')],
+      blockhash: solana.chain.tip(newest).hash,
+      instructions: [{ program: 1, accounts: [0, 2], data: transferData }],
+      tables: [{ table, writable: [0], readonly: [] }],
+    };
+    const through = { transaction: base64From(transactionBytes([new Uint8Array(64)], messageBytes(looking))) };
+    const restricted = { disallowedAccounts: [solana.url] };
+    const rows: readonly (readonly [string, Altered, Partial<SolanaRequest>, Partial<SolanaPolicies>])[] = [
+      [
+        'fee',
+        ({ method }, answer) => (method === 'simulateTransaction' ? withValue(answer, { fee: 10 ** 10 }) : null),
+        { instructions: [transferInstruction(payer, to, 5n)] },
+        {},
+      ],
+      [
+        'table',
+        ({ method }) => (method === 'getMultipleAccounts' ? { result: { context: { slot: 9 }, value: [null] } } : null),
+        through,
+        restricted,
+      ],
+      [
+        'table that a simulation lacks',
+        ({ method }) =>
+          method === 'simulateTransaction' ? { error: { code: -32602, message: 'invalid transaction: table not found' } } : null,
+        through,
+        restricted,
+      ],
+    ];
+    for (const [name, lie, request, policies] of rows) {
+      const { draft, pass } = await chainWith(test, solana.url, payer, lie);
+      await draft(request, policies);
+      pass(20_000);
+      const made = await draft(request, policies);
+      assert.ok(!('refused' in made), `${name}: ${JSON.stringify(made, (_, part) => (typeof part === 'bigint' ? String(part) : part))}`);
+      const alone = await chainWith(test, solana.url, payer, lie, { isAlone: true });
+      const first = await alone.draft(request, policies);
+      assert.ok('refused' in first && !first.lasting, `${name}: the only node is not believed at once`);
+    }
+    const denied = await chainWith(test, solana.url, payer, ({ method }) =>
+      method === 'isBlockhashValid' ? { result: { context: { slot: 9 }, value: false } } : null,
+    );
+    const first = await denied.draft({ transaction: signed });
+    assert.ok('refused' in first && first.refused === 'outdated' && !first.lasting);
+    denied.pass(10_000);
+    const second = await denied.draft({ transaction: signed });
+    assert.ok(!('refused' in second), String(Object.values(second)));
+  });
+
+  it('the word of one Solana node: the fee that was paid is read from the block, once for all whose messages imply it', async (test) => {
+    const { solana, payer, sent, advance } = await startSolanaChain(test);
+    const attempts: Attempt[] = [];
+    for (let amount = 1n; amount <= 12n; amount += 1n)
+      attempts.push(await sent({ instructions: [transferInstruction(payer, to, amount)] }));
+    await advance(40);
+    const feesBy = async (lie: Altered, options: { isAlone?: boolean } = {}) => {
+      const { chain, lying, warnings } = await chainWith(test, solana.url, payer, lie, options);
+      const outcomes = await chain.unsequenced?.outcomes(attempts);
+      const fees = attempts.map(({ hash }) => {
+        const outcome = outcomes?.get(hash);
+        return outcome?.kind === 'landed' && outcome.isFinal ? outcome.receipt.facts?.feePaid : null;
+      });
+      return { fees: new Set(fees), asked: lying.methods.filter((method) => method === 'getTransaction').length, warnings };
+    };
+    const honest = await feesBy(() => null);
+    assert.deepEqual([honest.fees, honest.asked], [new Set([5_000n]), 1]);
+    const raised: Altered = ({ method }, answer: { readonly result: { readonly meta: object } }) =>
+      method === 'getTransaction' ? { result: { ...answer.result, meta: { ...answer.result.meta, fee: 7_000 } } } : null;
+    const doubted = await feesBy(raised as Altered);
+    assert.deepEqual(doubted.fees, new Set([5_000n]));
+    assert.ok(doubted.warnings.some((words) => words.includes('no other one confirms')));
+    assert.deepEqual((await feesBy(raised as Altered, { isAlone: true })).fees, new Set([7_000n]));
+    const silent = await feesBy(({ method }) => (method === 'getTransaction' ? { result: null } : null), { isAlone: true });
+    assert.deepEqual(silent.fees, new Set([5_000n]));
+  });
+});
