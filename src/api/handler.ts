@@ -4,9 +4,11 @@ import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { AuditRefusal } from './contract/audit.js';
 import { type Call, callKey, noStoredResponse } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
+import type { CallerAddress } from './guards/caller-address.js';
 import type { RateLimit } from './guards/rate-limit.js';
 import { type Authenticate, checkBodySize, checkHost, checkScope, principalOf, requestIdOf } from './guards/request-head.js';
 import { createStreamLimit, streamLimits } from './guards/stream-limit.js';
+import type { BrakeWrongKeys } from './guards/wrong-key-brake.js';
 import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
 import type { Cors } from './http/cors.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './http/header.js';
@@ -24,6 +26,8 @@ export interface HandlerOptions extends RpcAdapterOptions {
   /** Paths that are neither REST nor RPC: health, readiness and the like. */
   readonly pages: readonly Page[];
   readonly authenticate: Authenticate;
+  readonly brakeWrongKeys: BrakeWrongKeys;
+  readonly addressOf: CallerAddress;
   /** The limit for methods that declare one; null: none. */
   readonly rateLimit: RateLimit | null;
   readonly cors: Cors;
@@ -41,7 +45,18 @@ export interface HandlerOptions extends RpcAdapterOptions {
  * RPC or a page. It never throws. Creating it throws if a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry, auditRefusal } = options;
+  const {
+    rest,
+    authenticate,
+    brakeWrongKeys,
+    addressOf,
+    rateLimit,
+    cors,
+    newRequestId,
+    log,
+    telemetry = noTelemetry,
+    auditRefusal,
+  } = options;
   const openStream = createStreamLimit(streamLimits);
   const watch = createRequestWatch(log, telemetry);
   const rpc = createRpcAdapter(options);
@@ -54,7 +69,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
     // Read now: the socket of a caller that left has none.
-    const callerAddress = request.socket?.remoteAddress ?? null;
+    const callerAddress = addressOf(request);
     const watched = watch({ request, response, path, requestId, target });
 
     // Requests and answers may break off; without listeners that would end the process.
@@ -72,7 +87,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         throw options.closed();
       checkFound(target);
       if (target.scope !== 'public') {
-        const principal = principalOf(request, authenticate);
+        const principal = principalOf(request, authenticate, () => brakeWrongKeys(callerAddress));
         watched.principal = principal;
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
@@ -101,7 +116,10 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     function serveRpc({ handler, maxBodyBytes: maxBytes }: Extract<Found, { kind: 'rpc' }>): void {
       checkBodySize(request, maxBytes, maxContentLength(handler, request.headers['content-type'], maxBytes));
       const head = readRpcHead(handler, request, query);
-      if (handler.method.methodKind !== 'unary') response.once('close', openStream(watched.principal));
+      if (handler.method.methodKind !== 'unary') {
+        const connection = 'stream' in request ? (request.stream.session ?? request) : request.socket;
+        response.once('close', openStream({ principal: watched.principal, address: callerAddress, connection }));
+      }
       for (const [name, value] of headers) response.setHeader(name, value);
       rpc.serve(handler, { request, response, head, maxBytes, values: createContextValues().set(callKey, exchange().call), fail });
     }
@@ -147,7 +165,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       }
       const failure = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
       watched.failure = failure;
-      if (failure.kind === 'unauthenticated' || failure.kind === 'forbidden') {
+      const isWrongKey = failure.kind === 'unauthenticated' || (failure.reason === 'RATE_LIMITED' && watched.principal === null);
+      if (isWrongKey || failure.kind === 'forbidden') {
         auditRefusal({ requestId, callerAddress, principal: watched.principal, method: 'label' in target ? target.label : null, failure });
       }
       if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);

@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { createReadiness } from '../api/contract/readiness.js';
+import { createCallerAddress } from '../api/guards/caller-address.js';
 import { createRateLimit } from '../api/guards/rate-limit.js';
+import { createWrongKeyBrake } from '../api/guards/wrong-key-brake.js';
 import { type CertificateFiles, readCertificate, startCertificateRenewal } from '../api/http/certificate-files.js';
+import { connectionsThatFit } from '../api/http/connection-limit.js';
 import { createCors } from '../api/http/cors.js';
 import { createMetricsPage, createReadyPage, healthPage } from '../api/http/operator-pages.js';
 import { createServer } from '../api/http/server.js';
@@ -324,6 +327,8 @@ export async function startApp(
       health,
       pages: [healthPage, createReadyPage(readiness, { clock, system: createSystemState(clock) }), createMetricsPage(metrics)],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock: agreedClock }),
+      brakeWrongKeys: createWrongKeyBrake(clock),
+      addressOf: createCallerAddress(settings.trustedProxies),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock, sharing.count),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       shutdownSignal,
@@ -342,6 +347,11 @@ export async function startApp(
       newRequestId: ids.timeOrdered,
       log,
       shutdownDeadlineMs,
+      connectionLimits: {
+        total: await connectionsThatFit(),
+        perAddress: settings.connectionsPerAddress,
+        isProxy: settings.trustedProxies.includes,
+      },
     });
     const renewal =
       files === null || certificate === null

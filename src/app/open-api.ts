@@ -42,8 +42,10 @@ export function compileApi(): CompiledApi {
   return { plans, rest: compileRest(plans), staticPages };
 }
 
+type Given = 'addressOf' | 'authenticate' | 'brakeWrongKeys' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry';
+
 /** What the API is made of, besides what it makes itself. */
-export interface ApiParts extends Pick<HandlerOptions, 'authenticate' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry'> {
+export interface ApiParts extends Pick<HandlerOptions, Given> {
   readonly compiled: CompiledApi;
   readonly services: ServicesDeps;
   readonly storedResponses: Parameters<typeof createIdempotency>[0]['store'];

@@ -1,5 +1,6 @@
 import { hostedTypes } from '../codec/signer-values.js';
 import type { ConfiguredLimits, HostedType, SignerLimits } from '../core/signer/hosted-key.js';
+import { type AddressRanges, addressRangesFrom } from '../core/text/address-ranges.js';
 import { httpUrlFrom } from '../core/text/http-url.js';
 import { syntaxes } from '../core/text/text-syntax.js';
 
@@ -125,6 +126,12 @@ export function nativeAmountOrOff(input: string): Parsed<bigint | null | undefin
   if (whole === '') return { problem: 'must be 0, or an amount with up to 18 decimals, for example 1 or 0.05' };
   const smallest = BigInt(whole + fraction.padEnd(18, '0'));
   return { value: smallest === 0n ? null : smallest };
+}
+
+/** Accepts addresses and ranges of addresses, separated by commas; empty is none. */
+export function addressRanges(input: string): Parsed<AddressRanges> {
+  const value = addressRangesFrom(listed(input));
+  return value === null ? { problem: 'must be IP addresses or ranges such as 10.0.0.0/8, separated by commas' } : { value };
 }
 
 const maxHours = 876_000;

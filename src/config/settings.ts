@@ -2,6 +2,7 @@ import type { Environment } from './environment.js';
 import { foreignSettings } from './foreign-settings.js';
 import { ConfigError, type Problem } from './problem.js';
 import {
+  addressRanges,
   apiKey,
   base64Key,
   databaseUrl,
@@ -99,6 +100,18 @@ const table = {
     default: '300',
     doc: 'Maximum number of requests that each API key can make at once; RATE_LIMIT_REQUESTS_PER_SECOND limits further requests.',
     parse: integer(1, 1_000_000),
+  }),
+  connectionsPerAddress: setting({
+    name: 'CONNECTIONS_PER_ADDRESS',
+    default: '500',
+    doc: 'Maximum number of open connections from one address (IPv6: one /64 network), except those in TRUSTED_PROXIES. No address can have more than half of all connections.',
+    parse: integer(1, 100_000),
+  }),
+  trustedProxies: setting({
+    name: 'TRUSTED_PROXIES',
+    default: '',
+    doc: 'Addresses or ranges, such as 10.0.0.0/8, of the proxies whose X-Forwarded-For header names the address of the caller, separated by commas; empty: none.',
+    parse: addressRanges,
   }),
   corsAllowedOrigins: setting({
     name: 'CORS_ALLOWED_ORIGINS',

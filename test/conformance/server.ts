@@ -68,6 +68,8 @@ function startable() {
     pages: [],
     authenticate: () => undefined,
     rateLimit: null,
+    brakeWrongKeys: () => undefined,
+    addressOf: () => null,
     cors: createCors(new Set()),
     newRequestId,
     auditRefusal: () => undefined,

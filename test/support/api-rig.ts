@@ -6,8 +6,11 @@ import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import { createReadiness, type Readiness } from '../../src/api/contract/readiness.js';
+import { createCallerAddress } from '../../src/api/guards/caller-address.js';
 import { createRateLimit } from '../../src/api/guards/rate-limit.js';
+import { createWrongKeyBrake } from '../../src/api/guards/wrong-key-brake.js';
 import { createHandler } from '../../src/api/handler.js';
+import type { ConnectionLimits } from '../../src/api/http/connection-limit.js';
 import { createCors } from '../../src/api/http/cors.js';
 import { createReadyPage, healthPage } from '../../src/api/http/operator-pages.js';
 import { type ApiServer, createServer } from '../../src/api/http/server.js';
@@ -17,6 +20,7 @@ import { reflectionServices, serveReflection } from '../../src/api/rpc/reflectio
 import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/records/principal.js';
+import type { AddressRanges } from '../../src/core/text/address-ranges.js';
 import { type Clock, systemClock } from '../../src/core/work/clock.js';
 import type { TokenBucketLimits } from '../../src/core/work/token-bucket.js';
 import { createSystemState } from '../../src/observability/system-state.js';
@@ -36,6 +40,9 @@ export interface RigOptions {
   readonly rateLimit?: TokenBucketLimits;
   /** The clock of the rate limit. */
   readonly clock?: Clock;
+  readonly brakesWrongKeys?: boolean;
+  readonly trustedProxies?: AddressRanges;
+  readonly connectionLimits?: ConnectionLimits;
   readonly timeouts?: ServerTimeouts;
   readonly tls?: { certPem: string; keyPem: string } | null;
   readonly shutdownDeadlineMs?: number;
@@ -110,6 +117,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     interceptors,
     pages: [healthPage, createReadyPage(readiness, { clock: systemClock, system: createSystemState(systemClock) })],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
+    brakeWrongKeys: options.brakesWrongKeys ? createWrongKeyBrake(systemClock) : () => undefined,
+    addressOf: createCallerAddress(options.trustedProxies ?? { includes: () => false }),
     rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock, () => 1),
     cors: createCors(new Set(options.origins ?? [])),
     newRequestId,
@@ -126,6 +135,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     log,
     shutdownDeadlineMs: options.shutdownDeadlineMs ?? 30_000,
     timeouts: options.timeouts ?? patientTimeouts,
+    ...(options.connectionLimits === undefined ? {} : { connectionLimits: options.connectionLimits }),
   });
   const { host, port } = await server.listen();
   return {

@@ -117,7 +117,7 @@ describe('access to every method, for every scope and kind of key', () => {
   const callers: Caller[] = [];
 
   before(async () => {
-    rig = await startAppRig({ clock: { nowMs: () => nowMs } });
+    rig = await startAppRig({ clock: { nowMs: () => nowMs }, env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const create = async (name: string, over: object) => {
       const body = JSON.stringify({ name, scopes: everyScope, ...over });
       const { status, text } = await rig.ask('POST', '/api/v1/api-keys', { body });
@@ -158,8 +158,13 @@ describe('access to every method, for every scope and kind of key', () => {
 
   after(() => rig?.stop());
 
+  let addresses = 0;
+
+  /** Each call has an address of its own: an address that sends many wrong keys is slowed down. */
   function bearer(key: string | undefined) {
-    return { headers: { authorization: key === undefined ? undefined : `Bearer ${key}` } };
+    addresses += 1;
+    const forwarded = { 'x-forwarded-for': `10.0.${addresses >> 8}.${addresses & 255}` };
+    return { headers: { ...forwarded, authorization: key === undefined ? undefined : `Bearer ${key}` } };
   }
 
   async function overRest({ http }: MethodPlan, key: string | undefined): Promise<Verdict> {
@@ -172,7 +177,8 @@ describe('access to every method, for every scope and kind of key', () => {
   async function overRpc({ method, relayer }: MethodPlan, key: string | undefined): Promise<Verdict> {
     const transport = createConnectTransport({ baseUrl: rig.baseUrl, httpVersion: '1.1' });
     const client = createClient(method.parent, transport) as unknown as Record<string, (input: object, options: object) => unknown>;
-    const options = { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } };
+    const { authorization, ...others } = bearer(key).headers;
+    const options = { headers: authorization === undefined ? others : { ...others, authorization } };
     try {
       const answer = client[method.localName]?.(relayer === 'any' ? {} : { relayerId }, options);
       if (method.methodKind === 'server_streaming') for await (const _ of answer as AsyncIterable<unknown>) break;

@@ -24,17 +24,22 @@ export function createRateLimit(limits: TokenBucketLimits, clock: Clock, instanc
     const { allowed, remaining, nextAfterMs, fullAfterMs } = buckets.take(keyId);
     headers.push(policy, ['ratelimit', `"default";r=${remaining};t=${secondsOf(fullAfterMs)}`]);
     if (allowed) return;
-    const retryAfterSeconds = Math.max(1, secondsOf(nextAfterMs));
-    throw new DomainError(
-      'rate_limited',
-      'RATE_LIMITED',
-      `the key is over its rate limit (${perSecond} per second, bursts of ${burst}); retry in ${retryAfterSeconds} s`,
-      {
-        metadata: { requests_per_second: String(perSecond), burst: String(burst), retry_after_ms: String(retryAfterSeconds * 1000) },
-        retryAfterMs: retryAfterSeconds * 1000,
-      },
-    );
+    throw overRateLimit('the key', { perSecond, burst }, nextAfterMs);
   };
+}
+
+/** The error of a caller without a token. `who` begins the sentence. */
+export function overRateLimit(who: string, { perSecond, burst }: TokenBucketLimits, nextAfterMs: number): DomainError {
+  const seconds = Math.max(1, secondsOf(nextAfterMs));
+  return new DomainError(
+    'rate_limited',
+    'RATE_LIMITED',
+    `${who} is over its rate limit (${perSecond} per second, bursts of ${burst}); retry in ${seconds} s`,
+    {
+      metadata: { requests_per_second: String(perSecond), burst: String(burst), retry_after_ms: String(seconds * 1000) },
+      retryAfterMs: seconds * 1000,
+    },
+  );
 }
 
 function secondsOf(ms: number): number {

@@ -47,8 +47,11 @@ export type Authenticate = (token: string) => Principal | undefined;
 /** RFC 6750: the scheme in any case, one or more spaces, a token of visible ASCII. */
 const bearerPattern = /^bearer +([\x21-\x7e]{1,4096})$/i;
 
-/** Returns the caller. Throws `unauthenticated` CREDENTIALS_INVALID unless exactly one `Authorization` header holds a valid bearer key. */
-export function principalOf(request: ApiRequest, authenticate: Authenticate): Principal {
+/**
+ * Returns the caller. Throws `unauthenticated` CREDENTIALS_INVALID unless exactly one `Authorization` header holds a valid bearer key.
+ * `onWrongKey` may throw another error.
+ */
+export function principalOf(request: ApiRequest, authenticate: Authenticate, onWrongKey: () => void): Principal {
   const values = headerValuesOf(request, 'authorization');
   const [value] = values;
   if (value === undefined) throw credentialsInvalid('the Authorization header is missing: send "Authorization: Bearer <key>"');
@@ -56,8 +59,9 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate): Pr
   const token = bearerPattern.exec(value)?.[1];
   if (token === undefined) throw credentialsInvalid('the Authorization header must be "Bearer <key>"');
   const principal = authenticate(token);
-  if (principal === undefined) throw credentialsInvalid('the key is not valid');
-  return principal;
+  if (principal !== undefined) return principal;
+  onWrongKey();
+  throw credentialsInvalid('the key is not valid');
 }
 
 /** Throws `forbidden` SCOPE_MISSING unless the key has the scope. Any valid key passes `authenticated`. */

@@ -1,8 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createTurnBudget } from '../../core/work/turn-budget.js';
 import { closeIfWaiting } from './answer.js';
 import { answerClientError } from './client-error.js';
 import { maxHeaderBytes, type ServerTimeouts } from './server-limits.js';
+
+/** Unanswered requests of a connection from which on no more of its bytes are read. */
+const maxWaiting = 64;
+/**
+ * Unanswered requests of a connection that close it; as many calls as an HTTP/2 connection may have. One read can bring more than a
+ * thousand pipelined requests.
+ */
+const maxPipelined = 250;
 
 /** The calls of the connections that speak HTTP/1.1. */
 export interface Http1Calls {
@@ -45,16 +54,31 @@ export function createHttp1Calls({ timeouts, handle, newRequestId }: Http1CallsD
     // A stream that waits for news is as quiet, but has nothing unread.
     if (isIdle || [...responses].some(({ writableLength }) => writableLength > 0)) socket.destroy();
   });
+  const isTurnOver = createTurnBudget();
+  // Each call has an immediate of its own, so that the microtasks of one run before the next begins.
+  function beginInTurn(request: IncomingMessage, response: ServerResponse): void {
+    if (request.socket.destroyed) return;
+    if (isTurnOver()) setImmediate(beginInTurn, request, response);
+    else handle(request, response);
+  }
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     const responses = unfinished.get(socket);
-    responses?.add(response);
+    if (responses === undefined || socket.destroyed) return;
+    responses.add(response);
+    if (responses.size > maxPipelined) {
+      socket.destroy();
+      return;
+    }
+    if (responses.size === maxWaiting) socket.pause();
     response.on('close', () => {
-      responses?.delete(response);
-      if (isLeaving) socket.destroySoon();
+      responses.delete(response);
+      if (isLeaving && responses.size === 0) socket.destroySoon();
+      else if (responses.size === maxWaiting - 1) socket.resume();
     });
     if (isLeaving) response.setHeader('connection', 'close');
-    handle(request, response);
+    if (responses.size > 1) setImmediate(beginInTurn, request, response);
+    else beginInTurn(request, response);
   };
   server.on('request', onRequest);
   // An unknown `Expect` header is no reason to reject a request.

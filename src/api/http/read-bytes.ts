@@ -1,5 +1,8 @@
 import type { ApiRequest } from './header.js';
 
+/** Chunks that are joined into one: a chunk of one byte takes a hundred times its size. */
+const maxChunks = 1_024;
+
 export interface BytesRules {
   /** The maximum number of bytes. */
   readonly limit: number;
@@ -16,7 +19,8 @@ export interface BytesRules {
 export function readBytes(request: ApiRequest, { limit, tooLarge, start }: BytesRules): Promise<Buffer | null> {
   if (request.destroyed || request.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const joined: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
@@ -26,6 +30,9 @@ export function readBytes(request: ApiRequest, { limit, tooLarge, start }: Bytes
         // It may come in pieces.
         const hadStart = start === undefined || bytes - chunk.length >= start.bytes;
         if (!hadStart && bytes >= start.bytes) start.check(chunks.length === 1 ? chunk : Buffer.concat(chunks, bytes));
+        if (chunks.length < maxChunks) return;
+        joined.push(Buffer.concat(chunks));
+        chunks = [];
       } catch (error) {
         request.off('data', onData);
         request.pause();
@@ -33,7 +40,9 @@ export function readBytes(request: ApiRequest, { limit, tooLarge, start }: Bytes
       }
     };
     request.on('data', onData);
-    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
+    request.on('end', () =>
+      resolve(joined.length === 0 && chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat([...joined, ...chunks], bytes)),
+    );
     // After `end` this changes nothing; before it, alone or after an error, it means that the caller has left.
     request.on('close', () => resolve(null));
   });

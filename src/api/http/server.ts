@@ -4,6 +4,7 @@ import type { Log } from '../../core/work/log.js';
 import { backgroundTimers } from '../../core/work/timers.js';
 import { breakOff } from './answer.js';
 import type { Certificate } from './certificate-files.js';
+import { type ConnectionLimits, createConnectionLimit } from './connection-limit.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { createHttp1Calls } from './http1-calls.js';
 import { createHttp2Calls } from './http2-calls.js';
@@ -42,6 +43,8 @@ export interface ServerOptions {
   readonly shutdownDeadlineMs: number;
   /** Replaces the defaults. */
   readonly timeouts?: ServerTimeouts;
+  /** Absent: no limit. */
+  readonly connectionLimits?: ConnectionLimits;
 }
 
 /** One address that answers both HTTP/1.1 and HTTP/2. */
@@ -70,6 +73,7 @@ export function createServer({
   log,
   shutdownDeadlineMs,
   timeouts = defaultTimeouts,
+  connectionLimits,
 }: ServerOptions): ApiServer {
   let stopping = false;
   /** All open connections. */
@@ -99,7 +103,13 @@ export function createServer({
 
   const acceptor =
     tls === null ? createTcpServer({ noDelay: true, keepAlive: true }) : createTlsAcceptor(tls, timeouts.firstByteMs, takeOver);
+  const admit = connectionLimits === undefined ? () => true : createConnectionLimit(connectionLimits);
   acceptor.on('connection', (socket) => {
+    if (!admit(socket)) {
+      socket.on('error', () => undefined);
+      socket.destroy();
+      return;
+    }
     track(sockets, socket);
     // Callers may reset their connections; without a listener that would end the process.
     socket.on('error', () => undefined);

@@ -1,0 +1,44 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Ranges of IP addresses. */
+export interface AddressRanges {
+  /** True if a range contains the address. */
+  includes(address: string): boolean;
+}
+
+/** Reads ranges: each an address, or an address and the length of its prefix (`10.0.0.0/8`). Null if one is neither. */
+export function addressRangesFrom(texts: readonly string[]): AddressRanges | null {
+  const list = new BlockList();
+  for (const text of texts) {
+    const [, address = '', prefix] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+    const family = isIP(address);
+    const bits = family === 4 ? 32 : 128;
+    const length = Number(prefix ?? bits);
+    if (family === 0 || length > bits) return null;
+    list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6');
+  }
+  return {
+    includes(address) {
+      const bare = bareAddress(address);
+      const family = isIP(bare);
+      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+    },
+  };
+}
+
+/** Returns the address without its zone; an IPv4 address as such, also if a socket of IPv6 reports it. */
+export function bareAddress(address: string): string {
+  const bare = address.replace(/%.*$/, '');
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(bare) ? bare.slice('::ffff:'.length) : bare;
+}
+
+/** Returns what limits per address count under: one caller can use all addresses of its IPv6 network, whose prefix has 64 bits. */
+export function limitedAddress(address: string): string {
+  const bare = bareAddress(address);
+  if (isIP(bare) !== 6) return bare;
+  const [head = '', tail] = bare.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array.from({ length: zeros }, () => '0'), ...after].slice(0, 4).join(':');
+}
