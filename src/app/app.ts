@@ -149,7 +149,13 @@ export async function startApp(
     const agreedClock = createAgreedClock(clock, { databaseMs: sharing.timeMs, headTimesMs: () => headTimesMs() });
     const databaseSecret = await openDatabaseSecret({ store, secretBox });
     if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
-    const keys = createKeyRing({ store, clock: agreedClock, log });
+    const keys = createKeyRing({
+      store,
+      clock: { nowMs: () => agreedClock.nowMs(), elapsedMs: monotonicMs },
+      timers: systemTimers,
+      staleAfterMs: settings.accessStaleAfterSeconds * 1000,
+      log,
+    });
     await keys.start();
     onStop('work', () => keys.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;

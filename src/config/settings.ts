@@ -101,6 +101,12 @@ const table = {
     doc: 'Maximum number of requests that each API key can make at once; RATE_LIMIT_REQUESTS_PER_SECOND limits further requests.',
     parse: integer(1, 1_000_000),
   }),
+  accessStaleAfterSeconds: setting({
+    name: 'ACCESS_STALE_AFTER_SECONDS',
+    default: '30',
+    doc: 'Seconds without reading the API keys from the database after which only API_KEY is accepted: other keys may be revoked by then.',
+    parse: integer(5, 86_400),
+  }),
   connectionsPerAddress: setting({
     name: 'CONNECTIONS_PER_ADDRESS',
     default: '500',

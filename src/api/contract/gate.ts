@@ -99,7 +99,7 @@ function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
 
 /** Throws if the key ended meanwhile: the guards saw it before the body, which a caller can hold back for as long as a request may take. */
 function checkKeyIsValid({ principal }: Call): void {
-  if (principal?.ended?.aborted) throw keyEnded();
+  if (principal?.ended?.aborted) throw keyEnded(principal.ended);
 }
 
 function checkRelayerList(plan: MethodPlan, message: Message, { principal, bodyProblem }: Call): void {

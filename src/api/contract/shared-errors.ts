@@ -24,7 +24,7 @@ export function credentialsInvalid(sentence: string): DomainError {
   return new DomainError('unauthenticated', 'CREDENTIALS_INVALID', sentence);
 }
 
-/** The 401 for a key that was valid when the call began. */
-export function keyEnded(): DomainError {
-  return credentialsInvalid('the key was revoked or has expired');
+/** The error for a key that was valid when the call began: 401, or the reason why the service can check no key. */
+export function keyEnded(ended: AbortSignal): DomainError {
+  return ended.reason instanceof DomainError ? ended.reason : credentialsInvalid('the key was revoked or has expired');
 }

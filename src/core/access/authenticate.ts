@@ -26,7 +26,7 @@ export interface AuthenticateDeps {
 }
 
 /**
- * Creates the check of bearer tokens; it returns undefined for a token that is not a valid key.
+ * Creates the check of bearer tokens; it returns undefined for a token that is not a valid key, and throws what `keys.find` throws.
  *
  * Keys are stored as digests and compared in constant time, so timing reveals neither a key's length nor how much of a guess is right. The
  * id in a key's text is not secret; it finds the stored key.

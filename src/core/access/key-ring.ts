@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import { DomainError } from '../errors/errors.js';
 import type { ApiKeyReads } from '../ports/store/api-keys.js';
 import { type ApiKey, principalFromApiKey } from '../records/api-key.js';
 import type { Principal } from '../records/principal.js';
-import type { Clock } from '../work/clock.js';
+import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
+import type { Timers } from '../work/timers.js';
 
 /** The maximum delay before a key that the command line created or deleted takes effect. */
 const reloadIntervalMs = 2_000;
@@ -17,12 +19,18 @@ export interface HeldKey {
 }
 
 interface EndableKey extends HeldKey {
-  /** Ends the streams that the key opened. */
-  end(): void;
+  /** Ends the streams that the key opened. `reason`: the error for their callers; absent: the key was revoked. */
+  end(reason?: DomainError): void;
 }
 
-/** The stored keys in memory, so that no request waits for the database. */
+/**
+ * The stored keys in memory, so that no request waits for the database.
+ *
+ * States: *fresh*, and *stale* from `staleAfterMs` after the begin of the last read that succeeded, however the database fails. A stale
+ * ring has ended all streams and answers for no key, because any key may be revoked by now. The next read makes it fresh.
+ */
 export interface KeyRing {
+  /** Throws `unavailable` SERVICE_UNAVAILABLE while the ring is stale. */
   find(id: string): HeldKey | undefined;
   /** Call it when the key is stored. */
   add(key: ApiKey): void;
@@ -38,23 +46,48 @@ export interface KeyRing {
 /** The dependencies of the key ring. */
 export interface KeyRingDeps {
   readonly store: { readonly read: ApiKeyReads };
-  readonly clock: Clock;
+  readonly clock: DurationClock;
+  readonly timers: Timers;
+  readonly staleAfterMs: number;
   readonly log: Log;
 }
 
 /** Creates the key ring; it is empty before `start`. */
-export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
+export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRingDeps): KeyRing {
   let held = new Map<string, EndableKey>();
   /** Counts this process's changes: keys that were read before a change are out of date. */
   let changes = 0;
   let reloading: Repeating | undefined;
   let isUnreadable = false;
+  /** When the last read that succeeded began. */
+  let seenAtMs = Number.NEGATIVE_INFINITY;
+  let stopEnding = (): void => undefined;
+
+  const isStale = (): boolean => clock.elapsedMs() - seenAtMs >= staleAfterMs;
+
+  function noteSeen(atMs: number): void {
+    seenAtMs = atMs;
+    stopEnding();
+    stopEnding = timers.after(Math.max(0, atMs + staleAfterMs - clock.elapsedMs()), endAll);
+  }
+
+  /** A read that hangs never fails, so a timer ends the streams. */
+  function endAll(): void {
+    log.error(
+      { staleAfterMs },
+      'API keys were not read for too long and may be revoked; only the bootstrap key is accepted until they are',
+    );
+    for (const key of held.values()) key.end(cannotBeChecked());
+    held = new Map();
+  }
 
   async function load(): Promise<void> {
     for (;;) {
       const seen = changes;
+      const askedAtMs = clock.elapsedMs();
       const keys = await store.read.apiKeys();
       if (changes !== seen) continue;
+      noteSeen(askedAtMs);
       const before = held;
       held = new Map(keys.map((key) => [key.id, before.get(key.id) ?? heldFrom(key)]));
       for (const [id, key] of before) if (!held.has(id) || hasExpired(key)) key.end();
@@ -78,7 +111,10 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   }
 
   return {
-    find: (id) => held.get(id),
+    find(id) {
+      if (isStale()) throw cannotBeChecked();
+      return held.get(id);
+    },
     add(key) {
       changes += 1;
       held.set(key.id, heldFrom(key));
@@ -94,14 +130,20 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
     },
     readAgain: () => reloading?.wake(),
     async stop() {
+      stopEnding();
       await reloading?.stop();
     },
   };
+}
+
+function cannotBeChecked(): DomainError {
+  const sentence = 'the service cannot reach its database, so it cannot check whether the key is still valid; retry later';
+  return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', sentence);
 }
 
 function heldFrom(key: ApiKey): EndableKey {
   const ended = new AbortController();
   // Every stream of the key listens to the signal; Node warns of more than ten listeners.
   setMaxListeners(0, ended.signal);
-  return { digest: key.digest, principal: principalFromApiKey(key, ended.signal), end: () => ended.abort() };
+  return { digest: key.digest, principal: principalFromApiKey(key, ended.signal), end: (reason) => ended.abort(reason) };
 }

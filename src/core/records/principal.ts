@@ -15,7 +15,7 @@ export interface Principal {
   readonly relayers: ReadonlySet<string> | null;
   /** When the key expires; null: never. */
   readonly expiresAtMs: number | null;
-  /** Aborts when the key is revoked or expires; it ends the caller's streams. Null: never. */
+  /** Aborts when the key is revoked or expires, or can be checked no more; it ends the caller's streams. Null: never. */
   readonly ended: AbortSignal | null;
 }
 

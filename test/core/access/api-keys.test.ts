@@ -7,6 +7,7 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import { type ApiKey, principalFromApiKey } from '../../../src/core/records/api-key.js';
 import { systemIds } from '../../../src/core/records/ids.js';
 import type { Principal } from '../../../src/core/records/principal.js';
+import { backgroundTimers } from '../../../src/core/work/timers.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -16,7 +17,13 @@ const wanted: NewApiKey = { name: 'shop', scopes: ['sign'], relayerIds: [], expi
 
 async function openDeps(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-  const keys = createKeyRing({ store, clock: { nowMs: () => nowMs }, log: silentLog });
+  const keys = createKeyRing({
+    store,
+    clock: { nowMs: () => nowMs, elapsedMs: () => 0 },
+    timers: backgroundTimers,
+    staleAfterMs: 30_000,
+    log: silentLog,
+  });
   await keys.start();
   test.after(async () => {
     await keys.stop();

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyRing } from '../../../src/core/access/key-ring.js';
 import type { ApiKey } from '../../../src/core/records/api-key.js';
-import { systemClock } from '../../../src/core/work/clock.js';
+import { monotonicMs } from '../../../src/core/work/clock.js';
+import { backgroundTimers } from '../../../src/core/work/timers.js';
 import { silentLog } from '../../support/stored-samples.js';
+
+const time = { clock: { nowMs: Date.now, elapsedMs: monotonicMs }, timers: backgroundTimers };
 
 function aKey(id: string): ApiKey {
   return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null };
@@ -18,7 +21,7 @@ test('key ring: a key deleted during a read does not come back with its result',
       answer = resolve;
     });
   };
-  const ring = createKeyRing({ store: { read: { apiKeys } }, clock: systemClock, log: silentLog });
+  const ring = createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log: silentLog });
   test.after(() => ring.stop());
   const started = ring.start();
   ring.remove('gone');
@@ -35,7 +38,12 @@ test('key ring: a key deleted during a read does not come back with its result',
 });
 
 test('key ring: removing a key ends its streams and no others', async (test) => {
-  const ring = createKeyRing({ store: { read: { apiKeys: async () => [aKey('one'), aKey('two')] } }, clock: systemClock, log: silentLog });
+  const ring = createKeyRing({
+    store: { read: { apiKeys: async () => [aKey('one'), aKey('two')] } },
+    ...time,
+    staleAfterMs: 30_000,
+    log: silentLog,
+  });
   test.after(() => ring.stop());
   await ring.start();
   const [one, two] = ['one', 'two'].map((id) => ring.find(id)?.principal.ended);
@@ -45,5 +53,54 @@ test('key ring: removing a key ends its streams and no others', async (test) => 
 
 test('key ring: start fails if the store cannot be read', async () => {
   const apiKeys = () => Promise.reject(new Error('no disk'));
-  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, clock: systemClock, log: silentLog }).start(), /no disk/);
+  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log: silentLog }).start(), /no disk/);
 });
+
+for (const [how, fail] of [
+  ['fails', () => Promise.reject(new Error('gone'))],
+  ['hangs', () => new Promise<never>(() => undefined)],
+] as const) {
+  test(`key ring: a database that ${how} ends the streams of all keys, which are accepted again once it is read`, async (test) => {
+    let nowMs = 0;
+    const timers: { readonly atMs: number; readonly task: () => void }[] = [];
+    const after = (ms: number, task: () => void) => {
+      const timer = { atMs: nowMs + ms, task };
+      timers.push(timer);
+      return () => void timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0);
+    };
+    const passTo = (ms: number) => {
+      nowMs = ms;
+      for (const timer of timers.filter(({ atMs }) => atMs <= ms)) {
+        timers.splice(timers.indexOf(timer), 1);
+        timer.task();
+      }
+    };
+    let read: () => Promise<readonly ApiKey[]> = async () => [aKey('one')];
+    const ring = createKeyRing({
+      store: { read: { apiKeys: () => read() } },
+      clock: { nowMs: () => nowMs, elapsedMs: () => nowMs },
+      timers: { after },
+      staleAfterMs: 30_000,
+      log: silentLog,
+    });
+    test.after(() => (how === 'fails' ? ring.stop() : undefined));
+    await ring.start();
+    const ended = ring.find('one')?.principal.ended;
+    read = fail;
+    ring.readAgain();
+    passTo(29_999);
+    assert.equal(ring.find('one')?.principal.keyId, 'one');
+    assert.equal(ended?.aborted, false);
+    passTo(30_000);
+    assert.throws(() => ring.find('one'), { kind: 'unavailable', reason: 'SERVICE_UNAVAILABLE' });
+    assert.throws(() => ring.find('unknown'), { kind: 'unavailable' });
+    assert.equal(ended?.aborted, true);
+    assert.equal(ended.reason.reason, 'SERVICE_UNAVAILABLE');
+    if (how === 'hangs') return;
+    await new Promise((resolve) => setImmediate(resolve));
+    read = async () => [aKey('one')];
+    ring.readAgain();
+    while (timers.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(ring.find('one')?.principal.ended?.aborted, false);
+  });
+}

@@ -23,7 +23,7 @@ export async function* untilEnded<T>(
   } finally {
     for (const leave of leaves) leave();
   }
-  if (ended?.aborted) throw keyEnded();
+  if (ended?.aborted) throw keyEnded(ended);
   const { aborted, reason } = context.signal;
   if (aborted && reason instanceof ConnectError && reason.code === Code.DeadlineExceeded) throw reason;
   if (aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', `the service is stopping; ${whenStopping}`);
