@@ -56,5 +56,11 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
     await members.close();
     await store.close();
   };
-  return { ...opened, store: { ...telling(store, members), close }, leases: members, sharing: members };
+  return {
+    ...opened,
+    store: { ...telling(store, members), close },
+    leases: members,
+    sharing: members,
+    lost: Promise.race([opened.lost, members.unfit]),
+  };
 }

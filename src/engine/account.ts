@@ -178,6 +178,8 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     if (state.kind === 'open') {
       const { lane, loading } = state;
       watcher.stopListening(lane);
+      // The database may lack these attempts: only this log still has them.
+      if (deps.database.hold() !== null) lane.logAttempts();
       ended = Promise.all([lane.stop(), loading.catch(() => undefined)]);
     }
     state = elsewhere;

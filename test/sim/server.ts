@@ -318,6 +318,10 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           await ask();
           return { members: look(time.elapsedMs()), rewind: rewinds.get() ?? null, timeMs: process.nowMs(), durability };
         },
+        async conditions() {
+          await ask();
+          return { migrations: [], secret: null };
+        },
         async end(backend) {
           await ask();
           endBackend(backend);

@@ -54,10 +54,19 @@ export interface Look {
   readonly durability: Durability;
 }
 
+/** What of a database an instance has checked when it started. */
+export interface Conditions {
+  /** The names of the migrations that have run. */
+  readonly migrations: readonly string[];
+  /** The sealed secret of the database, which another encryption key would replace; null: there is none yet. */
+  readonly secret: string | null;
+}
+
 /** The connection with which an instance sees the others and reports to them what it has changed. */
 export interface Observer {
   /** Throws if the connection is lost, and with it what the others have sent since. */
   look(): Promise<Look>;
+  conditions(): Promise<Conditions>;
   /** Ends the connection of another instance. */
   end(backend: Backend): Promise<void>;
   /** Sends something to all instances. */
@@ -100,6 +109,8 @@ export interface SharedDatabase {
   join(state: InstanceState): Promise<number>;
   /** True if the row of this instance is gone or lacks its last commits: writes fail until it has joined again. */
   isRemoved(): boolean;
+  /** True if the database was found to lack commits of this instance, until it has joined again. */
+  isRewound(): boolean;
   /** Calls `listener` each time that the database is back after its connection was lost. */
   onReturn(listener: () => void): void;
   /** Fails with `ConflictError` if there is no such instance. */

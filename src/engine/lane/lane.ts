@@ -13,7 +13,7 @@ import { createHeads } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext } from './lane-context.js';
 import type { LaneInputs } from './lane-inputs.js';
-import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
+import { createOpenTransactions, type LaneFigures, type OpenTransactions } from './open-transactions.js';
 import { createRecords } from './records.js';
 import { createRest } from './rest.js';
 import { createSigningPace } from './signing-pace.js';
@@ -54,6 +54,8 @@ export interface Lane {
   isResting(): boolean;
   /** See `Lanes.maxInFlight`. */
   maxInFlight(): number | null;
+  /** Logs every attempt in memory with its hash. */
+  logAttempts(): void;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   figures(): LaneFigures;
@@ -206,6 +208,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       preparing.wake();
     },
     isResting: () => heads.newest !== null && rest.includes(heads.newest) && !storedFinder.isBehind(),
+    logAttempts: () => logAttempts(deps.log, relayer().id, transactions),
     async stop() {
       stopped = true;
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop(), followingElsewhere.stop()]);
@@ -215,4 +218,13 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     maxInFlight,
     figures: () => ({ relayerId: relayer().id, inFlightLimit: maxInFlight(), ...transactions.figures() }),
   };
+}
+
+function logAttempts(log: LaneInputs['deps']['log'], relayerId: string, { slotted, unsequenced }: OpenTransactions): void {
+  for (const open of [...slotted(), ...unsequenced()])
+    for (const { hash, nonce, version, transactionId } of open.attempts)
+      log.warn(
+        { relayer: relayerId, transaction: transactionId, nonce: nonce === null ? null : String(nonce), version, hash },
+        'an attempt was signed before signing was stopped',
+      );
 }

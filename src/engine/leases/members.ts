@@ -6,11 +6,13 @@ import type { Look, Member, Observer, Rewind, SharedDatabase } from '../../core/
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
 import type { Durability } from '../../core/records/durability.js';
+import { createPause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createExclusively } from '../../core/work/one-at-a-time.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Timers } from '../../core/work/timers.js';
+import { createConditionsWatch, hasSameFiles, requireSameFiles } from './conditions.js';
 import { createDatabaseClock } from './database-clock.js';
 import { createDurabilityWatch } from './durability-watch.js';
 import { createInstanceWatch, type InstanceWatch } from './instance-watch.js';
@@ -52,8 +54,10 @@ export interface Sharing extends Instances, DatabaseState {
 
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Sharing {
-  /** Records this instance. Throws an error for the operator if another one has other configuration files. */
+  /** Records this instance. Throws an error for the operator if another one works with other configuration files. */
   join(): Promise<void>;
+  /** Resolves with the reason if this instance must not go on: it does not meet the conditions of a start any more. */
+  readonly unfit: Promise<Error>;
   /** Takes note of a commit of this instance, of which the others hear. Returns at once. */
   noteCommitted(changes: readonly Change[]): void;
   /** Ends the connection, after `stop`. */
@@ -89,7 +93,9 @@ export function createMembers(deps: MembersDeps): Members {
   /** Since when instances are gone that may have lost commits by a failover, by number. */
   const goneSinceMs = new Map<number, number>();
   const exclusively = createExclusively();
+  const pause = createPause(timers);
   const databaseClock = createDatabaseClock(clock, log);
+  const conditions = createConditionsWatch(deps.configHashes);
   const settings = createDurabilityWatch(deps.requiresStandby === true, log);
   /** The number of this instance, and its state, which it keeps if it joins again. */
   let me = 0;
@@ -104,6 +110,14 @@ export function createMembers(deps: MembersDeps): Members {
   /** What the last round failed with; null: it did not fail. */
   let failure: string | null = null;
   let isEnding = false;
+  /** The connection was lost, and the conditions of the start were not checked since. */
+  let isBack = false;
+  /** Why this instance must end. */
+  let unfitness: Error | null = null;
+  let resolveUnfit: (error: Error) => void = () => undefined;
+  const unfit = new Promise<Error>((resolve) => {
+    resolveUnfit = resolve;
+  });
   let rounds: Repeating | null = null;
   /** Those who wait for the end of the next round; `needsSuccess`: of the next one that does not fail. */
   let waiters: { readonly resolve: () => void; readonly needsSuccess: boolean }[] = [];
@@ -112,6 +126,7 @@ export function createMembers(deps: MembersDeps): Members {
   const shares = createLeaseShares({ leases: shared.leases, me: () => me, news, lookAgain, clock, log });
 
   shared.onReturn(() => {
+    isBack = true;
     // What this instance could not tell, because it did not know whether its last commits were written.
     news.add(allNews);
     news.send();
@@ -153,11 +168,59 @@ export function createMembers(deps: MembersDeps): Members {
       seen = (await lookBy(observer)).members;
       const missing = settings.refusal();
       if (missing !== null) throw new Error(missing);
-      for (const member of seen) if (member.isConnected) requireSameFiles(deps.configHashes, member);
+      await requireFilesOfOthers(observer);
+      conditions.require(await observer.conditions(), []);
     } catch (error) {
       await observer?.close();
       throw error;
     }
+  }
+
+  /**
+   * Throws if another instance works with other configuration files. One that hangs does not keep this one from starting: it is removed, as
+   * members remove it.
+   */
+  async function requireFilesOfOthers(by: Observer): Promise<void> {
+    const firstBeats = new Map<number, string | null>();
+    const removing = new Map<number, InstanceWatch>();
+    for (;;) {
+      const others = seen.filter((member) => member.number !== me && !hasSameFiles(deps.configHashes, member));
+      const concerned = others.filter(({ number, isConnected }) => isConnected || removing.has(number));
+      if (concerned.length === 0) return;
+      for (const member of concerned) {
+        const { number, isConnected, beat, isBusy } = member;
+        const first = firstBeats.get(number) ?? beat;
+        firstBeats.set(number, first);
+        if (isConnected && (isBusy || beat === null || beat !== first)) requireSameFiles(deps.configHashes, member);
+        const watch = removing.get(number) ?? createInstanceWatch();
+        removing.set(number, watch);
+        const verdict = watch.look(isConnected ? member : null);
+        if (verdict === 'end') await endSilent(by, member);
+        if (verdict === 'remove') await removeGone(member);
+      }
+      await pause(lookEveryMs.withOthers);
+      seen = (await lookBy(by)).members;
+    }
+  }
+
+  /** Throws, and ends this instance, if it would not be allowed to start now. */
+  async function requireConditions(by: Observer): Promise<void> {
+    const found = await by.conditions();
+    const { members } = await lookBy(by);
+    const isRemoved = shared.isRemoved();
+    // One that starts judges by this one, unless it has removed this one.
+    const others = members.filter(
+      ({ number, isConnected, shown }) => number !== me && isConnected && (isRemoved || shown.state !== 'starting'),
+    );
+    try {
+      conditions.require(found, others);
+    } catch (error) {
+      unfitness = error as Error;
+      log.error({ err: error }, 'this instance may not go on with the database');
+      resolveUnfit(unfitness);
+      throw error;
+    }
+    isBack = false;
   }
 
   async function setState(number: number, state: InstanceState): Promise<void> {
@@ -177,8 +240,14 @@ export function createMembers(deps: MembersDeps): Members {
   }
 
   async function round(): Promise<void> {
-    if (shared.isRemoved()) {
-      await shares.endTakenOver();
+    if (unfitness !== null) throw unfitness;
+    const isRemoved = shared.isRemoved();
+    if (isRemoved) await shares.endTakenOver();
+    if (isRemoved || isBack) {
+      observer ??= await connectObserver();
+      await requireConditions(observer);
+    }
+    if (isRemoved) {
       await join();
       watches.clear();
       shares.outdate();
@@ -206,7 +275,9 @@ export function createMembers(deps: MembersDeps): Members {
 
   /** Why no instance may sign; null: they may. */
   function holdOfAll(): string | null {
-    return rewind === null ? settings.refusal() : 'the database lacks commits that it had answered; run relayer restore';
+    return rewind === null && !shared.isRewound()
+      ? settings.refusal()
+      : 'the database lacks commits that it had answered; run relayer restore';
   }
 
   function ownHold(): string | null {
@@ -381,6 +452,7 @@ export function createMembers(deps: MembersDeps): Members {
     onHold: (listener) => void holdListeners.push(listener),
     onNews: (listener) => void listeners.push(listener),
     rewind: () => rewind,
+    unfit,
     timeMs: databaseClock.timeMs,
     // While another instance shares, it may sign: only this one's clock is wrong.
     hold: () => (seen.some(({ number, shown }) => number !== me && shown.state === 'sharing') ? holdOfAll() : ownHold()),
@@ -393,15 +465,6 @@ export function createMembers(deps: MembersDeps): Members {
       await observer?.close();
     },
   };
-}
-
-/** Throws if an instance has other configuration files: callers would get other answers from it, and its lanes other policies. */
-function requireSameFiles(own: ReadonlyMap<string, string>, { number, shown, configHashes: others }: Member): void {
-  const differing = [...new Set([...own.keys(), ...others.keys()])].filter((name) => own.get(name) !== others.get(name));
-  if (differing.length === 0) return;
-  throw new Error(
-    `instance ${number} (process ${shown.pid} on host ${shown.host}) uses the same database with other configuration files; these differ: ${differing.join(', ')}; give all instances the same files and the same STORAGE_ENCRYPTION_KEY, or stop all of them before you change the configuration`,
-  );
 }
 
 /** The first members that are not among the second. */

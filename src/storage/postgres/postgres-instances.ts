@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { RunningInstance } from '../../core/ports/instances.js';
-import type { Look, Member, Rewind } from '../../core/ports/shared-database.js';
+import type { Conditions, Look, Member, Rewind } from '../../core/ports/shared-database.js';
 import type { Durability } from '../../core/records/durability.js';
 import type { InstanceTable } from '../sql/schema.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
@@ -60,6 +60,13 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
   if (row === undefined) throw new Error('the database answered a look without a row');
   const { timeMs, foundAtMs, evidence, ...settings } = row;
   return { timeMs, durability: settings, rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' } };
+}
+
+/** Reads what an instance checks when it starts. */
+export async function readConditions(client: pg.Client): Promise<Conditions> {
+  const { rows } = await client.query<{ name: string }>('select name from kysely_migration order by name');
+  const { rows: secrets } = await client.query<{ sealed: string }>('select sealed from database_secret where number = 1');
+  return { migrations: rows.map(({ name }) => name), secret: secrets[0]?.sealed ?? null };
 }
 
 const durability = `current_setting('fsync') = 'on' as fsync, current_setting('full_page_writes') = 'on' as full_page_writes,

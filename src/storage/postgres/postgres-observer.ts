@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import { payloadOf, readMessage } from './news-channel.js';
-import { readMembers, readServer } from './postgres-instances.js';
+import { readConditions, readMembers, readServer } from './postgres-instances.js';
 import { endHolder, nameConnection } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
@@ -37,6 +37,7 @@ export function postgresObserver(connectionString: string, schema: string, name:
         const server = await readServer(client);
         return { ...server, members: await readMembers(client, schema) };
       },
+      conditions: () => readConditions(client),
       end: (backend) => endHolder(client, schema, backend),
       async tell(message) {
         await client.query('select pg_notify($1, $2)', [channel, payloadOf(message)]);

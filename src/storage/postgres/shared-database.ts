@@ -29,6 +29,7 @@ export function createSharedDatabase({ openObserver, database, statements, recor
     openObserver,
     join: async (state) => (await database.own((connection) => record(state, connection, database.rewind()))).number,
     isRemoved,
+    isRewound: () => database.rewind() !== null,
     onReturn,
     setState: (number, state) => write('setInstanceState', [guarded(instances.setState, { number, state })]),
     startSharing: (number, units) =>

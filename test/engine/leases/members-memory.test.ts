@@ -42,6 +42,7 @@ it('an instance that looks at the others for days keeps nothing of each look', a
     shared: createSharedDatabase({
       openObserver: async () => ({
         look: async () => ({ members: [member], rewind: null, timeMs: Date.now(), durability }),
+        conditions: async () => ({ migrations: [], secret: null }),
         end: async () => undefined,
         tell: async () => undefined,
         close: async () => undefined,
