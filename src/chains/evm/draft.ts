@@ -5,7 +5,7 @@ import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/cha
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -45,8 +45,12 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;
   // Decided first: a node refuses to estimate if the balance is too low, and each node words that differently. A known balance saves the
   // other questions; an unknown one is asked together with them, since each answer may take seconds.
-  const funds = fundsRefusal(deps, account, content.valueWei, mustRemainWei);
-  const unpaid = deps.memory.has(balanceKey(account)) ? await funds : null;
+  const isBalanceKnown = deps.memory.isAnswered(balanceKey(account));
+  // One reading for the whole draft: a head that comes meanwhile must not make it ask again.
+  const balance = deps.memory.recall(balanceKey(account), () => deps.rpc.ask(questions.balance(account), { shared: true }));
+  const refusalAt = (costWei: bigint) => fundsRefusal(deps, account, balance, { costWei, mustRemainWei });
+  const funds = refusalAt(content.valueWei);
+  const unpaid = isBalanceKnown ? await funds : null;
   if (unpaid !== null) return unpaid;
   const bidder = isFiller ? 'self_transfer' : 'caller';
   const [unpaidValue, gasLimit, price] = await Promise.all([
@@ -66,7 +70,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const { to, valueWei, data, call } = content;
   const unpublished = { network: 'evm', to, valueWei, data, ...(call && { call }), gasLimit, price: bounded } as const;
   const draft: EvmDraft = { ...unpublished, publishingFeeWei: await deps.publishingFee.of(unpublished) };
-  return (await fundsRefusal(deps, account, maxCost(draft), mustRemainWei)) ?? draft;
+  return (await refusalAt(maxCost(draft))) ?? draft;
 }
 
 /** A transfer of 0 wei to the account itself. */
@@ -79,13 +83,17 @@ function balanceKey(account: string): string {
 }
 
 /** A node that lags, or lies, may show less than there is: the highest of several balances decides, read once per block. */
-async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, mustRemainWei: bigint): Promise<Refusal | null> {
-  const key = balanceKey(account);
-  const asked = questions.balance(account);
+async function fundsRefusal(
+  deps: DraftDeps,
+  account: string,
+  balance: Promise<bigint>,
+  { costWei, mustRemainWei }: { readonly costWei: bigint; readonly mustRemainWei: bigint },
+): Promise<Refusal | null> {
   const neededWei = costWei + mustRemainWei;
-  const first = await deps.memory.recall(key, () => deps.rpc.ask(asked, { shared: true }));
+  const first = await balance;
   if (first >= neededWei) return null;
-  const balanceWei = await deps.memory.recall(`${key} by several`, async () => max(first, ...(await deps.rpc.opinions(asked))));
+  const byOthers = () => deps.rpc.opinions(questions.balance(account));
+  const balanceWei = await deps.memory.recall(`${balanceKey(account)} by several`, async () => max(first, ...(await byOthers())));
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
   const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
@@ -102,8 +110,9 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   if (given === null && request.content !== 'filler' && !onNetwork('evm', request.relayer.policies).gasLimitEstimation) {
     return gasLimitRefusal('gas_limit is required: the policy gas_limit_estimation is false');
   }
-  const blockGasLimit = await deps.market.blockGasLimit();
   const account = request.relayer.address;
+  const estimated = () => estimateFor(deps, account, content, request.outbids.length === 0);
+  const [blockGasLimit, ahead] = await Promise.all([deps.market.blockGasLimit(), given === null ? estimated() : null]);
   if (given !== null) {
     if (blockGasLimit !== null && given > blockGasLimit) {
       const sentence = `gas_limit is ${given}; a block allows at most ${blockGasLimit}`;
@@ -122,7 +131,7 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
     }
   }
   // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
-  const estimate = await estimateFor(deps, account, content, request.outbids.length === 0);
+  const estimate = ahead ?? (await estimated());
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null) {
     if (given >= estimate) return given;

@@ -108,10 +108,9 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     },
     async head() {
       const block = await rpc.askHead(questions.head());
-      if (block.hash !== newest?.hash) {
-        memory.forgetAll();
-        await memory.recall(latestBlockKey, async () => block);
-      }
+      if (block.hash !== newest?.hash) memory.forgetAll();
+      memory.forget(latestBlockKey);
+      await memory.recall(latestBlockKey, async () => block);
       branch.take(block);
       const { number, hash, timestampMs } = block;
       const endpoint = rpc.headEndpoint();
@@ -154,6 +153,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     },
     sequence: {
       losesBlocks: true,
+      draftsAnyNumber: true,
       nextOf: (account) => rpc.ask(questions.newestNonce(account), atHead),
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),

@@ -1,5 +1,5 @@
 import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';

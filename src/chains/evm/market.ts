@@ -1,6 +1,6 @@
 import type { MarketView } from '../../core/ports/chain.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey } from './answer.js';
 import type { OwnBids } from './own-bids.js';
@@ -57,8 +57,10 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
    */
   async function readFeeHistory(): Promise<FeeHistory> {
     const wanted = speeds.map((speed) => percentiles[speed]);
-    const { gasLimit, baseFeePerGasWei } = await latest();
-    const histories = await rpc.opinions(questions.feeHistory(blocksOfHistory, wanted));
+    const [{ gasLimit, baseFeePerGasWei }, histories] = await Promise.all([
+      latest(),
+      rpc.opinions(questions.feeHistory(blocksOfHistory, wanted)),
+    ]);
     const nextBaseFeeWei = nextAfter(baseFeePerGasWei, median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n);
     const paid = histories.map((history) => paidByOthers(history, (block, ratio) => shareOf(ownBids.gasIn(block), ratio, gasLimit)));
     const mediansWei = speeds.map((_, index) => median(paid.map((medians) => medians[index] ?? null)));

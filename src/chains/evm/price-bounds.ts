@@ -1,5 +1,5 @@
 import { max } from '../../core/fees/price.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { Block } from './answer.js';
 import type { OwnBids } from './own-bids.js';

@@ -1,7 +1,7 @@
 import type { EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Log } from '../../core/work/log.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { questions } from './questions.js';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { Chain, ForwardedAnswer } from '../../core/ports/chain.js';
+import { type BlockMemory, createBlockMemory } from '../../core/work/block-memory.js';
 import { memberText } from '../../json/json-reader.js';
-import { type BlockMemory, createBlockMemory } from './block-memory.js';
 import type { RpcOptions } from './endpoint.js';
 import type { NodeDialect } from './json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from './node-error.js';

@@ -1,9 +1,9 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';

@@ -3,7 +3,7 @@ import type { Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { forbiddenChangeIn } from './account-changes.js';
 import { systemProgram } from './address.js';

@@ -1,4 +1,4 @@
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockPosition, questions } from './questions.js';
 

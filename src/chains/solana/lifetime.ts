@@ -1,6 +1,6 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import { confirmedPosition } from './history.js';

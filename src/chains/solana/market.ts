@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { maxPricedAccounts, questions } from './questions.js';

@@ -1,5 +1,5 @@
+import type { BlockMemory } from '../../core/work/block-memory.js';
 import { objectFrom } from '../rpc/answer.js';
-import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 import { type LedgerRules, usualRules } from './fee-rules.js';

@@ -248,6 +248,8 @@ export interface NodeCalls {
 export interface Sequence {
   /** False if a block is never lost once it was made, so that a nonce which a block has used is used for ever. */
   readonly losesBlocks: boolean;
+  /** True if a draft does not depend on the account's next number, so that it can be made while nodes are still asked for that. */
+  readonly draftsAnyNumber?: boolean;
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**

@@ -2,10 +2,12 @@ import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
+import type { Tracked } from './tracked.js';
+import { nullIfUnavailable } from './unanswered.js';
 
-/** The maximum time that other transactions wait for nodes to estimate one. */
-const slowDraftMs = 2_000;
+/** The maximum time that other transactions wait for nodes to estimate one, and a finished draft for what else nodes are asked. */
+export const slowDraftMs = 2_000;
 /** A draft that waited for room has an old price: it is used up to this age, or for this number of block times, the longer of the two. */
 const usableFor = { ms: 15_000, blocks: 2 };
 
@@ -16,6 +18,43 @@ const usableFor = { ms: 15_000, blocks: 2 };
 export async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Draft | Refusal | null | 'slow'> {
   const record = lane.transactions.tracked(open.transaction.id);
   if (record === undefined) return 'slow';
+  const drafting = draftingOf(lane, record, open);
+  const drafted = await inTime(drafting.done, slowDraftMs, null, lane.deps.timers);
+  if (drafted === null) {
+    goOn(lane, drafting);
+    return 'slow';
+  }
+  record.drafting = null;
+  if ('error' in drafted) throw drafted.error;
+  return drafted.outcome;
+}
+
+/** Begins a draft before anything may be signed. It is used when that is so, unless no node could answer. */
+export function beginDraft(lane: LaneContext, open: OpenTransaction): void {
+  const record = lane.transactions.tracked(open.transaction.id);
+  if (record === undefined) return;
+  const before = record.drafting;
+  const drafting = draftingOf(lane, record, open);
+  if (drafting === before) return;
+  goOn(lane, drafting);
+  void drafting.done.then((drafted) => {
+    if (record.drafting === drafting && ('error' in drafted || drafted.outcome === null)) record.drafting = null;
+  });
+}
+
+/** Notes when the draft is done, and wakes the loop then. What else its signature needs is asked for meanwhile, since nodes are slow. */
+function goOn(lane: LaneContext, drafting: RunningDraft): void {
+  lane.funds.expectRead();
+  void drafting.done.then(() => {
+    drafting.doneAtMs ??= lane.deps.clock.elapsedMs();
+    lane.loops.wakePrepare();
+  });
+}
+
+type RunningDraft = NonNullable<Tracked['drafting']>;
+
+/** Returns the draft that was begun, or begins one if it is too old or the content has changed. */
+function draftingOf(lane: LaneContext, record: Tracked, open: OpenTransaction): RunningDraft {
   const { revision } = open.transaction;
   const { elapsedMs } = lane.deps.clock;
   const longestMs = Math.max(usableFor.ms, usableFor.blocks * lane.relayer().network.averageBlockTimeMs);
@@ -27,18 +66,7 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
       .catch((error: unknown) => ({ error }));
     record.drafting = { revision, done, doneAtMs: null };
   }
-  const { drafting } = record;
-  const drafted = await inTime(drafting.done, slowDraftMs, null, lane.deps.timers);
-  if (drafted === null) {
-    void drafting.done.then(() => {
-      drafting.doneAtMs = elapsedMs();
-      lane.loops.wakePrepare();
-    });
-    return 'slow';
-  }
-  record.drafting = null;
-  if ('error' in drafted) throw drafted.error;
-  return drafted.outcome;
+  return record.drafting;
 }
 
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {

@@ -1,6 +1,7 @@
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { DoubtedNonce } from './account-numbers.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
+import { nullIfUnavailable } from './unanswered.js';
 
 /** An account's nonce as an endpoint shows it. */
 export interface SeenNonce extends NonceAnswer {

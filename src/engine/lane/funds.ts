@@ -1,7 +1,9 @@
 import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
+import { createBlockMemory } from '../../core/work/block-memory.js';
 import type { LaneInputs } from './lane-inputs.js';
 import type { OpenTransactions } from './open-transactions.js';
+import { askAhead } from './unanswered.js';
 
 /**
  * A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without
@@ -26,36 +28,31 @@ export interface Funds {
   readFree(without?: bigint): Promise<{ readonly balance: bigint; readonly free: bigint }>;
   /** Reports a balance below the required minimum once, and again only after the balance has recovered. */
   report(balance: bigint): Promise<void>;
+  /** Something that nodes take long to draft will need the balance: until it is read, each newer head makes nodes be asked for it. */
+  expectRead(): void;
   /** A newer head came: the balance is read again. */
   forget(): void;
 }
 
 /** Creates the funds of a lane. Nothing is read before it is asked for. */
 export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactions: Pick<OpenTransactions, 'reserved'>): Funds {
-  /** The balance that was read since the newest head came, and until when it counts; null: none was read. */
-  let atHead: { readonly balance: Promise<Balance>; readonly untilMs: number } | null = null;
+  /** The balance that was read since the newest head came. */
+  const memory = createBlockMemory(rememberedForMs, deps.clock.elapsedMs);
   /** The balance was below the required minimum when it was last checked, and this was reported. */
   let isLow = false;
+  let isExpected = false;
 
   async function ask(): Promise<Balance> {
     const [balance, locked] = await Promise.all([chain.balanceOf(id.account), chain.lockedOf(id.account)]);
     return { balance, locked };
   }
 
-  function read(): Promise<Balance> {
-    const nowMs = deps.clock.elapsedMs();
-    if (atHead !== null && nowMs < atHead.untilMs) return atHead.balance;
-    const remembered = { balance: ask(), untilMs: nowMs + rememberedForMs };
-    atHead = remembered;
-    remembered.balance.catch(() => {
-      if (atHead === remembered) atHead = null;
-    });
-    return remembered.balance;
-  }
+  const read = (): Promise<Balance> => memory.recall('balance', ask);
 
   return {
     read,
     async readFree(without = 0n) {
+      isExpected = false;
       const { balance, locked } = await read();
       const minimum = minBalanceOf(relayer().policies);
       const mustRemain = locked > minimum ? locked : minimum;
@@ -75,8 +72,13 @@ export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactio
       const changes = deps.recordRelayerState(now, 'relayer_low_balance');
       if (changes.length > 0) await deps.store.commit(changes);
     },
+    expectRead() {
+      isExpected = true;
+      askAhead({ deps, relayer }, read());
+    },
     forget() {
-      atHead = null;
+      memory.forgetAll();
+      if (isExpected) askAhead({ deps, relayer }, read());
     },
   };
 }

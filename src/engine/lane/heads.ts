@@ -12,12 +12,14 @@ export interface Heads {
   readonly isToReadAgain: boolean;
   /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
   readonly isStale: boolean;
+  /** A head is being read that may be much newer: nothing is decided at the known one. */
+  readonly isAwaited: boolean;
   see(head: Head): void;
   noteUnreachable(): void;
   /** Every slot is resolved up to this head. */
   settle(head: Head, isToReadAgain?: boolean): void;
-  /** The lane rested: see `isStale`. */
-  noteRested(): void;
+  /** The lane rested: see `isStale` and `isAwaited`. */
+  noteRested(isAwaited: boolean): void;
   /** The account was read at the newest head. */
   noteRead(): void;
 }
@@ -28,6 +30,7 @@ export function createHeads(): Heads {
   let isUnreachable = false;
   let settled: Head | null = null;
   let isStale = false;
+  let isAwaited = false;
   let isToReadAgain = false;
 
   return {
@@ -46,8 +49,12 @@ export function createHeads(): Heads {
     get isStale() {
       return isStale;
     },
+    get isAwaited() {
+      return isAwaited;
+    },
     see(head) {
       newest = head;
+      isAwaited = false;
       isUnreachable = false;
     },
     noteUnreachable() {
@@ -57,11 +64,17 @@ export function createHeads(): Heads {
       settled = head;
       isToReadAgain = readsAgain;
     },
-    noteRested() {
+    noteRested(awaited) {
       isStale = true;
+      isAwaited = awaited;
     },
     noteRead() {
       isStale = false;
     },
   };
+}
+
+/** True if something may be signed and broadcast. */
+export function isSettled({ settled, isStale }: Pick<Heads, 'settled' | 'isStale'>): boolean {
+  return settled !== null && !isStale;
 }

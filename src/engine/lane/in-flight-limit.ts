@@ -10,6 +10,8 @@ export interface InFlightLimit {
   current(): number;
   /** True if nodes reported a limit of their own at the last `read`. */
   isOfNodes(): boolean;
+  /** True if nodes were ever asked, and have answered or failed to. */
+  wasRead(): boolean;
   /** Asks nodes, once per head, how many they accept of the account. Throws `NODE_UNAVAILABLE`. */
   read(): Promise<void>;
   /** Takes note that something waits for room. */
@@ -28,7 +30,7 @@ export interface InFlightLimit {
 export interface InFlightLimitDeps {
   readonly id: LaneId;
   readonly sequence: Sequence | null;
-  readonly heads: Pick<Heads, 'settled'>;
+  readonly heads: Pick<Heads, 'newest' | 'settled'>;
   /** The number in flight. */
   inFlight(): number;
   /** The limit that the policies set; null: the limit is automatic. */
@@ -43,13 +45,24 @@ export interface InFlightLimitDeps {
 export function createInFlightLimit({ id, sequence, heads, inFlight, allowed }: InFlightLimitDeps): InFlightLimit {
   const learned = new Map<number, number>();
   let ofAccount: number | null = null;
-  let readAtHash: string | null = null;
+  let wasRead = false;
+  /** The last question, and whether it is answered; null: it failed, or none was asked. */
+  let reading: { readonly atHash: string | undefined; readonly done: Promise<void>; isAnswered: boolean } | null = null;
   let isReached = false;
   let changedAtHash: string | null = null;
 
   const endpoint = () => heads.settled?.endpoint ?? 0;
   const settledHash = () => heads.settled?.hash ?? null;
   const own = () => learned.get(endpoint()) ?? automatic.first;
+
+  async function ask(): Promise<void> {
+    if (sequence === null) return;
+    try {
+      ofAccount = await sequence.maxInFlight(id.account);
+    } finally {
+      wasRead = true;
+    }
+  }
 
   function change(limit: number): void {
     learned.set(endpoint(), limit);
@@ -60,11 +73,21 @@ export function createInFlightLimit({ id, sequence, heads, inFlight, allowed }: 
   return {
     current: () => Math.min(allowed() ?? own(), ofAccount ?? Number.POSITIVE_INFINITY),
     isOfNodes: () => ofAccount !== null,
-    async read() {
-      const atHash = settledHash();
-      if (sequence === null || readAtHash === atHash) return;
-      ofAccount = await sequence.maxInFlight(id.account);
-      readAtHash = atHash;
+    wasRead: () => wasRead || sequence === null,
+    read() {
+      const atHash = heads.newest?.hash;
+      if (reading !== null && (reading.atHash === atHash || !reading.isAnswered)) return reading.done;
+      const current = { atHash, done: ask(), isAnswered: false };
+      reading = current;
+      current.done.then(
+        () => {
+          current.isAnswered = true;
+        },
+        () => {
+          reading = null;
+        },
+      );
+      return current.done;
     },
     noteReached() {
       isReached = allowed() === null && ofAccount === null;

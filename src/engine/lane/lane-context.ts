@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors/errors.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import type { AccountDoubts } from './account-doubts.js';
@@ -50,22 +49,4 @@ export interface LaneContext extends LaneInputs {
   // What tasks set off.
   readonly records: LaneRecords;
   readonly loops: LaneLoops;
-}
-
-/** True if no RPC node answered: this says nothing about the chain. */
-export function isUnavailable(error: unknown): boolean {
-  return error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
-}
-
-/** Returns the error if the signer of the relayer gave no signature, else null. */
-export function signerAwayError(error: unknown): DomainError | null {
-  return error instanceof DomainError && error.reason === 'SIGNER_UNAVAILABLE' ? error : null;
-}
-
-/**
- * Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error.
- */
-export function nullIfUnavailable(error: unknown): null {
-  if (isUnavailable(error)) return null;
-  throw error;
 }

@@ -9,7 +9,7 @@ import { createAccountNumbers } from './account-numbers.js';
 import { requireRoomOf } from './capacity.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createFunds } from './funds.js';
-import { createHeads } from './heads.js';
+import { createHeads, isSettled } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext } from './lane-context.js';
 import type { LaneInputs } from './lane-inputs.js';
@@ -161,7 +161,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     if (!rest.end()) return;
     const comesHead = wakeWatcher();
     if (!comesHead && heads.newest?.hash === heads.settled?.hash) return;
-    heads.noteRested();
+    heads.noteRested(comesHead);
     if (!comesHead) maintaining.wake();
   }
 
@@ -200,7 +200,9 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       heads.see(newest);
       // The last look has failed.
       if (storedFinder.isBehind()) followingElsewhere.wake();
-      if (!rest.includes(newest)) maintaining.wake();
+      if (rest.includes(newest)) return;
+      maintaining.wake();
+      if (!isSettled(heads)) preparing.wake();
     },
     unreachable() {
       heads.noteUnreachable();

@@ -9,8 +9,9 @@ import { slotsLeft } from './capacity.js';
 import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './commit-moves.js';
 import { holdBack } from './hold-back.js';
 import { isExpired, latestMs } from './is-expired.js';
-import { type LaneContext, signerAwayError } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
 import type { SigningPace } from './signing-pace.js';
+import { signerAwayError } from './unanswered.js';
 
 /** A waiting transaction, and the draft of its first attempt. */
 export interface Drafted {

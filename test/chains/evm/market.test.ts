@@ -3,11 +3,11 @@ import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import { createMarket, type Market } from '../../../src/chains/evm/market.js';
 import { createOwnBids, type OwnBids } from '../../../src/chains/evm/own-bids.js';
-import { createBlockMemory } from '../../../src/chains/rpc/block-memory.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { bidOf } from '../../../src/core/fees/price.js';
 import type { Receipt } from '../../../src/core/ports/chain.js';
 import type { Speed } from '../../../src/core/records/evm.js';
+import { createBlockMemory } from '../../../src/core/work/block-memory.js';
 import { gwei } from '../../support/chain-rig.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, startFakeNode } from '../../support/fake-node.js';
@@ -49,7 +49,7 @@ async function marketOf(
   const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
   const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
   test.after(() => rpc.close());
-  return createMarket({ rpc, memory: createBlockMemory(0), isEip1559, ownBids, nowMs: () => 0 });
+  return createMarket({ rpc, memory: createBlockMemory(0, () => 0), isEip1559, ownBids, nowMs: () => 0 });
 }
 
 /** A receipt of a transaction of ours. */

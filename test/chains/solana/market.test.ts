@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBlockMemory } from '../../../src/chains/rpc/block-memory.js';
 import type { Rpc } from '../../../src/chains/rpc/rpc.js';
 import { createMarket } from '../../../src/chains/solana/market.js';
+import { createBlockMemory } from '../../../src/core/work/block-memory.js';
 
 /** A market in which these accounts have prices, and the endpoints that answer multiply them. */
 function marketOf(prices: Readonly<Record<string, bigint>>, factors: readonly bigint[] = [1n]) {

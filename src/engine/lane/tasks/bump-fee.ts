@@ -9,7 +9,8 @@ import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
-import { type LaneContext, signerAwayError } from '../lane-context.js';
+import type { LaneContext } from '../lane-context.js';
+import { signerAwayError } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */

@@ -6,8 +6,9 @@ import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { finalAt, isDeep, isUsed } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
-import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import type { LaneContext } from '../lane-context.js';
 import type { Tracked } from '../tracked.js';
+import { nullIfUnavailable } from '../unanswered.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
 const searchesPerHead = 4;

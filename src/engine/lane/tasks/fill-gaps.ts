@@ -5,7 +5,8 @@ import { newTransaction } from '../../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { emptyNonces } from '../account-numbers.js';
 import { commitMoves } from '../commit-moves.js';
-import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import type { LaneContext } from '../lane-context.js';
+import { nullIfUnavailable } from '../unanswered.js';
 
 /** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;

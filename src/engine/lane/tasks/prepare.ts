@@ -3,17 +3,20 @@ import { isRefusal, type Refusal } from '../../../core/ports/chain.js';
 import { smallestUnits } from '../../../core/records/network.js';
 import { isActive } from '../../../core/records/relayer.js';
 import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
+import { inTime } from '../../../core/work/abort.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
 import { storedAtOnce, waitsFor } from '../commit-moves.js';
-import { draftInTime } from '../draft-in-time.js';
+import { beginDraft, draftInTime, slowDraftMs } from '../draft-in-time.js';
 import { createForbidden, type Forbidden } from '../forbidden.js';
 import { splitByFunds } from '../funds.js';
+import { isSettled } from '../heads.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
-import { type LaneContext, nullIfUnavailable } from '../lane-context.js';
+import type { LaneContext } from '../lane-context.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import type { SigningPace } from '../signing-pace.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
+import { askAhead, nullIfUnavailable } from '../unanswered.js';
 
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;
@@ -54,15 +57,16 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.heads.settled === null || lane.heads.isStale || lane.loops.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
-    if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
+    if (lane.loops.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
+    if (!isSettled(lane.heads)) return beginDrafts(lane, pace, forbidden);
+    if (lane.inFlightLimit.isOfNodes()) await readLimit(lane);
     const { due, excluded } = dueCandidates(lane, pace, forbidden, tried);
     for (const { transaction } of excluded)
       await lane.records.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
     if (due.length === 0) return;
     const candidates = await withContent(lane, due, tried);
     const again = due.filter((one) => tried.has(one.transaction.id) && one.forbidden !== null);
-    const limitRead = isAlone(lane) ? null : lane.inFlightLimit.read().catch(nullIfUnavailable);
+    const limitRead = isAlone(lane) ? null : readLimit(lane);
     const outcomes = await draftAll(lane, candidates);
     await limitRead;
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
@@ -86,6 +90,24 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     forbidden.endRound(again, affordable.length > 0);
     if (affordable.length > 0) await signAll(lane, pace, affordable);
   }
+}
+
+/**
+ * Begins drafts while nodes are still asked for the account: each answer may take seconds. Nothing is decided at a head that is old, and
+ * nothing is signed.
+ */
+async function beginDrafts(lane: LaneContext, pace: SigningPace, forbidden: Forbidden): Promise<void> {
+  const { newest, isAwaited, isUnreachable } = lane.heads;
+  if (newest === null || isAwaited || isUnreachable || lane.chain.sequence?.draftsAnyNumber !== true) return;
+  const { due } = dueCandidates(lane, pace, forbidden, new Set());
+  if (due.length > 0) askAhead(lane, lane.inFlightLimit.read());
+  for (const open of await withContent(lane, due, new Set())) beginDraft(lane, open);
+}
+
+/** Asks nodes how many transactions they accept. Once that is known, a slow answer counts from the next round on. */
+async function readLimit({ inFlightLimit, deps }: LaneContext): Promise<void> {
+  const read = inFlightLimit.read().catch(nullIfUnavailable);
+  await (inFlightLimit.wasRead() ? inTime(read, slowDraftMs, null, deps.timers) : read);
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Head, Obstacle } from '../../../core/ports/chain.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
-import { isUnavailable, type LaneContext } from '../lane-context.js';
+import type { LaneContext } from '../lane-context.js';
+import { isUnavailable } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**
