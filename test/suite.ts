@@ -42,6 +42,12 @@ await runNamed('suite', {
     options: '[--room <folder of src>]... [--seed 1] [--count 30]',
     load: () => import('./mutants/run.js'),
   },
+  lies: {
+    takes: '10 min; --tenth: 1 min',
+    does: 'lets a node lie about each question of the table to EVM nodes, in each way, in virtual time',
+    options: "[--tenth] [--name <part of a cell's name>] [--cell <name>] [--part 0/4] [--first] [--tail 120]",
+    load: () => import('./sim/lies/run.js'),
+  },
   conformance: {
     takes: '0.5 min',
     does: 'runs the conformance suite of the Connect project; needs Go',

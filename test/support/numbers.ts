@@ -5,6 +5,6 @@ import { type AccountNumbers, createAccountNumbers } from '../../src/engine/lane
 export function numbersOf(signed: bigint, onChain = signed): AccountNumbers {
   const numbers = createAccountNumbers({ chain: 'any', account: 'any' }, {} as LaneChanges);
   numbers.filledUpTo(signed);
-  numbers.chainShows(onChain, { next: onChain });
+  numbers.chainShows(onChain, { next: onChain }, onChain);
   return numbers;
 }

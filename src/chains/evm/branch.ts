@@ -10,6 +10,8 @@ export interface Branch {
   take(head: Block): void;
   /** Returns the hash at this height if parent hashes lead there from the head; undefined: they are not known that far. Calls no node. */
   hashAt(height: bigint): string | undefined;
+  /** True if the block with this hash, as far as it is known, is at another height, or another one is there. Calls no node. */
+  contradicts(block: { readonly blockNumber: bigint; readonly blockHash: string }): boolean;
   /**
    * Reads the blocks that are missing down to this height. False: parent hashes do not lead there, or it is too far below the head. Throws
    * `NODE_UNAVAILABLE`.
@@ -78,6 +80,12 @@ export function createBranch(rpc: Rpc): Branch {
     return reached !== null && reached.number <= height;
   }
 
+  function hashAt(height: bigint): string | undefined {
+    if (tip === null || height > tip.number || height < tip.number - maxDepth) return undefined;
+    const at = lowest(height);
+    return at?.number === height ? at.hash : undefined;
+  }
+
   return {
     take(head) {
       tip = head;
@@ -88,10 +96,10 @@ export function createBranch(rpc: Rpc): Branch {
       if (links.size > 2 * Number(maxDepth)) links.clear();
       keep(head);
     },
-    hashAt(height) {
-      if (tip === null || height > tip.number || height < tip.number - maxDepth) return undefined;
-      const at = lowest(height);
-      return at?.number === height ? at.hash : undefined;
+    hashAt,
+    contradicts({ blockNumber, blockHash }) {
+      const known = links.get(blockHash);
+      return known === undefined ? (hashAt(blockNumber) ?? blockHash) !== blockHash : known.number !== blockNumber;
     },
     reach(height) {
       // The head may have moved since the caller chose the height, and an endpoint can claim any number.

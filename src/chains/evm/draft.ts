@@ -265,22 +265,30 @@ function isTransfer({ to, data }: EvmContent): boolean {
 
 /**
  * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
- * next block; both are remembered until then.
+ * next block; both are remembered until then. The highest sane estimate of two endpoints counts: gas that is not used costs nothing, and
+ * with too little the transaction would revert.
  */
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
   const question: SimulatedCall = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
   const ask = (options: CallOptions) => estimateGas(deps.rpc, question, deps.headBlock(), options);
-  const own = () => deps.memory.recall(key, () => ask({}));
+  const both = async () => {
+    const answeredBy = new Set<number>();
+    const [atHead, other, limit] = await Promise.all([
+      ask({ first: 'head', answeredBy }),
+      deps.rpc.isSingle() ? null : ask({ first: 'another' }).catch(refusedIfUnavailable),
+      deps.market.blockGasLimit(),
+    ]);
+    return { estimate: highestSane(atHead, other, limit), answeredBy };
+  };
+  const own = () => deps.memory.recall(key, both);
   // Of many at once only the first is estimated: the others wait for its answer.
-  if (isTransfer(content) && (await deps.memory.recall(`first transfer to ${to}`, own)) === plainTransferGas) return plainTransferGas;
-  const estimate = await own();
-  if (typeof estimate === 'bigint') return estimate;
-  deps.memory.forget(key);
-  const answeredBy = new Set<number>();
-  const atHead = await ask({ first: 'head', answeredBy });
+  if (isTransfer(content) && (await deps.memory.recall(`first transfer to ${to}`, own)).estimate === plainTransferGas)
+    return plainTransferGas;
+  const { estimate: atHead, answeredBy } = await own();
   if (typeof atHead === 'bigint') return atHead;
+  deps.memory.forget(key);
   if (atHead.refused === 'reverts' && isFirst) {
     // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the
     // pool contains the attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this
@@ -289,6 +297,14 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
     if (typeof onPool === 'bigint') return onPool;
   }
   return seconded(atHead, deps, () => ask({ first: { otherThan: answeredBy } }));
+}
+
+/** Returns the higher of two estimates, unless no block allows that much; a refusal only if neither is an estimate. */
+function highestSane(atHead: bigint | Refusal, other: bigint | Refusal | null, blockGasLimit: bigint | null): bigint | Refusal {
+  if (typeof other !== 'bigint') return atHead;
+  if (typeof atHead !== 'bigint') return other;
+  const [lower, higher] = atHead < other ? [atHead, other] : [other, atHead];
+  return blockGasLimit !== null && higher > blockGasLimit ? lower : higher;
 }
 
 /** Shortens the memory key, since call data may be long. */

@@ -62,9 +62,9 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const ownBids = createOwnBids();
   const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids, nowMs: clock.elapsedMs });
   const publishingFee = createPublishingFee(network, rpc, memory, log);
-  const receipts = createReceipts(rpc, log, clock.elapsedMs);
   const broadcaster = createBroadcaster(rpc, log, network);
   const branch = createBranch(rpc);
+  const receipts = createReceipts(rpc, branch, log, clock.elapsedMs);
   const hasOthers = options.rpcUrls.filter(({ weight }) => weight > 0).length > 1;
   const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
   const atHead = { first: 'head', shared: true } as const;

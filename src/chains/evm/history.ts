@@ -1,3 +1,4 @@
+import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
@@ -39,7 +40,8 @@ export interface HistoryDeps {
  * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us
  * pay twice. If that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found
  * by binary search in at most about 60 calls, or by scanning backwards if the state is pruned. Searches for several nonces of an account
- * share their answers until the next block. Throws `NODE_UNAVAILABLE`.
+ * share their answers until the next block. What the endpoint of the head does not find is searched at another one, since the nonces that
+ * an endpoint shows may be wrong. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   deps: HistoryDeps,
@@ -47,10 +49,23 @@ export async function findSenderTransaction(
   nonce: bigint,
   blocks: BlockRange,
 ): Promise<SenderTransaction | NoSender> {
+  const found = await search({ ...deps, first: 'head' }, account, nonce, blocks);
+  if (typeof found === 'object' || deps.rpc.isSingle()) return found;
+  const second = await search({ ...deps, first: 'another' }, account, nonce, blocks).catch((error: unknown) => {
+    if (error instanceof DomainError) return found;
+    throw error;
+  });
+  return typeof second === 'object' || found === 'unused' ? second : found;
+}
+
+type SearchDeps = HistoryDeps & { readonly first: 'head' | 'another' };
+
+async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender> {
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
-    const { next } = await deps.memory.recall(`nonce of ${account} after block ${block}`, () => readNonceAt(deps.rpc, account, block));
+    const key = `nonce of ${account} after block ${block}, ${deps.first}`;
+    const { next } = await deps.memory.recall(key, () => readNonceAt(deps.rpc, account, block, deps.first));
     return typeof next === 'bigint' ? next > nonce : 'pruned';
   };
   const atEnd = await isUsedAfter(blocks.to);
@@ -75,7 +90,7 @@ export async function findSenderTransaction(
 }
 
 async function scanBack(
-  deps: HistoryDeps,
+  deps: SearchDeps,
   account: string,
   nonce: bigint,
   { from, to }: BlockRange,
@@ -94,15 +109,15 @@ async function scanBack(
 
 /** Reads the account's transactions in each of these blocks. */
 async function usesIn(
-  { rpc, chainId, memory }: HistoryDeps,
+  { rpc, chainId, memory, first }: SearchDeps,
   account: string,
   blocks: readonly bigint[],
 ): Promise<readonly (readonly Use[])[]> {
-  const keyOf = (block: bigint): string => `transactions of ${account} in block ${block}`;
+  const keyOf = (block: bigint): string => `transactions of ${account} in block ${block}, ${first}`;
   const unread = blocks.filter((block) => !memory.has(keyOf(block)));
   const answers = rpc.batch(
     unread.map((block) => questions.usesInBlock(chainId, block, account)),
-    { first: 'head' },
+    { first },
   );
   const readOne = async (block: bigint): Promise<readonly Use[]> => {
     const answer = (await answers)[unread.indexOf(block)];

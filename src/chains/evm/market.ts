@@ -47,8 +47,10 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
   const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
 
   async function readGasPrice(): Promise<bigint> {
-    const [price, { baseFeePerGasWei }] = await Promise.all([medianOf(rpc.opinions(questions.gasPrice())), latest()]);
+    const [prices, { baseFeePerGasWei }] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
     const baseFeeWei = baseFeePerGasWei ?? 0n;
+    // No block takes less than its base fee. Without a price that does pay it, the highest base fee of the next block does.
+    const price = median(prices.filter((one) => one >= baseFeeWei)) ?? nextAfter(baseFeeWei, baseFeeWei * 2n);
     return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', await bounds.bounded(price - baseFeeWei));
   }
 

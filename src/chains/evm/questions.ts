@@ -114,6 +114,8 @@ export const questions = {
     asks: 'head',
     decides: 'a final state',
     fallback: 'the search stops; a later head searches again',
+    // A node may leave out a transaction, or change it so that its signature proves nothing.
+    isEmpty: (uses) => uses.length === 0,
   }),
   pricesInBlock: question({
     method: 'eth_getBlockByNumber',

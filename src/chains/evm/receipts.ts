@@ -5,6 +5,7 @@ import type { Log } from '../../core/work/log.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import type { Branch } from './branch.js';
 import { questions } from './questions.js';
 
 /** With this many transactions per block, fetching all receipts of a block costs less than fetching single ones. */
@@ -25,7 +26,12 @@ export interface Receipts {
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
-export function createReceipts(rpc: Rpc, log: Log, nowMs: () => number = monotonicMs): Receipts {
+export function createReceipts(
+  rpc: Rpc,
+  { contradicts }: Pick<Branch, 'contradicts'>,
+  log: Log,
+  nowMs: () => number = monotonicMs,
+): Receipts {
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
   /** Two endpoints may differ in a fact of every receipt. */
@@ -40,8 +46,14 @@ export function createReceipts(rpc: Rpc, log: Log, nowMs: () => number = monoton
       if (answer === undefined || 'error' in answer) unanswered.add(hash);
       else if (answer.result !== null && answer.result !== 'unreadable') found.set(hash, answer.result);
     }
+    // A receipt that names a block where there is another one is no answer, if another endpoint has one.
+    const odd = hashes.filter((hash) => isOdd(found.get(hash)));
+    if (odd.length > 0 && !rpc.isSingle())
+      for (const [hash, receipt] of await readFrom(odd, 'another', new Set())) found.set(hash, receipt);
     return unanswered;
   }
+
+  const isOdd = (receipt: Receipt | undefined): boolean => receipt !== undefined && contradicts(receipt);
 
   /** Searches whole blocks. Stops at the first that no node returns, since `byHash` finds the rest. */
   async function byBlock(hashes: readonly string[], { from, to }: BlockRange, found: Map<string, Receipt>): Promise<void> {
@@ -62,13 +74,14 @@ export function createReceipts(rpc: Rpc, log: Log, nowMs: () => number = monoton
     }
   }
 
+  /** Returns the receipts that name blocks of our branch. */
   async function readFrom(hashes: readonly string[], first: First, answeredBy: Set<number>): Promise<ReadonlyMap<string, Receipt>> {
     const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true, answeredBy });
     const found = new Map<string, Receipt>();
     for (const [index, hash] of hashes.entries()) {
       const answer = settled[index];
-      if (answer !== undefined && 'result' in answer && answer.result !== null && answer.result !== 'unreadable')
-        found.set(hash, answer.result);
+      if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
+      if (!isOdd(answer.result)) found.set(hash, answer.result);
     }
     return found;
   }

@@ -33,8 +33,9 @@ export interface EndpointSelector {
    */
   order(first?: First): readonly Endpoint[];
   /**
-   * Takes the head that this endpoint reported. False: it cannot exist yet, or is on another branch than the heads before, so the endpoint
-   * is left out and the head must not be used. Probes the others first if no position of theirs is known, and then from time to time.
+   * Takes the head that this endpoint reported. False: it cannot exist, or not yet, or is on another branch than the heads before, so the
+   * endpoint is left out and the head must not be used. Probes the others first if no position of theirs is known, and then from time to
+   * time.
    */
   takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
   /** The endpoint that reported the head; null: none has. */
@@ -107,8 +108,12 @@ export function createEndpointSelector(
     }
   }
 
-  /** Returns false if the position cannot exist yet. */
+  /** Returns false if the position cannot be, or not yet. */
   function judge(endpoint: Endpoint, position: Position, wasTripped: boolean): boolean {
+    if (lagTracker.isContradicted(endpoint, position)) {
+      endpoint.markOff('contradictory');
+      return false;
+    }
     const standing = lagTracker.standing(endpoint, position);
     const isLagging = lagTracker.record(endpoint, position);
     if (standing === 'ahead') endpoint.markOff('ahead');

@@ -47,7 +47,7 @@ export interface Endpoint
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
   /** Removes the endpoint from rotation because its head is far behind, or cannot exist yet. */
-  markOff(standing: 'behind' | 'ahead'): void;
+  markOff(standing: keyof typeof offDetails): void;
   calls(): NodeCalls;
   close(): Promise<void>;
 }
@@ -138,4 +138,5 @@ export function createEndpoint({
 const offDetails = {
   behind: 'its newest block is several blocks behind',
   ahead: 'its newest block is further ahead of the other endpoints than the chain can have grown',
+  contradictory: 'it shows its newest block at another height than before',
 };

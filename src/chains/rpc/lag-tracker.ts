@@ -22,6 +22,11 @@ export interface LagTracker<T> {
   record(endpoint: T, position: Position): boolean;
   /** Remembers a position as the network's head. While no other endpoint has a recent position, a later one is compared with it. */
   accept(endpoint: T, position: Position): void;
+  /**
+   * True if the endpoint, or the network's head, showed this block at another height before, or its parent at this height or above: the
+   * answer is wrong.
+   */
+  isContradicted(endpoint: T, position: Position): boolean;
   /** True if the last recorded height is at least the other endpoint's. */
   hasReached(endpoint: T, other: T): boolean;
 }
@@ -52,6 +57,8 @@ const minFreshMs = 30_000;
 const maxGrowthFactor = 4;
 /** No node accepts a block whose timestamp is so far in the future. */
 const maxFutureMs = 60_000;
+/** Of each endpoint, and of the network's heads, the heights of this many newest blocks are remembered. */
+const maxHeights = 64;
 
 /** Returns the number of newest blocks that an endpoint may not have yet without lagging. */
 export function propagationBlocks(averageBlockTimeMs: number): bigint {
@@ -64,6 +71,8 @@ export function propagationBlocks(averageBlockTimeMs: number): bigint {
  */
 export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
+  /** The heights of blocks by hash, as each endpoint showed them, and as the network's heads did. */
+  const heights = new Map<T | null, Map<string, bigint>>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
   const toleratedBlocks = propagationBlocks(averageBlockTimeMs);
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
@@ -108,10 +117,24 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return lower === undefined || isPossible(lower.reached, seen, own) ? 'level' : 'ahead';
   }
 
+  function remember(endpoint: T | null, { hash, number }: Position): void {
+    if (hash === undefined) return;
+    const own = heights.get(endpoint) ?? new Map<string, bigint>();
+    heights.set(endpoint, own.set(hash, number));
+    const [oldest] = own.keys();
+    if (own.size > maxHeights && oldest !== undefined) own.delete(oldest);
+  }
+
   return {
     standing,
+    isContradicted: (endpoint, { number, hash = '', parentHash }) =>
+      [heights.get(endpoint), heights.get(null)].some((known) => {
+        const [before, parent] = [known?.get(hash), known?.get(parentHash ?? '')];
+        return (before !== undefined && before !== number) || (parent !== undefined && parent >= number);
+      }),
     accept(endpoint, position) {
       accepted = { by: endpoint, position, atMs: elapsedMs() };
+      remember(null, position);
     },
     hasReached(endpoint, other) {
       const height = observations.get(endpoint)?.position.number;
@@ -123,6 +146,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const before = observations.get(endpoint);
       const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;
       const seen = { position, atMs };
+      remember(endpoint, position);
       const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
       observations.set(endpoint, { ...seen, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;

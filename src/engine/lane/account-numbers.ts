@@ -18,7 +18,9 @@ export interface DoubtedNonce {
 export interface AccountNumbers {
   /** The first nonce that no block holds, at the settled head. */
   readonly onChain: bigint;
-  /** The answer that showed it: another endpoint must confirm it before the relayer is disabled for it. */
+  /** The same, or higher as another endpoint shows it: which slots to search, and nothing else. */
+  readonly highestShown: bigint;
+  /** The answer that showed `onChain`: another endpoint must confirm it before the relayer is disabled for it. */
   readonly shownBy: NonceAnswer;
   /** The first nonce that neither we nor the chain have used. */
   readonly next: bigint;
@@ -36,7 +38,7 @@ export interface AccountNumbers {
    */
   take<T>(from: bigint, to: bigint, commit: (changes: readonly Change[]) => Promise<T>): Promise<T>;
   /** The chain shows this nonce at the head that is settled. */
-  chainShows(nonce: bigint, answer: NonceAnswer): void;
+  chainShows(nonce: bigint, answer: NonceAnswer, highest: bigint): void;
   /** Nodes agree on the next nonce: it is no longer doubted. */
   believe(next: bigint): void;
   /** One answer shows another next nonce. */
@@ -46,6 +48,7 @@ export interface AccountNumbers {
 /** Creates the numbers of an account for which nothing is known yet. */
 export function createAccountNumbers(id: LaneId, change: LaneChanges): AccountNumbers {
   let onChain = 0n;
+  let highestShown = 0n;
   let shownBy: NonceAnswer = { next: 0n };
   let next = 0n;
   let signed = 0n;
@@ -61,6 +64,9 @@ export function createAccountNumbers(id: LaneId, change: LaneChanges): AccountNu
   return {
     get onChain() {
       return onChain;
+    },
+    get highestShown() {
+      return highestShown;
     },
     get shownBy() {
       return shownBy;
@@ -86,8 +92,9 @@ export function createAccountNumbers(id: LaneId, change: LaneChanges): AccountNu
       filledUpTo(to);
       return result;
     },
-    chainShows(nonce, answer) {
+    chainShows(nonce, answer, highest) {
       onChain = nonce;
+      highestShown = highest;
       shownBy = answer;
     },
     believe(believed) {

@@ -94,8 +94,9 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
       ? doubted.nonce
       : wanted;
   if (believed === 'contradicted') {
-    // The chain may reach this nonce later, and the old head would never show that.
-    doubt(lane, head, seen, wanted);
+    // The lane signs on until the next head shows it again: a nonce that is too low is refused. The chain may also reach this nonce later,
+    // and the old head would never show that.
+    numbers.believe(numbers.next);
     return;
   }
   // What was signed meanwhile stays ours.

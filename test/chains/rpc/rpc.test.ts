@@ -232,7 +232,7 @@ describe('head calls', () => {
         const timestamp = `0x${(Math.floor(Date.now() / 1000) - 1).toString(16)}`;
         if (method === 'eth_chainId') return '0x7a69';
         if (method !== 'eth_getBlockByNumber') return `0x${number().toString(16)}`;
-        return { number: `0x${number().toString(16)}`, hash: `0x${'ab'.repeat(32)}`, timestamp, gasLimit: '0x1' };
+        return { number: `0x${number().toString(16)}`, hash: `0x${number().toString(16).padStart(64, '0')}`, timestamp, gasLimit: '0x1' };
       }),
     );
   const headOf = async (rpc: Rpc): Promise<bigint> =>

@@ -28,6 +28,8 @@ export interface Misbehavior {
   /** It answers estimates with words that are in no table. */
   puzzles: boolean;
   hasNoFeeHistory: boolean;
+  /** It shows that nobody pays priority fees. */
+  paysNoTips: boolean;
   /** Batches with more calls get an array of one error; 0: no limit. */
   batchLimit: number;
   /** It keeps what it gets to itself. */
@@ -50,6 +52,7 @@ export const honest: Misbehavior = {
   forgesSender: null,
   puzzles: false,
   hasNoFeeHistory: false,
+  paysNoTips: false,
   batchLimit: 0,
   isPrivate: false,
   isNeverOutbid: false,
@@ -194,8 +197,10 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger, refu
     return {
       oldestBlock: quantity(recent[0]?.number ?? 0),
       baseFeePerGas: [...recent, head].map(({ baseFeeWei }) => quantity(baseFeeWei)),
-      gasUsedRatio: recent.map(() => 0.5),
-      reward: recent.map(({ marketTipWei }) => (percentiles as Params).map((one) => quantity((marketTipWei * scale(one)) / 100n))),
+      gasUsedRatio: recent.map(() => (behavior.paysNoTips ? 0 : 0.5)),
+      reward: recent.map(({ marketTipWei }) =>
+        (percentiles as Params).map((one) => quantity(behavior.paysNoTips ? 0n : (marketTipWei * scale(one)) / 100n)),
+      ),
     };
   }
 
@@ -213,6 +218,8 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger, refu
         const state = stateAt(params[1], params[0]);
         return state instanceof Refused ? state : quantity(state.balanceWei);
       }
+      case 'eth_getCode':
+        return blockOf(params[1]) === null ? new Refused(-32000, text.unknownBlock(Number(params[1]))) : '0x';
       case 'eth_sendRawTransaction':
         return send(params[0]);
       case 'eth_getTransactionReceipt':

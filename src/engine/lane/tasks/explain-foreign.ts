@@ -35,7 +35,7 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
     const mysteries: Mystery[] = [];
     let isAnyUnexplained = false;
     for (const open of lane.transactions.inFlight()) {
-      if (!isUsed(open, lane.numbers.onChain)) break;
+      if (!isUsed(open, lane.numbers.highestShown)) break;
       const record = lane.transactions.tracked(open.transaction.id);
       if (record?.unexplained == null) continue;
       isAnyUnexplained = true;

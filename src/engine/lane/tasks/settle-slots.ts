@@ -57,11 +57,11 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   for (const open of staying) decided.push(resolveMined(lane, sequence, head, open, readings));
   await make(lane, decided);
   // A reorg can free a nonce again.
-  for (const { transaction } of transactions.minable(chainNonce)) {
+  for (const { transaction } of transactions.minable(highest > chainNonce ? highest : chainNonce)) {
     const record = transactions.tracked(transaction.id);
     if (record !== undefined) record.unexplained = null;
   }
-  lane.numbers.chainShows(chainNonce, seen);
+  lane.numbers.chainShows(chainNonce, seen, highest);
   const isUnanswered = blocks.isUnanswered() || look.unanswered.size > 0 || proof === null;
   endAt(lane, head, isUnanswered, [...readings.values()].includes('unknown'));
 }

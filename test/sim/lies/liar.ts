@@ -1,0 +1,76 @@
+import type { VirtualTime } from '../virtual-time.js';
+import { durationOf, type Oddity, oddReply } from './oddities.js';
+import { asks, type Subject } from './subjects.js';
+
+/** What makes a node lie about one question. */
+export interface Liar {
+  /** True if a request gets no answer. */
+  isSilent(body: string): boolean;
+  /** Answers a request's body. `honest` gives the node's own answer. */
+  answer(body: string, honest: (body: string) => string): string;
+  /** The number of lies so far. */
+  told(): number;
+}
+
+interface LiarOptions {
+  readonly subject: Subject;
+  readonly oddity: Oddity;
+  readonly time: VirtualTime;
+  readonly fromMs: number;
+  /** When the node heals; null: never. */
+  readonly untilMs: number | null;
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+type Reply = { readonly id: unknown } & Readonly<Record<string, unknown>>;
+
+/** Makes a liar. */
+export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptions): Liar {
+  /** What the node answered first since it is odd, by call. */
+  const first = new Map<string, Reply>();
+  const duration = durationOf(oddity);
+  let told = 0;
+
+  function isOdd({ method, params }: Call): boolean {
+    const elapsedMs = time.elapsedMs();
+    if (elapsedMs < fromMs || (untilMs !== null && elapsedMs >= untilMs)) return false;
+    if (duration === 'once' ? told > 0 : elapsedMs >= fromMs + duration) return false;
+    return asks(subject.question, { method, params });
+  }
+
+  function replyTo(call: Call, honest: (body: string) => string): Reply {
+    const own = (): Reply => JSON.parse(honest(JSON.stringify(call))) as Reply;
+    if (!isOdd(call)) return own();
+    const { id, method, params } = call;
+    told += 1;
+    if (oddity !== 'stale for ever') return oddReply(oddity, subject.amount, method, id, own);
+    const key = JSON.stringify([method, params]);
+    const known = first.get(key) ?? own();
+    first.set(key, known);
+    return { ...known, id };
+  }
+
+  return {
+    isSilent(body) {
+      if (oddity !== 'time-out') return false;
+      const isAsked = callsOf(body).some(isOdd);
+      if (isAsked) told += 1;
+      return isAsked;
+    },
+    answer(body, honest) {
+      const request: unknown = JSON.parse(body);
+      const replies = callsOf(body).map((call) => replyTo(call, honest));
+      return JSON.stringify(Array.isArray(request) ? replies : replies[0]);
+    },
+    told: () => told,
+  };
+}
+
+function callsOf(body: string): readonly Call[] {
+  return [JSON.parse(body)].flat() as readonly Call[];
+}

@@ -1,0 +1,74 @@
+/** An answer that has no content, or not that of the question. */
+export const oddAnswers = ['unknown words', 'method missing', 'null', 'malformed', 'time-out', 'stale for ever'] as const;
+
+/** A wrong amount in an answer. */
+export const oddAmounts = ['0', 'too low', 'too high', 'huge once', 'huge for 3 minutes'] as const;
+
+/** One of them. */
+export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number];
+
+const huge = 2n ** 63n;
+const hugeForMs = 180_000;
+
+/** How long an oddity lasts; `once`: for one answer. */
+export function durationOf(oddity: Oddity): number | 'once' {
+  if (oddity === 'huge once') return 'once';
+  return oddity === 'huge for 3 minutes' ? hugeForMs : Number.POSITIVE_INFINITY;
+}
+
+type Reply = { readonly id: unknown } & Readonly<Record<string, unknown>>;
+
+/** What a node that is odd in this way answers, in place of its own answer. */
+export function oddReply(oddity: Oddity, amount: string | null, method: string, id: unknown, honest: () => Reply): Reply {
+  const own = { jsonrpc: '2.0', id };
+  switch (oddity) {
+    case 'unknown words':
+      return { ...own, error: { code: -32000, message: 'the moon is in the wrong place' } };
+    case 'method missing':
+      return { ...own, error: { code: -32601, message: `the method ${method} does not exist/is not available` } };
+    case 'null':
+      honest();
+      return { ...own, result: null };
+    case 'malformed':
+      honest();
+      return { ...own, result: { moon: ['0xzz'] } };
+    case 'time-out':
+    case 'stale for ever':
+      return honest();
+    default: {
+      const { result, ...rest } = honest();
+      return result === undefined ? rest : { ...rest, result: changed(result, amount ?? '', changeOf(oddity)) };
+    }
+  }
+}
+
+type Change = (value: bigint) => bigint;
+
+function changeOf(oddity: (typeof oddAmounts)[number]): Change {
+  switch (oddity) {
+    case '0':
+      return () => 0n;
+    case 'too low':
+      return (value) => value / 2n;
+    case 'too high':
+      return (value) => value * 3n + 1n;
+    default:
+      return (value) => value + huge;
+  }
+}
+
+/** The value with each amount of this name changed, at any depth. */
+function changed(value: unknown, name: string, change: Change): unknown {
+  if (name === '') return changedAmount(value, change);
+  if (Array.isArray(value)) return value.map((one) => changed(one, name, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, key === name ? changedAmount(member, change) : changed(member, name, change)]),
+  );
+}
+
+function changedAmount(value: unknown, change: Change): unknown {
+  if (Array.isArray(value)) return value.map((one) => changedAmount(one, change));
+  if (typeof value === 'number') return Number(change(BigInt(Math.round(value * 1_000)))) / 1_000;
+  return typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? `0x${change(BigInt(value)).toString(16)}` : value;
+}
