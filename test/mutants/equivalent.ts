@@ -11,4 +11,33 @@ export interface Equivalent {
 }
 
 /** Mutants that were judged and are left out. */
-export const equivalents: readonly Equivalent[] = [];
+export const equivalents: readonly Equivalent[] = [
+  {
+    module: 'core/fees/price.js',
+    kind: 'comparison',
+    line: 'const maxPriorityFeePerGasWei = price.maxPriorityFeePerGasWei < capWei ? price.maxPriorityFeePerGasWei : capWei;',
+    replacement: 'price.maxPriorityFeePerGasWei <= capWei',
+    reason: 'the lower of two equal amounts is either',
+  },
+  {
+    module: 'core/fees/price.js',
+    kind: 'comparison',
+    line: 'return others.reduce((highest, other) => (other > highest ? other : highest), first);',
+    replacement: 'other >= highest',
+    reason: 'the higher of two equal amounts is either',
+  },
+  {
+    module: 'core/fees/choose-price.js',
+    kind: 'field',
+    line: "if (reaches({ kind: 'eip1559', ...limit }, bidOf(price)))",
+    replacement: '',
+    reason: 'only legacy prices are known by their kind',
+  },
+  {
+    module: 'core/fees/choose-price.js',
+    kind: 'off by one',
+    line: "return max(minimumReplacement({ kind: 'legacy', gasPriceWei: limitWei }).maxFeePerGasWei, contentMinimum?.maxFeePerGasWei ?? 0n);",
+    replacement: '1n',
+    reason: 'the other amount is at least 1',
+  },
+];

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
 import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
-import type { BumpReason } from '../../../src/core/ports/chain.js';
+import type { BumpReason, Refusal } from '../../../src/core/ports/chain.js';
 import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { runs } from '../../support/runs.js';
 
@@ -186,6 +186,135 @@ describe('limits of a fee bump', () => {
         for (const attempt of attempts) assert.ok(maxCostPerGasWei(attempt) <= 10n * (highest === 0n ? 1n : highest));
       }),
     );
+  });
+});
+
+describe('refusals of a price', () => {
+  const eip1559 = (maxFeePerGasWei: bigint, maxPriorityFeePerGasWei: bigint): EvmPrice => ({
+    kind: 'eip1559',
+    maxFeePerGasWei,
+    maxPriorityFeePerGasWei,
+  });
+  const legacy = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
+  const minimum = minimumReplacement(earlier);
+  const tooExpensive = (live: EvmPrice) => ({ bidder: 'service', bump: { live, first: live, reason: 'too_expensive' } }) as const;
+  const notLower =
+    'waiting: every RPC node rejects the maximum cost of this transaction; a lower price would not be mined; will send when the market price falls';
+  const rows: readonly (readonly [string, Partial<PriceChoice>, Refusal])[] = [
+    [
+      'a base fee of one wei more than the cap',
+      { baseFeeWei: 2_000_000_001n, capWei: 2_000_000_000n },
+      {
+        refused: 'above_cap',
+        sentence: 'waiting: base fee 2.000000001 gwei is above gas_price_cap 2 gwei; will send when it falls',
+        lasting: false,
+        metadata: { base_fee_wei: '2000000001', cap_wei: '2000000000' },
+      },
+    ],
+    [
+      'a gas price of the caller above the cap',
+      { explicit: legacy(151n), capWei: 150n },
+      {
+        refused: 'above_cap',
+        sentence: "gas_price is 151 wei; the relayer's gas_price_cap allows at most 150 wei",
+        lasting: true,
+        metadata: { actual_wei: '151', cap_wei: '150' },
+      },
+    ],
+    [
+      'a max fee of the caller above the cap',
+      { explicit: eip1559(151n, 3n), capWei: 150n },
+      {
+        refused: 'above_cap',
+        sentence: "max_fee_per_gas is 151 wei; the relayer's gas_price_cap allows at most 150 wei",
+        lasting: true,
+        metadata: { actual_wei: '151', cap_wei: '150' },
+      },
+    ],
+    [
+      'a gas price of the caller below the minimum',
+      { minimum, explicit: legacy(330n) },
+      {
+        refused: 'underpriced',
+        sentence: 'gas_price must be at least 331 wei to replace the earlier attempts',
+        lasting: true,
+        metadata: { minimum_wei: '331' },
+      },
+    ],
+    [
+      'a bid of the caller below the minimum',
+      { minimum, explicit: eip1559(332n, 33n), capWei: 332n },
+      {
+        refused: 'underpriced',
+        sentence: 'max_fee_per_gas must be at least 331 wei and max_priority_fee_per_gas at least 34 wei to replace the earlier attempts',
+        lasting: true,
+        metadata: { minimum_wei: '331', minimum_priority_wei: '34' },
+      },
+    ],
+    [
+      'a bid of the caller below a minimum above the cap',
+      { minimum, explicit: eip1559(300n, 33n), capWei: 330n },
+      {
+        refused: 'above_cap',
+        sentence: 'a replacement must bid at least 0.000000331 gwei, above gas_price_cap 0.00000033 gwei; the current attempt stays live',
+        lasting: false,
+        metadata: { minimum_wei: '331', cap_wei: '330' },
+      },
+    ],
+    [
+      'a bump far above the market',
+      {
+        bidder: 'service',
+        minimum: minimumReplacement(eip1559(5_000n, 5n)),
+        bump: { live: earlier, first: eip1559(1n, 1n), reason: 'demanded' },
+      },
+      {
+        refused: 'bump_limit',
+        sentence:
+          'fee not increased: a bid of 5501 wei per gas would be more than 10 times the market price and the first bid; the current attempt stays live',
+        lasting: false,
+      },
+    ],
+    [
+      'a live bid that is not a tenth above what the next block takes',
+      tooExpensive(eip1559(122n, 20n)),
+      { refused: 'bump_limit', sentence: notLower, lasting: false },
+    ],
+    [
+      'a live bid of the caller that costs too much',
+      { ...tooExpensive(eip1559(900n, 20n)), explicit: eip1559(900n, 20n) },
+      {
+        refused: 'bump_limit',
+        sentence:
+          'waiting: every RPC node rejects the maximum cost of this transaction; the service does not lower a price that the caller set; cancel it, or add an RPC node with a higher fee cap',
+        lasting: false,
+      },
+    ],
+  ];
+  for (const [name, changes, refusal] of rows) it(`refusal: ${name}`, () => assert.deepEqual(choose(changes), refusal));
+
+  it('refusal: none at a base fee equal to the cap, nor for a minimum equal to it', () => {
+    assert.deepEqual(choose({ baseFeeWei: 150n, capWei: 150n }), eip1559(150n, 20n));
+    assert.deepEqual(choose({ minimum, capWei: 331n }), eip1559(331n, 34n));
+  });
+
+  it('too expensive: lowered to what the next block takes and nodes accept, if that is a tenth less', () => {
+    assert.deepEqual(choose(tooExpensive(eip1559(123n, 20n))), eip1559(110n, 20n));
+    assert.deepEqual(choose({ ...tooExpensive(legacy(223n)), market: legacy(200n) }), legacy(200n));
+    assert.deepEqual(choose({ ...tooExpensive(eip1559(900n, 30n)), minimum }), eip1559(331n, 34n));
+  });
+
+  it('fee bump: a first bid and a market of zero still allow ten wei', () => {
+    const nothing = eip1559(0n, 0n);
+    const given = {
+      market: nothing,
+      baseFeeWei: 0n,
+      bidder: 'service',
+      bump: { live: nothing, first: nothing, reason: 'demanded' },
+    } as const;
+    assert.deepEqual(choose({ ...given, minimum: { maxFeePerGasWei: 10n, maxPriorityFeePerGasWei: 10n } }), eip1559(10n, 10n));
+    const above = choose({ ...given, minimum: { maxFeePerGasWei: 11n, maxPriorityFeePerGasWei: 1n } });
+    assert.equal('refused' in above && above.refused, 'bump_limit');
   });
 });
 

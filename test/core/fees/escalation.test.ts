@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isEscalationDue, type Waiting } from '../../../src/core/fees/escalation.js';
+import { isEscalationDue, isNotIncreasedReason, meetsMarket, notIncreasedReason, type Waiting } from '../../../src/core/fees/escalation.js';
 
 const speed = fc.constantFrom('fastest', 'fast', 'average', 'safeLow' as const);
 const waiting: fc.Arbitrary<Waiting> = fc.record({
@@ -72,7 +72,27 @@ describe('fee bump schedule', () => {
     ] as const) {
       assert.equal(due(versions, blocks), true);
       assert.equal(due(versions, blocks - 1), false);
+      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: blocks * 1_000, waitedBlocks: blocks - 1 }), false);
+      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: blocks * 1_000 - 1, waitedBlocks: blocks }), false);
     }
     fc.assert(fc.property(waiting, (one) => isEscalationDue({ ...one, waitedMs: 300_000 * 16, waitedBlocks: 1 })));
+  });
+});
+
+describe('reasons why a fee is not increased', () => {
+  it('reason: is said to be one, once, and is known again', () => {
+    assert.deepEqual(meetsMarket, {
+      refused: 'bump_limit',
+      sentence: 'waiting: no block includes it yet, although its bid meets the market price; if this lasts, check the RPC nodes',
+      lasting: false,
+    });
+    assert.equal(notIncreasedReason('too dear'), 'fee not increased: too dear');
+    for (const kept of ['fee not increased: too dear', 'waiting: for a block']) assert.equal(notIncreasedReason(kept), kept);
+    assert.deepEqual(
+      [meetsMarket.sentence, 'fee not increased: too dear', 'waiting: for a block', 'not fee not increased: ', null].map(
+        isNotIncreasedReason,
+      ),
+      [true, true, false, false, false],
+    );
   });
 });

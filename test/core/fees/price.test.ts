@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
+import {
+  bidOf,
+  loweredTo,
+  maxCost,
+  maxCostPerGasWei,
+  minimumOutbid,
+  minimumReplacement,
+  raisedTo,
+  reaches,
+} from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/records/evm.js';
+import type { AttemptFields } from '../../../src/core/records/transaction.js';
+import { anAttempt } from '../../support/stored-samples.js';
 
 const wei = fc.bigInt(0n, 2n ** 128n - 1n);
 const legacy = wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei }));
@@ -103,5 +114,15 @@ describe('minimumOutbid', () => {
         assert.ok(previous.some((each) => minimumReplacement(each).maxPriorityFeePerGasWei === floor.maxPriorityFeePerGasWei));
       }),
     );
+  });
+});
+
+describe('maxCost', () => {
+  it('maxCost: is all that an attempt may take from the account', () => {
+    const evm = anAttempt({ transactionId: 't' }).fields;
+    const price: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 7n, maxPriorityFeePerGasWei: 3n };
+    assert.equal(maxCost({ ...evm, valueWei: 1_000n, gasLimit: 11n, price, publishingFeeWei: 13n }), 1_000n + 77n + 13n);
+    assert.equal(maxCost({ network: 'stellar', costStroops: 17n } as AttemptFields), 17n);
+    assert.equal(maxCost({ network: 'solana', costLamports: 19n } as AttemptFields), 19n);
   });
 });
