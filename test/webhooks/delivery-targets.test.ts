@@ -17,7 +17,7 @@ const happening = fc.record({
 
 it('delivery targets: every body that runs or was read ahead counts once, until its attempt ends', () => {
   fc.assert(
-    fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
+    fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {
       const targets = createDeliveryTargets(maxHeldBytes);
       const ready = new Map<string, OutboxEvent[]>();
       const running: { event: OutboxEvent; target: Target }[] = [];
@@ -54,5 +54,26 @@ it('delivery targets: every body that runs or was read ahead counts once, until 
         assert.equal(targets.runningOf(notificationId), running.filter(({ target }) => target.notificationId === notificationId).length);
       }
     }),
+    { numRuns: 500 },
   );
+});
+
+it('delivery targets: read ahead for receivers that answer as far as there is memory, and one at a time for others', () => {
+  const megabyte = 1024 * 1024;
+  const targets = createDeliveryTargets(100 * megabyte);
+  const hold = (id: string, megabytes: number) =>
+    targets.add(id, [anEvent({ id, notificationId: id, body: 'x'.repeat(megabytes * megabyte) })]);
+  targets.noteEnd({ notificationId: 'answering', running: 0, ready: [] }, true);
+  const capacities = () => ['answering', 'another'].map((id) => targets.capacityFor(id));
+  assert.deepEqual(capacities(), [64, 1]);
+  hold('a', 49);
+  assert.deepEqual(capacities(), [51, 1]);
+  hold('b', 1);
+  assert.deepEqual(capacities(), [50, 0]);
+  hold('c', 49);
+  assert.deepEqual(capacities(), [1, 0]);
+  hold('d', 1);
+  assert.deepEqual(capacities(), [0, 0]);
+  targets.forgetReady((id) => id === 'b');
+  assert.deepEqual(capacities(), [1, 0]);
 });
