@@ -40,4 +40,11 @@ export const equivalents: readonly Equivalent[] = [
     replacement: '1n',
     reason: 'the other amount is at least 1',
   },
+  {
+    module: 'core/access/key-ring.js',
+    kind: 'off by one',
+    line: 'changes += 1;',
+    replacement: '2',
+    reason: 'only a difference counts',
+  },
 ];

@@ -18,7 +18,6 @@ import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
 import { laneViewContract } from '../contracts/lane-view.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
-import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
 import { watchContract } from '../contracts/watch.contract.js';
 import { migrationNames } from '../support/released-migrations.js';
@@ -35,7 +34,6 @@ function newFile(): string {
 
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
-rotationContract('sqlite', async () => `sqlite:${newFile()}`);
 watchContract('sqlite', async () => `sqlite:${newFile()}`);
 deliveryPageContract('sqlite', async () => {
   const file = newFile();

@@ -85,6 +85,7 @@ describe('idempotency', () => {
     const begun = await begin(key, null);
     assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
     assert.equal(begun.replay, null);
+    assert.throws(() => begun.save(response), /a payload that cannot be accepted was accepted/);
     begun.end();
     assert.equal(await call('g'), 'ran');
   });

@@ -5,6 +5,7 @@ import type { ApiKey } from '../../../src/core/records/api-key.js';
 import { monotonicMs } from '../../../src/core/work/clock.js';
 import { backgroundTimers } from '../../../src/core/work/timers.js';
 import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const time = { clock: { nowMs: Date.now, elapsedMs: monotonicMs }, timers: backgroundTimers };
 
@@ -35,6 +36,26 @@ test('key ring: a key deleted during a read does not come back with its result',
     ['gone', 'new'].map((id) => ring.find(id)?.principal.keyId),
     [undefined, 'new'],
   );
+});
+
+test('key ring: a key added during a read stays', async (test) => {
+  let answer: (keys: readonly ApiKey[]) => void = () => assert.fail('nothing reads');
+  let reads = 0;
+  const apiKeys = () => {
+    reads += 1;
+    return new Promise<readonly ApiKey[]>((resolve) => {
+      answer = resolve;
+    });
+  };
+  const ring = createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log: silentLog });
+  test.after(() => ring.stop());
+  const started = ring.start();
+  ring.add(aKey('new'));
+  answer([]);
+  while (reads < 2) await Promise.resolve();
+  answer([aKey('new')]);
+  await started;
+  assert.equal(ring.find('new')?.principal.keyId, 'new');
 });
 
 test('key ring: removing a key ends its streams and no others', async (test) => {
@@ -104,3 +125,54 @@ for (const [how, fail] of [
     assert.equal(ring.find('one')?.principal.ended?.aborted, false);
   });
 }
+
+test('key ring: an outage is logged once, keeps the keys, and the next one is logged again', async (test) => {
+  const logged: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };
+  let reads = 0;
+  let isAway = false;
+  const apiKeys = async () => {
+    reads += 1;
+    if (isAway) throw new Error('no disk');
+    return [aKey('one')];
+  };
+  const ring = createKeyRing({ store: { read: { apiKeys } }, ...time, staleAfterMs: 30_000, log });
+  test.after(() => ring.stop());
+  await ring.start();
+  const readTwice = async () => {
+    for (let count = 0; count < 2; count += 1) {
+      const before = reads;
+      ring.readAgain();
+      await waitFor('a read', () => (reads > before ? true : undefined));
+    }
+  };
+  for (const outages of [1, 2]) {
+    isAway = true;
+    await readTwice();
+    await waitFor('the line', () => (logged.length === outages ? true : undefined));
+    assert.notEqual(ring.find('one'), undefined);
+    isAway = false;
+    await readTwice();
+  }
+  assert.deepEqual(new Set(logged), new Set(['cannot read API keys; the known keys stay valid']));
+});
+
+test('key ring: an expired key ends its streams at the next read', async (test) => {
+  let nowMs = 999;
+  const one = { ...aKey('one'), expiresAtMs: 1_000 };
+  const ring = createKeyRing({
+    store: { read: { apiKeys: async () => [one] } },
+    ...time,
+    clock: { ...time.clock, nowMs: () => nowMs },
+    staleAfterMs: 30_000,
+    log: silentLog,
+  });
+  test.after(() => ring.stop());
+  await ring.start();
+  const ended = ring.find('one')?.principal.ended;
+  ring.readAgain();
+  assert.equal(ended?.aborted, false);
+  nowMs = 1_000;
+  ring.readAgain();
+  await waitFor('the end', () => (ended?.aborted === true ? true : undefined));
+});
