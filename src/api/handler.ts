@@ -132,6 +132,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         startedAtMs: watched.startedAtMs,
         auditFacts: {},
         auditedStatus: null,
+        isAudited: false,
         fieldNames: target.rpc ? 'proto' : 'rest',
         principal: watched.principal,
         warnings: [],
@@ -144,7 +145,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         failure: null,
       };
       watched.call = call;
-      return { request, response, call, query, headOnly: method === 'HEAD', headers, takeToken };
+      return { request, response, call, query, headOnly: method === 'HEAD', headers, takeToken, noteRefusal };
     }
 
     /** Each call of a batch takes a token; the guards took the first call's token. */
@@ -157,6 +158,16 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType], ...own], body });
     }
 
+    /** Writes an audit line of a wrong key, and of a known key that is not served, unless the call has its line. */
+    function noteRefusal(failure: DomainError): void {
+      const { principal, call } = watched;
+      if (call?.isAudited) return;
+      const isWrongKey = failure.kind === 'unauthenticated' || (failure.reason === 'RATE_LIMITED' && principal === null);
+      const isWrite = principal !== null && 'writes' in target && target.writes;
+      if (!isWrongKey && !isWrite && failure.kind !== 'forbidden' && failure.reason !== 'RATE_LIMITED') return;
+      auditRefusal({ requestId, callerAddress, principal, method: 'label' in target ? target.label : null, failure });
+    }
+
     function fail(error: unknown): void {
       if (!(error instanceof DomainError)) log.error({ requestId, err: error }, 'a request failed');
       if (response.headersSent) {
@@ -165,10 +176,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       }
       const failure = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
       watched.failure = failure;
-      const isWrongKey = failure.kind === 'unauthenticated' || (failure.reason === 'RATE_LIMITED' && watched.principal === null);
-      if (isWrongKey || failure.kind === 'forbidden') {
-        auditRefusal({ requestId, callerAddress, principal: watched.principal, method: 'label' in target ? target.label : null, failure });
-      }
+      noteRefusal(failure);
       if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       // A caller that streams on would wait for an answer that never comes.
       if (failure.kind === 'http_version_not_supported') headers.push(['connection', 'close']);

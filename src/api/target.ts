@@ -21,6 +21,8 @@ interface Access {
   readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
+  /** See `MethodPlan`. */
+  readonly writes: boolean;
   readonly maxBodyBytes: number;
 }
 
@@ -83,13 +85,14 @@ export function createTargets({
         label: page.path,
         scope: page.scope,
         rateLimited: false,
+        writes: false,
         maxBodyBytes: maxUnlimitedBodyBytes,
       };
     }
     const match = rest.match(verb, path);
     if (match.kind === 'route') {
-      const { label, scope, rateLimited, maxBodyBytes } = match.plan;
-      return { kind: 'rest', rpc: false, match, label, scope, rateLimited, maxBodyBytes };
+      const { label, scope, rateLimited, writes, maxBodyBytes } = match.plan;
+      return { kind: 'rest', rpc: false, match, label, scope, rateLimited, writes, maxBodyBytes };
     }
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
     const sentence = notOfferedAt(path);
@@ -106,8 +109,8 @@ function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: re
       const scope = plan?.scope ?? standardScopes[handler.service.typeName];
       if (scope === undefined) throw new Error(`${path} declares no scope`);
       const label = `${handler.service.name}.${handler.method.name}`;
-      const { rateLimited, maxBodyBytes } = plan ?? { rateLimited: false, maxBodyBytes: maxUnlimitedBodyBytes };
-      return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited, maxBodyBytes }];
+      const { rateLimited, writes, maxBodyBytes } = plan ?? { rateLimited: false, writes: false, maxBodyBytes: maxUnlimitedBodyBytes };
+      return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited, writes, maxBodyBytes }];
     }),
   );
 }

@@ -55,6 +55,7 @@ import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
 import { startRetention } from '../webhooks/retention.js';
 import { configInForce, nodeUrlPolicyOf } from './config-in-force.js';
+import { holdAttempts } from './hold-attempts.js';
 import { accountOf, closeSigners } from './open-accounts.js';
 import { compileApi, openApi, publishedServices } from './open-api.js';
 import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
@@ -117,7 +118,7 @@ export async function startApp(
   const parts = { ...realParts, ...wrapped };
   const { clock, watchHeartbeatMs } = parts;
   const ids = systemIds;
-  const metrics = createMetrics({ version: packageVersion(), clock });
+  const metrics = createMetrics({ version: packageVersion(), clock, audit: log.auditHealth });
   const { onStop, stop, signal: shutdownSignal } = createShutdown({ log, deadlineMs: shutdownDeadlineMs, closingMs: shutdownClosingMs });
 
   try {
@@ -141,7 +142,10 @@ export async function startApp(
     const { leases, sharing } = opened;
     onStop('store', () => opened.store.close());
     const store = withSealedUrls(
-      wakeOnEvents(opened.store, () => delivery.wake()),
+      holdAttempts(
+        wakeOnEvents(opened.store, () => delivery.wake()),
+        log.auditHealth,
+      ),
       secretBox,
     );
     // One wrong clock must decide neither when a key expires nor when a webhook is due. Networks are known later.
@@ -287,7 +291,7 @@ export async function startApp(
         .filter((relayer) => relayer.notificationId === notificationId)
         .map(({ id }) => id);
     const writer = createDefinitionWriter({ store, version: stored.version, show: reconciler.follow });
-    const readiness = createReadiness(() => measureReadiness(engine, store, sharing), {
+    const readiness = createReadiness(() => measureReadiness(engine, store, { ...sharing, auditHealth: log.auditHealth }), {
       clock,
       shutdownSignal,
       isStoreAway: opened.isAway,

@@ -2,6 +2,7 @@ import type { Readiness } from '../api/contract/readiness.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Store } from '../core/ports/store/store.js';
 import { isActive } from '../core/records/relayer.js';
+import type { AuditHealth } from '../core/work/log.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';
 import type { OpenedInstance } from './open-instance.js';
@@ -50,7 +51,11 @@ export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'lease
 export async function measureReadiness(
   engine: Engine,
   store: Pick<Store, 'checkWorking'>,
-  { ownHold, clockDifference }: Pick<OpenedInstance['sharing'], 'ownHold' | 'clockDifference'>,
+  {
+    ownHold,
+    clockDifference,
+    auditHealth,
+  }: Pick<OpenedInstance['sharing'], 'ownHold' | 'clockDifference'> & { readonly auditHealth: AuditHealth },
 ): Promise<Readiness> {
   const isWorking = await store.checkWorking().then(
     () => true,
@@ -63,11 +68,12 @@ export async function measureReadiness(
   const hold = ownHold();
   const difference = clockDifference();
   return {
-    ready: isWorking && hold === null,
+    ready: isWorking && hold === null && !auditHealth.refuses(),
     components: {
       store: isWorking ? 'ok' : 'not working',
       lanes: hold === null ? 'ok' : `signing stopped: ${hold}`,
       ...(difference === null ? {} : { clock: difference }),
+      ...(auditHealth.problem() === null ? {} : { audit: 'the audit log cannot be written' }),
     },
     networks: Object.fromEntries(networks),
   };

@@ -27,7 +27,8 @@ export async function runDev(homeDir: string): Promise<void> {
     await checkPortIsFree(settings);
     // Both logs share one, so that the lines of a turn leave in one write.
     const destination = standardOutput();
-    const log = { ...createLogger({ level: settings.logLevel, destination }), ...(await openAuditLog(settings.auditLogFile, destination)) };
+    const plainLog = createLogger({ level: settings.logLevel, destination });
+    const log = { ...plainLog, ...(await openAuditLog(settings, destination, plainLog)) };
     const { sandboxRpcPort, sandboxBlockTimeSeconds } = settings;
 
     const chains: SandboxChain[] = [];

@@ -19,7 +19,7 @@ export function registerServe(program: Command): void {
     .description('run the service until SIGTERM or Ctrl-C')
     .addHelpText(
       'after',
-      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s. On SIGHUP, the service reads the TLS certificate again.\n\nExample:\n  relayer serve',
+      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s. On SIGHUP, the service reads the TLS certificate again and opens AUDIT_LOG_FILE again.\n\nExample:\n  relayer serve',
     )
     .addHelpText('after', settingsHelp())
     .action(serve);
@@ -28,11 +28,17 @@ export function registerServe(program: Command): void {
 async function serve(): Promise<void> {
   // Without a listener, SIGHUP ends the process. While it starts and stops, there is no certificate to renew.
   let renewCertificate = async (): Promise<void> => undefined;
-  process.on('SIGHUP', () => void renewCertificate());
+  let reopenAudit = (): void => undefined;
+  process.on('SIGHUP', () => {
+    reopenAudit();
+    void renewCertificate();
+  });
   const { settings, config } = await loadConfiguration(processEnvironment());
   // Both logs share one, so that the lines of a turn leave in one write.
   const destination = standardOutput();
-  const log = { ...createLogger({ level: settings.logLevel, destination }), ...(await openAuditLog(settings.auditLogFile, destination)) };
+  const plainLog = createLogger({ level: settings.logLevel, destination });
+  const log = { ...plainLog, ...(await openAuditLog(settings, destination, plainLog)) };
+  reopenAudit = log.auditHealth.reopen;
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   await checkPortIsFree(settings);
   const { startApp } = await import('../app/app.js');

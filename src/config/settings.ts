@@ -144,6 +144,18 @@ const table = {
     doc: 'File that audit lines are appended to; empty: they are in the log. LOG_LEVEL has no effect on them.',
     parse: optionalText,
   }),
+  auditLogStdout: setting({
+    name: 'AUDIT_LOG_STDOUT',
+    default: 'false',
+    doc: 'true writes audit lines to the log too, if AUDIT_LOG_FILE is set.',
+    parse: trueOrFalse,
+  }),
+  auditFail: setting({
+    name: 'AUDIT_FAIL',
+    default: 'open',
+    doc: 'If AUDIT_LOG_FILE cannot be written: open lets calls go on; closed refuses calls that write or sign, and signs nothing, until it can.',
+    parse: oneOf(['open', 'closed'] as const),
+  }),
   // Secret, since it may hold a token.
   otlpEndpoint: setting({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -270,6 +282,8 @@ export function loadSettings(env: Environment): Settings {
     const [present, missing] = isSet(env.TLS_CERT_FILE) ? ['TLS_CERT_FILE', 'TLS_KEY_FILE'] : ['TLS_KEY_FILE', 'TLS_CERT_FILE'];
     problems.push({ path: missing, problem: `must be set together with ${present}` });
   }
+  if (values.auditFail === 'closed' && !isSet(env.AUDIT_LOG_FILE))
+    problems.push({ path: 'AUDIT_FAIL', problem: 'must be open, or AUDIT_LOG_FILE must be set: standard output cannot confirm a line' });
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);
   if (problems.length > 0) throw new ConfigError(problems, foreign.notices);

@@ -1,35 +1,38 @@
-import { stat } from 'node:fs/promises';
-import { type DestinationStream, pino } from 'pino';
-import type { AuditLog } from '../core/work/log.js';
+import type { DestinationStream } from 'pino';
+import { type AuditLog, healthWithoutFile, type Log } from '../core/work/log.js';
+import { openAuditFile } from './audit-file.js';
 import { flatFieldsText, isoTimeText } from './flat-line.js';
-import { perTurn, standardOutput } from './standard-output.js';
 import { withoutSecrets } from './without-secrets.js';
 
-/**
- * Opens the audit log: JSON lines with the level `audit`, which no log level switches off. They are appended to the file, readable by its
- * owner only, or are in the log if `file` is null. Throws if the file cannot be opened, or is a pipe.
- */
-export async function openAuditLog(file: string | null, destination: DestinationStream = standardOutput()): Promise<AuditLog> {
-  const output = file === null ? destination : perTurn(await openFile(file));
-  return {
-    isAuditInLog: file === null,
-    audit(fields) {
-      const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
-      const text = flatFieldsText(fields);
-      if (text === null) output.write(`${start},${JSON.stringify({ ...withoutSecrets(fields), msg: 'audit' }).slice(1)}\n`);
-      else output.write(`${start}${text},"msg":"audit"}\n`);
-    },
-  };
+/** Where audit lines are written. */
+export interface AuditSettings {
+  /** Null: only in the log. */
+  readonly auditLogFile: string | null;
+  /** True: in the log too, if there is a file. */
+  readonly auditLogStdout: boolean;
+  readonly auditFail: 'open' | 'closed';
 }
 
-async function openFile(dest: string): Promise<DestinationStream> {
-  // Opening a pipe waits for its reader, and writing to it for a slow one: the whole service would wait.
-  const found = await stat(dest).catch(() => undefined);
-  if (found?.isFIFO() || found?.isSocket()) throw new Error(`AUDIT_LOG_FILE ${dest} is a pipe or a socket; must be a file`);
-  return new Promise((resolve, reject) => {
-    // A line is written before the next turn of the loop, so that a kill loses at most the lines of one turn.
-    const stream = pino.destination({ dest, append: true, sync: true, mode: 0o600 });
-    stream.once('ready', () => resolve(stream));
-    stream.once('error', (cause: unknown) => reject(new Error(`cannot open AUDIT_LOG_FILE ${dest}`, { cause })));
-  });
+/**
+ * Opens the audit log: JSON lines with the level `audit`, which no log level switches off, in `destination`, in the file, or in both.
+ * Throws if the file cannot be opened, or is a pipe.
+ */
+export async function openAuditLog(
+  { auditLogFile, auditLogStdout, auditFail }: AuditSettings,
+  destination: DestinationStream,
+  log: Pick<Log, 'error' | 'warn'>,
+): Promise<AuditLog> {
+  const file = auditLogFile === null ? null : await openAuditFile(auditLogFile, { failsClosed: auditFail === 'closed', log });
+  const isAuditInLog = file === null || auditLogStdout;
+  return {
+    isAuditInLog,
+    auditHealth: file ?? healthWithoutFile,
+    audit(fields) {
+      const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
+      const text = flatFieldsText(fields) ?? `,${JSON.stringify(withoutSecrets(fields)).slice(1, -1)}`;
+      const line = `${start}${text},"msg":"audit"}\n`;
+      if (isAuditInLog) destination.write(line);
+      file?.write(line);
+    },
+  };
 }

@@ -40,6 +40,8 @@ test('settings: have defaults', () => {
     tlsKeyFile: null,
     logLevel: 'info',
     auditLogFile: null,
+    auditLogStdout: false,
+    auditFail: 'open',
     otlpEndpoint: null,
     otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,

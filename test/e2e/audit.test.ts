@@ -21,7 +21,7 @@ const address = '127.0.0.1';
 const who = { address, keyId: 'bootstrap', keyName: 'bootstrap' };
 
 function withoutRequestFacts(line: object): object {
-  const { path, status, ms, traceId, ...others } = line as Record<string, unknown>;
+  const { path, status, ms, traceId, requestDigest, ...others } = line as Record<string, unknown>;
   return others;
 }
 
@@ -58,6 +58,8 @@ describe('the audit log', () => {
       ...who,
       method: '/relayer.v1.TransactionService/SendTransaction',
       relayer_id: 'r1',
+      to,
+      value: '1',
       outcome: 'OK',
     };
     assert.deepEqual(line, expected);
@@ -107,7 +109,7 @@ describe('the audit log', () => {
       outcome: 'OK',
     });
     const { api_key_id: _, ...key } = await facts('POST', '/api-keys', { name: 'x', scopes: ['sign'], relayer_ids: ['r1', 'r2'] });
-    assert.deepEqual(key, { scopes: 'sign', relayers: 'r1 r2', expires_at: 'never', outcome: 'OK' });
+    assert.deepEqual(key, { name: 'x', scopes: 'sign', relayers: 'r1 r2', expires_at: 'never', outcome: 'OK' });
     assert.deepEqual(await facts('PATCH', '/relayers/r2', { paused: true }), {
       relayer_id: 'r2',
       changed: 'paused',
@@ -236,6 +238,88 @@ describe('the audit log', () => {
     test.after(() => launched.kill());
     await assert.rejects(launched.listening, /AUDIT_LOG_FILE .*audit\.fifo is a pipe or a socket; must be a file/);
     assert.equal(await launched.exited, 1);
+  });
+
+  it('audit: calls that move money or sign have the digest of their request, the same over REST and RPC and with any idempotency key', async () => {
+    const digestOf = () => (rig.audited.at(-1) as { readonly requestDigest?: string }).requestDigest;
+    const ask = (value: number, key?: string) =>
+      rig.ask('POST', '/api/v1/relayers/r1/transactions', {
+        body: JSON.stringify({ to, value }),
+        headers: key === undefined ? {} : { 'idempotency-key': key },
+      });
+    await ask(7);
+    const digest = digestOf();
+    assert.match(digest ?? '', /^[0-9a-f]{64}$/);
+    await ask(7, 'digest-by-header');
+    assert.equal(digestOf(), digest);
+    const client = createClient(TransactionService, createGrpcTransport({ baseUrl: rig.baseUrl }));
+    const transaction = { case: 'evm' as const, value: { to, value: '7' } };
+    const headers = { authorization: `Bearer ${apiKey}` };
+    await client.sendTransaction({ relayerId: 'r1', transaction, idempotencyKey: 'digest-by-field' }, { headers });
+    assert.equal(digestOf(), digest);
+    await ask(8);
+    assert.notEqual(digestOf(), digest);
+    await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"x","scopes":["sign"]}' });
+    assert.equal(digestOf(), undefined);
+  });
+
+  it('audit: a write that is refused for its syntax, type or size has one line', async () => {
+    const who = {
+      requestId: 'my-request',
+      address,
+      keyId: 'bootstrap',
+      keyName: 'bootstrap',
+      method: 'TransactionService.SendTransaction',
+    };
+    const refused = async (ask: Ask) => linesOf('POST', '/relayers/r1/transactions', ask);
+    assert.deepEqual(await refused({ body: '{' }), [{ ...who, outcome: 'BODY_MALFORMED' }]);
+    assert.deepEqual(await refused({ body: '{}', headers: { 'content-type': 'text/plain' } }), [
+      { ...who, outcome: 'CONTENT_TYPE_UNSUPPORTED' },
+    ]);
+    assert.deepEqual(await refused({ body: ' '.repeat(1_100_000) }), [{ ...who, outcome: 'BODY_TOO_LARGE' }]);
+  });
+
+  it('audit: a stranger who floods the log hides no refusal of a known key', async () => {
+    const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"stolen","scopes":["transactions:read"]}' });
+    const { id, key } = JSON.parse(text).data as { readonly id: string; readonly key: string };
+    const stranger = { authorization: 'Bearer rk_guessed-guessed-guessed-guessed' };
+    const before = rig.audited.length;
+    for (let count = 0; count < 40; count += 1) {
+      for (let noise = 0; noise < 5; noise += 1) await rig.ask('GET', '/api/v1/relayers', { headers: stranger });
+      await rig.ask('POST', '/api/v1/relayers/r1/sign', { body: '{}', headers: { authorization: `Bearer ${key}` } });
+    }
+    const lines = rig.audited.slice(before) as readonly { readonly keyId: string | null }[];
+    assert.equal(lines.filter(({ keyId }) => keyId === id).length, 40);
+  });
+
+  it('audit: with AUDIT_FAIL=closed, a file that cannot be written stops writes and signatures, and nothing else', async (test) => {
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { AUDIT_LOG_FILE: '/dev/full', AUDIT_FAIL: 'closed' } });
+    test.after(() => home.remove());
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const ask = (verb: string, path: string, body?: string) => askRest(service.port, verb, `/api/v1${path}`, { body });
+    for (let count = 0; count < 2; count += 1) {
+      const signed = await ask('POST', '/relayers/r1/sign', '{"message":"hello"}');
+      assert.equal(signed.status, 503);
+      assert.doesNotMatch(signed.text, /"sig"/);
+      assert.equal((await ask('POST', '/relayers/r1/transactions', JSON.stringify({ to, value: 1 }))).status, 503);
+      assert.equal((await ask('GET', '/relayers')).status, 200);
+    }
+    const { status, text } = await ask('GET', '/ready');
+    assert.equal(status, 503);
+    assert.match(text, /"audit":"the audit log cannot be written"/);
+  });
+
+  it('audit: with AUDIT_FAIL=open, a file that cannot be written stops nothing', async (test) => {
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env: { AUDIT_LOG_FILE: '/dev/full' } });
+    test.after(() => home.remove());
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    for (let count = 0; count < 3; count += 1)
+      assert.equal((await askRest(service.port, 'POST', '/api/v1/relayers/r1/sign', { body: '{"message":"hello"}' })).status, 200);
+    const { text } = await askRest(service.port, 'GET', '/api/v1/ready', {});
+    assert.match(text, /"audit":"the audit log cannot be written"/);
+    assert.match(service.output(), /the audit log cannot be written; its lines wait in memory/);
   });
 
   it('audit: reads have no line', async () => {

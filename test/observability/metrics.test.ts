@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/core/work/clock.js';
+import { healthWithoutFile } from '../../src/core/work/log.js';
 import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
 const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
@@ -17,7 +18,7 @@ const noInstances = {
 
 describe('metrics of instances', () => {
   it('metrics: every state and every kind of lease has a value, also 0', async () => {
-    const metrics = createMetrics({ version: '1', clock: systemClock });
+    const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
     metrics.show({
       relayers: () => [],
       networks: () => [],
@@ -61,7 +62,7 @@ describe('metrics with a gauge that cannot be read', () => {
     ['hangs', () => new Promise<number>(() => {})],
   ] as const) {
     it(`metrics: if one gauge ${how}, it has no value and all others have theirs`, async () => {
-      const metrics = createMetrics({ version: '1', clock: systemClock });
+      const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
       metrics.show({
         relayers: () => [],
         networks: () => [network],
@@ -88,7 +89,7 @@ describe('metrics of many relayers', () => {
     };
     countTurns();
     const writtenInTurn = new Map<number, number>();
-    const metrics = createMetrics({ version: '1', clock: systemClock });
+    const metrics = createMetrics({ version: '1', clock: systemClock, audit: healthWithoutFile });
     metrics.show({
       *relayers() {
         for (const relayerId of ids) {

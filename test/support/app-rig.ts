@@ -10,7 +10,7 @@ import type { Change } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { everyScope, type Principal, type Scope } from '../../src/core/records/principal.js';
 import { type Clock, systemClock } from '../../src/core/work/clock.js';
-import type { AuditLog, Log } from '../../src/core/work/log.js';
+import { type AuditLog, healthWithoutFile, type Log } from '../../src/core/work/log.js';
 import { apiKey, createEd25519Home, createServiceHome, type Ed25519HomeOptions, type ServiceHome } from './service.js';
 import { startServiceHere } from './service-here.js';
 
@@ -99,6 +99,7 @@ export async function startAppRig({
     error: (_fields, message) => void errors.push(message),
     audit: (fields) => void audited.push(fields),
     isAuditInLog: true,
+    auditHealth: healthWithoutFile,
   };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;

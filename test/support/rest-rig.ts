@@ -101,6 +101,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       startedAtMs: 0,
       auditFacts: {},
       auditedStatus: null,
+      isAudited: false,
       principal,
       warnings: [],
       bodyProblem: null,
@@ -120,6 +121,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       headOnly: request.method === 'HEAD',
       headers: [['x-request-id', 'request-1'] as const],
       takeToken: () => undefined,
+      noteRefusal: () => undefined,
     };
     request.on('error', () => undefined);
     drainAfterAnswer(request, response);

@@ -39,6 +39,7 @@ export function createRpcRig<T extends DescService>(
       startedAtMs: 0,
       auditFacts: {},
       auditedStatus: null,
+      isAudited: false,
       principal,
       warnings: [],
       bodyProblem: null,

@@ -14,10 +14,8 @@ export async function startServiceHere(home: ServiceHome): Promise<RunningServic
     output += line;
   };
   const { settings, config } = await loadConfiguration(home.env);
-  const log = {
-    ...createLogger({ level: settings.logLevel, destination: { write } }),
-    ...(await openAuditLog(settings.auditLogFile, { write })),
-  };
+  const plainLog = createLogger({ level: settings.logLevel, destination: { write } });
+  const log = { ...plainLog, ...(await openAuditLog(settings, { write }, plainLog)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   const app = await startApp(settings, config, log);
   return {

@@ -3,7 +3,7 @@ import type { EvmAttemptFields } from '../../src/core/records/evm.js';
 import type { Notification, OutboxEvent } from '../../src/core/records/notification.js';
 import type { StoredResponse } from '../../src/core/records/stored-response.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/records/transaction.js';
-import type { AuditLog, Log } from '../../src/core/work/log.js';
+import { type AuditLog, healthWithoutFile, type Log } from '../../src/core/work/log.js';
 
 /** Drops every line. */
 export const silentLog: Log & AuditLog = {
@@ -13,6 +13,7 @@ export const silentLog: Log & AuditLog = {
   error: () => {},
   audit: () => {},
   isAuditInLog: true,
+  auditHealth: healthWithoutFile,
 };
 
 /** The lane of the samples. */

@@ -1,7 +1,9 @@
-import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
+import { hash } from 'node:crypto';
+import { type DescMethod, type Message, ScalarType, toBinary } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
-import type { DomainError, ErrorKind } from '../../core/errors/errors.js';
+import { DomainError, type ErrorKind } from '../../core/errors/errors.js';
 import { traceIdOf } from '../../core/ports/telemetry.js';
+import { limitedAddress } from '../../core/text/address-ranges.js';
 import { shownName } from '../../core/text/safe-text.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { AuditLog } from '../../core/work/log.js';
@@ -26,7 +28,7 @@ type Ids = Record<string, string>;
 
 /** Where a method's messages hold ids, found once because audits run at every write. */
 interface Audited {
-  readonly rpcPath: string;
+  readonly plan: MethodPlan;
   /** The status of a success over REST. */
   readonly successStatus: number;
   readonly asked: readonly { readonly property: string; readonly name: string }[];
@@ -50,20 +52,26 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
     const call = callOf({ values: request.contextValues });
     // Before the call: its service may change the message.
     const asked = idsOfRequest(plan, request.message);
+    Object.assign(call.auditFacts, contentFacts(plan, request.message));
     const write = (failure: DomainError | null): void => {
+      call.isAudited = true;
       const status = statusOf(plan, call, failure);
       log.audit(lineOf(plan, call, { ids: asked, outcome: failure?.reason ?? 'OK', status }));
       if (log.isAuditInLog) call.auditedStatus = status;
     };
-    try {
-      const response = await next(request);
-      if (!response.stream) addIdOfResponse(plan, response.message, asked);
-      write(null);
-      return response;
-    } catch (error) {
-      write(domainErrorOf(error));
-      throw error;
-    }
+    const response = await Promise.resolve()
+      .then(() => {
+        if (log.auditHealth.refuses()) throw notAudited();
+        return next(request);
+      })
+      .catch((error: unknown) => {
+        write(domainErrorOf(error));
+        throw error;
+      });
+    if (!response.stream) addIdOfResponse(plan, response.message, asked);
+    write(null);
+    if (log.auditHealth.refuses()) throw notAudited();
+    return response;
   };
 }
 
@@ -75,6 +83,40 @@ function statusOf({ successStatus }: Audited, { fieldNames }: Call, failure: Dom
   return fieldNames === 'rest' ? successStatus : 200;
 }
 
+/** An answer without its line in the audit log would be a signature or a change that nothing shows. */
+function notAudited(): DomainError {
+  return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the audit log of the service cannot be written; retry later');
+}
+
+/**
+ * Returns what a call asked for that moves money or signs: the digest of its canonical request, and receiver and value on EVM. Calls that
+ * manage have none: their requests may hold secrets that are short enough to be guessed from a digest.
+ */
+function contentFacts({ plan }: Audited, message: Message): Record<string, string> {
+  if (plan.scope !== 'transactions:write' && plan.scope !== 'sign') return {};
+  const request = message as Message & {
+    idempotencyKey?: string | undefined;
+    transaction?: { readonly case?: string; readonly value?: { readonly to?: string; readonly value?: string } };
+  };
+  const { idempotencyKey, transaction } = request;
+  const facts: Record<string, string> = {};
+  if (transaction?.case === 'evm' && transaction.value !== undefined) {
+    const { to = '', value = '' } = transaction.value;
+    if (to !== '') facts.to = shownName(to);
+    if (value !== '') facts.value = shownName(value);
+  }
+  try {
+    // Equal requests have equal digests, wherever the caller puts its key.
+    if (idempotencyKey !== undefined) request.idempotencyKey = undefined;
+    facts.requestDigest = hash('sha256', toBinary(plan.method.input, request), 'hex');
+  } catch {
+    // A request that cannot be encoded is refused.
+  } finally {
+    if (idempotencyKey !== undefined) request.idempotencyKey = idempotencyKey;
+  }
+  return facts;
+}
+
 /** How a call ended. */
 interface Ended {
   readonly ids: Ids;
@@ -83,7 +125,7 @@ interface Ended {
 }
 
 /** Built field by field: spreading the parts would cost several times as much, in every call that writes. */
-function lineOf({ rpcPath }: Audited, call: Call, { ids, outcome, status }: Ended): object {
+function lineOf({ plan: { rpcPath } }: Audited, call: Call, { ids, outcome, status }: Ended): object {
   const line: Record<string, unknown> = whoOf(call);
   line.method = rpcPath;
   for (const name in ids) line[name] = ids[name];
@@ -104,7 +146,9 @@ async function auditedRead(next: Next, request: Parameters<Next>[0], auditRefusa
   const noteRefusal = (error: unknown) => {
     const failure = domainErrorOf(error);
     if (!refusals.has(failure.kind)) return;
-    auditRefusal({ ...callOf({ values: request.contextValues }), method: `${request.service.name}.${request.method.name}`, failure });
+    const call = callOf({ values: request.contextValues });
+    call.isAudited = true;
+    auditRefusal({ ...call, method: `${request.service.name}.${request.method.name}`, failure });
   };
   try {
     const response = await next(request);
@@ -138,33 +182,37 @@ export interface Refusal extends Pick<Call, 'requestId' | 'callerAddress' | 'pri
 /** Writes the audit line of a refused key. */
 export type AuditRefusal = (refusal: Refusal) => void;
 
-/** Lines about refused keys: anyone can cause them, and they must not flood the log. */
+/** Lines about refusals, by key, and without one by address: they must not flood the log, nor hide the lines of others. */
 const refusalLimits = { perSecond: 5, burst: 50 };
 
-/** Creates the writer of audit lines about keys that are refused. The first line after the limit says how many lines were left out. */
+/** Creates the writer of audit lines about refusals. The first line after the limit says how many lines of the same key were left out. */
 export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
   const lines = createTokenBuckets(() => refusalLimits, clock);
-  let suppressed = 0;
+  const suppressedBy = new Map<string, number>();
   return ({ method, failure, ...who }) => {
-    if (!lines.take('refusals').allowed) {
-      suppressed += 1;
+    const { principal, callerAddress } = who;
+    const by = principal === null ? `address ${limitedAddress(callerAddress ?? '')}` : `key ${principal.keyId}`;
+    const suppressed = suppressedBy.get(by) ?? 0;
+    if (!lines.take(by).allowed) {
+      suppressedBy.set(by, suppressed + 1);
       return;
     }
     const { relayer_id } = failure.metadata;
     const ids = relayer_id === undefined ? {} : { relayer_id };
     log.audit({ ...whoOf(who), method, ...ids, outcome: failure.reason, ...(suppressed === 0 ? {} : { suppressed }) });
-    suppressed = 0;
+    suppressedBy.delete(by);
   };
 }
 
 /** Finds ids such as `relayer_id`. The `id` of a resource to create is logged under the name of that resource. */
-function auditedFrom({ method, http, rpcPath }: MethodPlan): Audited {
+function auditedFrom(plan: MethodPlan): Audited {
+  const { method, http } = plan;
   const asked = method.input.fields
     .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
     .map(({ name, localName }) => ({ property: localName, name: name === 'id' ? `${http?.responseField}_id` : name }));
   const answered = method.output.fields.find(({ name, fieldKind }) => name === http?.responseField && fieldKind === 'message');
   return {
-    rpcPath,
+    plan,
     successStatus: http?.successStatus ?? 200,
     asked,
     answered: answered === undefined ? null : { property: answered.localName, name: `${answered.name}_id` },

@@ -18,6 +18,8 @@ export interface Call {
   readonly auditFacts: Record<string, string>;
   /** The status in the audit line that stands in the log in place of the request line; null: there is none (yet). */
   auditedStatus: number | null;
+  /** True once the call has an audit line. */
+  isAudited: boolean;
   /** The names of fields that the caller uses, and reads in errors. */
   readonly fieldNames: 'rest' | 'proto';
   /** Null if the method needs no key. */

@@ -17,6 +17,8 @@ export interface RestExchange {
   readonly headers: readonly Header[];
   /** Takes one more rate-limit token. Throws `rate_limited` RATE_LIMITED if there is none. */
   takeToken(): void;
+  /** Writes the audit line of a call that is refused before it begins. */
+  noteRefusal(failure: DomainError): void;
 }
 
 /** Both HTTP versions take a flat list of headers, but only one declares it in its types. */

@@ -100,6 +100,7 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
       if (failure.kind === 'internal' && !(error instanceof DomainError) && failure.cause === error) {
         deps.log.error({ requestId: call.requestId, err: error }, 'the REST gateway failed');
       }
+      exchange.noteRefusal(failure);
       writeError(exchange, isStoreAway(failure) && plan.http.storeAwayIsInternal ? internal(failure.cause) : failure);
     }
   }

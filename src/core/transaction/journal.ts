@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto';
 import type { Move } from '../ports/lanes.js';
 import { noTelemetry, type Span, type SpanKind, type Telemetry, traceIdOf } from '../ports/telemetry.js';
-import { isFinal, type OpenTransaction, type Transaction } from '../records/transaction.js';
+import { type Attempt, isFinal, type OpenTransaction, type Transaction } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
-import type { Log } from '../work/log.js';
+import { type AuditLog, healthWithoutFile, type Log, noLog } from '../work/log.js';
 import { shownAttempt } from './transaction-changes.js';
 
 /** The request that created a transaction. */
@@ -35,7 +36,7 @@ export function createJournal({
   telemetry,
   clock,
 }: {
-  readonly log: Log;
+  readonly log: Log & AuditLog;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
 }): Journal {
@@ -86,6 +87,7 @@ export function createJournal({
     step,
     within: (span, task) => tracer.within(span, task),
     moved(before, { steps, newAttempt }, after) {
+      if (newAttempt !== undefined) log.audit(attemptLine(newAttempt, before.relayerId));
       if (newAttempt !== undefined) meter.attemptStored(before.relayerId, isEscalation(before, after) ? 'escalation' : newAttempt.purpose);
       let previous = before;
       for (const next of steps) {
@@ -96,6 +98,25 @@ export function createJournal({
         previous = next;
       }
     },
+  };
+}
+
+/**
+ * The audit line of a stored attempt, which counts as broadcast. The engine signs all of them; the line of a call on the same transaction
+ * names the key.
+ */
+function attemptLine({ transactionId, version, purpose, chain, nonce, hash: attemptHash, raw }: Attempt, relayerId: string): object {
+  return {
+    keyId: 'engine',
+    event: 'attempt stored',
+    relayer_id: relayerId,
+    transaction_id: transactionId,
+    version,
+    purpose,
+    chain,
+    nonce,
+    hash: attemptHash,
+    digest: hash('sha256', raw, 'hex'),
   };
 }
 
@@ -111,7 +132,7 @@ function isEscalation(before: Transaction, { transaction: after }: OpenTransacti
 
 /** A journal that records nothing. */
 export const noJournal: Journal = createJournal({
-  log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+  log: { ...noLog, audit: () => undefined, isAuditInLog: true, auditHealth: healthWithoutFile },
   telemetry: noTelemetry,
   clock: { nowMs: () => 0 },
 });

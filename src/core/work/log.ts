@@ -14,6 +14,22 @@ export const noLog: Log = { debug: nothing, info: nothing, warn: nothing, error:
 /** Records who did what, at every log level. */
 export interface AuditLog {
   audit(fields: object): void;
-  /** True if the lines are in the log, not in a file of their own. */
+  /** True if the lines are in the log, with or without a file of their own. */
   readonly isAuditInLog: boolean;
+  readonly auditHealth: AuditHealth;
 }
+
+/** Whether audit lines reach their file. */
+export interface AuditHealth {
+  /** Why lines cannot be written now; null: they can. */
+  problem(): string | null;
+  /** True while nothing may be written or signed, because no audit line would show it. */
+  refuses(): boolean;
+  /** Lines that were lost since the start. */
+  lostLines(): number;
+  /** Closes the file and opens it again by its name. */
+  reopen(): void;
+}
+
+/** The health of an audit log that has no file. */
+export const healthWithoutFile: AuditHealth = { problem: () => null, refuses: () => false, lostLines: () => 0, reopen: () => undefined };

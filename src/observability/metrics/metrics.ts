@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Meter } from '../../core/ports/telemetry.js';
 import type { Clock } from '../../core/work/clock.js';
+import type { AuditHealth } from '../../core/work/log.js';
 import { shareRun } from '../../core/work/share-run.js';
 import { lostLogLines } from '../standard-output.js';
 import { type FigureSources, gaugesText } from './gauges.js';
@@ -23,8 +24,15 @@ export interface Metrics {
  */
 const eventLoopSampleMs = 20;
 
+/** The sources of metrics that exist from the start. */
+export interface MetricsDeps {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly audit: AuditHealth;
+}
+
 /** Makes the metrics, including metrics of the process and its event loop. */
-export function createMetrics({ version, clock }: { readonly version: string; readonly clock: Clock }): Metrics {
+export function createMetrics({ version, clock, audit }: MetricsDeps): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
   new Gauge({
@@ -40,6 +48,23 @@ export function createMetrics({ version, clock }: { readonly version: string; re
     collect() {
       this.reset();
       this.inc(lostLogLines());
+    },
+  });
+  new Counter({
+    name: 'relayer_audit_lines_lost_total',
+    help: 'Audit lines that could not be written to AUDIT_LOG_FILE and no longer wait in memory',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(audit.lostLines());
+    },
+  });
+  new Gauge({
+    name: 'relayer_audit_failing',
+    help: '1 while AUDIT_LOG_FILE cannot be written',
+    registers: [registry],
+    collect() {
+      this.set(audit.problem() === null ? 0 : 1);
     },
   });
   const meter = createPrometheusMeter();

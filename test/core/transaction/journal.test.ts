@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { type Meter, noMeter, type SpanStart, type Tracer } from '../../../src/core/ports/telemetry.js';
 import { createJournal } from '../../../src/core/transaction/journal.js';
+import { healthWithoutFile } from '../../../src/core/work/log.js';
 import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
 
 const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -23,8 +25,10 @@ function recorded(nowMs = 5_000) {
     current: () => null,
   };
   const write = (fields: object) => void lines.push(fields as Record<string, unknown>);
-  const log = { debug: write, info: write, warn: write, error: write };
-  return { journal: createJournal({ log, telemetry: { meter, tracer }, clock: { nowMs: () => nowMs } }), lines, counts, spans };
+  const audited: object[] = [];
+  const audit = { audit: (fields: object) => void audited.push(fields), isAuditInLog: false, auditHealth: healthWithoutFile };
+  const log = { debug: write, info: write, warn: write, error: write, ...audit };
+  return { journal: createJournal({ log, telemetry: { meter, tracer }, clock: { nowMs: () => nowMs } }), lines, counts, spans, audited };
 }
 
 const pending = aTransaction({ id, traceParent });
@@ -90,4 +94,23 @@ test('journal: waits for the chain become spans; an untraced transaction has non
   );
   const untraced = aTransaction({ id: 'tx-2' });
   assert.equal(journal.step('transaction signed', untraced), null);
+});
+
+test('journal: each stored attempt has an audit line, and no other change has one', () => {
+  const { journal, audited } = recorded();
+  const bump = anAttempt({ transactionId: id, version: 2, hash: '0xb2' });
+  const mined = next(sent, { status: 'mined', mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } });
+  journal.moved(pending, { steps: [sent], newAttempt: first }, { transaction: sent, attempts: [first] });
+  journal.moved(sent, { steps: [next(sent, { liveVersion: 2 })], newAttempt: bump }, { transaction: sent, attempts: [first, bump] });
+  journal.moved(sent, { steps: [mined] }, { transaction: mined, attempts: [first, bump] });
+  const common = { keyId: 'engine', event: 'attempt stored', relayer_id: 'relayer-1', transaction_id: id, purpose: 'content' };
+  const lineOf = (version: number, { chain, nonce, hash, raw }: typeof first) => ({
+    ...common,
+    version,
+    chain,
+    nonce,
+    hash,
+    digest: createHash('sha256').update(raw).digest('hex'),
+  });
+  assert.deepEqual(audited, [lineOf(1, first), lineOf(2, bump)]);
 });

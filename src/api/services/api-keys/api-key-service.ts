@@ -39,6 +39,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
       const wanted = newApiKeyFromProto(request);
       const { relayerIds, expiresAtMs } = wanted;
       Object.assign(callOf(context).auditFacts, {
+        name: shownName(wanted.name),
         scopes: wanted.scopes.join(' '),
         relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
         expires_at: expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString(),

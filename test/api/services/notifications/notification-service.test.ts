@@ -42,6 +42,7 @@ async function startClient(test: TestContext) {
     startedAtMs: 0,
     auditFacts: {},
     auditedStatus: null,
+    isAudited: false,
     principal: null,
     warnings: [],
     bodyProblem: null,

@@ -1,0 +1,115 @@
+import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { AuditHealth, Log } from '../core/work/log.js';
+import { backgroundTimers } from '../core/work/timers.js';
+
+/*
+ * The file of the audit log.
+ *
+ * States: *working*; and *failing*, from a write that failed until one that succeeds. While it fails, lines wait in memory up to a limit,
+ * further ones are lost and counted, and the write is tried again every second and with each line. Nothing that happens to the file ends
+ * the process. Before each write the file is looked up by its name: if it was renamed or deleted, a new one is opened. A line is never
+ * split between two files.
+ */
+
+/** The maximum size of the lines that wait. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+const retryMs = 1_000;
+const newLine = 10;
+
+/** How the file is written. */
+export interface AuditFileOptions {
+  /** True: each line is written before `write` returns, and a failing file refuses. */
+  readonly failsClosed: boolean;
+  readonly log: Pick<Log, 'error' | 'warn'>;
+}
+
+/** The file of the audit log. */
+export interface AuditFile extends AuditHealth {
+  /** Adds a line, which ends with a line break. Never throws. */
+  write(line: string): void;
+}
+
+/** Opens the file, readable by its owner only. Throws if it cannot be opened, or is a pipe or a socket. */
+export async function openAuditFile(path: string, { failsClosed, log }: AuditFileOptions): Promise<AuditFile> {
+  // Opening a pipe waits for its reader, and writing to it for a slow one: the whole service would wait.
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFIFO() || found?.isSocket()) throw new Error(`AUDIT_LOG_FILE ${path} is a pipe or a socket; must be a file`);
+  const openNow = () => openSync(path, 'a', 0o600);
+  let descriptor: number | null;
+  try {
+    descriptor = openNow();
+  } catch (cause) {
+    throw new Error(`cannot open AUDIT_LOG_FILE ${path}`, { cause });
+  }
+  /** Lines of this turn of the event loop. */
+  let added = '';
+  /** Lines that a failed write left, and how many bytes of the first are in the open file already. */
+  let left: Buffer = Buffer.alloc(0);
+  let leftWritten = 0;
+  let failure: string | null = null;
+  let lost = 0;
+  let stopRetry = (): void => undefined;
+
+  function isReplaced(open: number): boolean {
+    const own = fstatSync(open);
+    const named = statSync(path, { throwIfNoEntry: false });
+    return named === undefined || named.ino !== own.ino || named.dev !== own.dev;
+  }
+
+  function reopen(): void {
+    if (descriptor !== null) closeSync(descriptor);
+    descriptor = null;
+    leftWritten = 0;
+  }
+
+  function writeAll(): void {
+    const lines = left.length === 0 ? Buffer.from(added) : Buffer.concat([left, Buffer.from(added)]);
+    added = '';
+    let written = leftWritten;
+    try {
+      if (descriptor !== null && isReplaced(descriptor)) reopen();
+      descriptor ??= openNow();
+      written = leftWritten;
+      while (written < lines.length) written += writeSync(descriptor, lines, written);
+      left = Buffer.alloc(0);
+      leftWritten = 0;
+    } catch (error) {
+      const start = lines.subarray(0, written).lastIndexOf(newLine) + 1;
+      left = Buffer.from(lines.subarray(start));
+      leftWritten = written - start;
+      throw error;
+    }
+  }
+
+  function flush(): void {
+    stopRetry();
+    try {
+      writeAll();
+      if (failure !== null) log.warn({ lost }, 'the audit log can be written again');
+      failure = null;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (failure === null) log.error({ err: error, file: path }, 'the audit log cannot be written; its lines wait in memory');
+      failure = message;
+      stopRetry = backgroundTimers.after(retryMs, flush);
+    }
+  }
+
+  process.once('exit', flush);
+  return {
+    write(line) {
+      if (left.length + added.length + line.length > maxWaitingBytes) {
+        lost += 1;
+        return;
+      }
+      if (added === '' && !failsClosed) setImmediate(flush);
+      added += line;
+      if (failsClosed) flush();
+    },
+    problem: () => failure,
+    refuses: () => failsClosed && failure !== null,
+    lostLines: () => lost,
+    reopen,
+  };
+}

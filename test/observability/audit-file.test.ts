@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openAuditFile } from '../../src/observability/audit-file.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const isRoot = process.getuid?.() === 0;
+
+function aLog() {
+  const lines: string[] = [];
+  const note = (_fields: object, message: string) => void lines.push(message);
+  return { lines, log: { error: note, warn: note } };
+}
+
+async function opened(failsClosed = false) {
+  const folder = join(await temporaryFolder(), 'audit');
+  mkdirSync(folder);
+  const path = join(folder, 'audit.log');
+  const { lines, log } = aLog();
+  return { folder, path, lines, file: await openAuditFile(path, { failsClosed, log }) };
+}
+
+const contentOf = (path: string) => waitFor('the file', () => readFileSync(path, 'utf8') || undefined);
+
+describe('the file of the audit log', () => {
+  it('audit file: lines after a rename or a deletion are in a new file, without SIGHUP', async () => {
+    const { path, file, lines } = await opened();
+    file.write('one\n');
+    assert.equal(await contentOf(path), 'one\n');
+    renameSync(path, `${path}.1`);
+    file.write('two\n');
+    await waitFor('a new file', () => statSync(path, { throwIfNoEntry: false }));
+    assert.equal(await contentOf(path), 'two\n');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    rmSync(path);
+    file.write('three\n');
+    await waitFor('a new file', () => statSync(path, { throwIfNoEntry: false }));
+    assert.equal(await contentOf(path), 'three\n');
+    assert.equal(readFileSync(`${path}.1`, 'utf8'), 'one\n');
+    assert.deepEqual(lines, []);
+  });
+
+  it('audit file: a file on a full disk ends nothing, says so once, and loses lines only over the limit', async () => {
+    const { lines, log } = aLog();
+    const file = await openAuditFile('/dev/full', { failsClosed: false, log });
+    file.write('one\n');
+    const problem = await waitFor('the failure', () => file.problem() ?? undefined);
+    assert.match(problem, /ENOSPC/);
+    file.write('two\n');
+    await waitFor('another try', () => new Promise<true>((resolve) => setImmediate(() => resolve(true))));
+    assert.equal(lines.length, 1);
+    assert.deepEqual([file.lostLines(), file.refuses()], [0, false]);
+    const big = `${'x'.repeat(5_000_000)}\n`;
+    for (let count = 0; count < 3; count += 1) file.write(big);
+    assert.equal(file.lostLines(), 2);
+  });
+
+  for (const failsClosed of [false, true]) {
+    it(`audit file, ${failsClosed ? 'closed' : 'open'}: lines that waited are written when the folder is back`, async () => {
+      const { folder, path, file, lines } = await opened(failsClosed);
+      file.write('one\n');
+      await contentOf(path);
+      rmSync(folder, { recursive: true });
+      file.write('two\n');
+      await waitFor('the failure', () => file.problem() ?? undefined);
+      file.write('three\n');
+      assert.equal(file.refuses(), failsClosed);
+      mkdirSync(folder);
+      await waitFor('the end of the failure', () => file.problem() === null || undefined);
+      assert.equal(readFileSync(path, 'utf8'), 'two\nthree\n');
+      assert.equal(file.refuses(), false);
+      assert.deepEqual(lines, ['the audit log cannot be written; its lines wait in memory', 'the audit log can be written again']);
+    });
+  }
+
+  it('audit file: closed writes each line before it returns', async () => {
+    const { path, file } = await opened(true);
+    file.write('one\n');
+    assert.equal(readFileSync(path, 'utf8'), 'one\n');
+  });
+
+  it('audit file: one that cannot be opened ends the start', { skip: isRoot && 'root may open every file' }, async () => {
+    const { folder, path } = await opened();
+    chmodSync(folder, 0o500);
+    await assert.rejects(openAuditFile(join(folder, 'other.log'), { failsClosed: false, log: aLog().log }), /cannot open AUDIT_LOG_FILE/);
+    assert.ok(path);
+  });
+});
