@@ -73,7 +73,8 @@ export function base64Key(input: string): Parsed<string> {
 /** Accepts `sqlite:<file>` (a file, no host) or `postgres://...`. */
 export function databaseUrl(input: string): Parsed<string> {
   if (/^sqlite:(?!\/\/[^/])(?!:memory:)./.test(input)) return { value: input };
-  if (/^postgres(?:ql)?:\/\/./.test(input) && URL.canParse(input)) return { value: input };
+  // Of several hosts, which a URL cannot have, the first one stands for all.
+  if (/^postgres(?:ql)?:\/\/./.test(input) && URL.canParse(input.replace(/,[^/?#@]*(?=[/?#]|$)/, ''))) return { value: input };
   return { problem: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>' };
 }
 

@@ -1,3 +1,5 @@
+import { serversOf } from './postgres/postgres-servers.js';
+
 /** The location of the database. */
 export type DatabaseAddress =
   | { readonly dialect: 'sqlite'; readonly file: string }
@@ -6,8 +8,7 @@ export type DatabaseAddress =
 /** Reads a database URL. Throws an error whose message is for the operator; it omits the URL, which may contain a password. */
 export function addressFromUrl(databaseUrl: string): DatabaseAddress {
   if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    if (!URL.canParse(databaseUrl))
-      throw new Error('the database URL is not a valid PostgreSQL URL; write postgres://<user>@<host>/<database>');
+    serversOf(databaseUrl);
     return { dialect: 'postgres', connectionString: databaseUrl };
   }
   const file = /^sqlite:(?!\/\/[^/])(?!:memory:)(.+)$/.exec(databaseUrl)?.[1];

@@ -5,6 +5,7 @@ import type { Log } from '../../core/work/log.js';
 import type { Database, LockedDatabase } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
 import { postgres } from '../sql/dialect.js';
+import { chooseServer } from './choose-server.js';
 import { requireOwnSession } from './own-session.js';
 import { createPostgresBatch } from './postgres-batch.js';
 import { createPostgresLink } from './postgres-link.js';
@@ -26,6 +27,7 @@ async function migrateSchema(connectionString: string, schema: string): Promise<
 
 /** Opens a database without its instance lock, beside the process that holds it. Must not write nonces, which the lock protects. */
 export async function openPostgresBeside(connectionString: string, log: Log): Promise<Database> {
+  await chooseServer(connectionString);
   const { writer, lost } = await connectPostgresWriter(connectionString);
   const readers = openReaders(connectionString, log);
   const run = createPostgresBatch(writer);
@@ -90,6 +92,7 @@ export interface LockedPostgres extends LockedDatabase {
 /** Takes the instance lock of a database. Throws `DatabaseLockedError`, or an error if a pooler would give the lock to others. */
 export async function lockPostgres(connectionString: string, options: LockPostgresOptions): Promise<LockedPostgres> {
   const { name, isShared } = options;
+  await chooseServer(connectionString);
   await requireOwnSession(connectionString);
   const locked = await takePostgresLock(connectionString, { name, isShared });
   return {

@@ -4,6 +4,7 @@ import type { RunningInstance } from '../../core/ports/instances.js';
 import type { Conditions, Look, Member, Rewind } from '../../core/ports/shared-database.js';
 import type { Durability } from '../../core/records/durability.js';
 import type { InstanceTable } from '../sql/schema.js';
+import { chooseServer } from './choose-server.js';
 import { instanceLock, isInstanceLock, schemaOf, started } from './postgres-lock.js';
 import { connect, connectionOptions, endConnection } from './postgres-writer.js';
 
@@ -80,6 +81,7 @@ export interface PostgresOverview {
 
 /** Reads them; null: the database has no tables. Changes nothing. */
 export async function readPostgresOverview(connectionString: string): Promise<PostgresOverview | null> {
+  await chooseServer(connectionString);
   const client = new pg.Client(connectionOptions(connectionString));
   // A query that fails reports a broken connection. Without a listener, its error would end the process.
   client.on('error', () => undefined);

@@ -4,6 +4,8 @@ import { repeat } from '../../core/work/repeat.js';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
 import { postgres } from '../sql/dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
+import { chooseServer } from './choose-server.js';
+import { serversOf } from './postgres-servers.js';
 import { type ConnectOptions, connectPostgresWriter, endConnection, type PostgresWriter } from './postgres-writer.js';
 
 /**
@@ -124,6 +126,7 @@ export interface LockOptions extends ConnectOptions {
  * die and another process could take the lock while the other connection still writes.
  */
 export async function takePostgresLock(connectionString: string, options: LockOptions): Promise<LockedWriter> {
+  if (serversOf(connectionString).length > 1) await chooseServer(connectionString, options.connectTimeoutMs);
   const connected = await connectPostgresWriter(connectionString, options);
   const { writer, lost } = connected;
   try {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { systemTimers } from '../../core/work/timers.js';
+import { chosenServer, serversOf } from './postgres-servers.js';
 
 /** A connection that does not answer for this long counts as dead. */
 const answerTimeoutMs = 10_000;
@@ -46,10 +47,10 @@ export interface ConnectOptions {
   readonly connectTimeoutMs?: number;
 }
 
-/** The options of every connection to PostgreSQL. */
-export function connectionOptions(connectionString: string) {
+/** The options of every connection to PostgreSQL. `server`: one of the URL's; default: the chosen one. */
+export function connectionOptions(connectionString: string, server = chosenServer(serversOf(connectionString), connectionString)) {
   return {
-    connectionString,
+    ...server,
     application_name: 'relayer',
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
