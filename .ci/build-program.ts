@@ -55,8 +55,8 @@ const { outputFiles, metafile } = await build({
   platform: 'node',
   target: 'node20',
   external: notBundled,
-  // The service needs the formats alone; the SDK around them brings clients of its own, and axios with them.
-  alias: { '@stellar/stellar-sdk': '@stellar/stellar-base' },
+  // The service needs the formats alone; the SDK around them brings clients of its own.
+  alias: { '@stellar/stellar-sdk': '@stellar/stellar-sdk/base' },
   plugins: [withoutOldBuffer],
   // Packages in CommonJS need it.
   banner: {

@@ -12,7 +12,6 @@ const reasons: Readonly<Record<string, string>> = {
   '@opentelemetry/api': '1.10 is outside what the OpenTelemetry SDK allows (below 1.10)',
   '@opentelemetry/exporter-trace-otlp-http': 'belongs to release 3 of the SDK',
   '@opentelemetry/resources': '3 is not tried yet',
-  '@stellar/stellar-sdk': '16 and 17 replace the XDR API that src/chains/stellar is written with',
   '@types/node': 'the types of the oldest supported Node.js, so that code cannot use what 20 lacks',
   'better-sqlite3-node20': '13 crashes on Node.js 20, which alone installs this one',
   undici: '8 does not load on Node.js 20: it needs the zstd of Node.js 22',

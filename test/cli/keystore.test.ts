@@ -67,7 +67,7 @@ test('keystore create --type ed25519: writes a keystore and prints the address o
 
 test('keystore import --type ed25519: accepts every common form of a seed', async () => {
   const pair = Keypair.random();
-  const seed = pair.rawSecretKey();
+  const seed = Buffer.from(pair.rawSecretKey());
   const secretKey = Buffer.concat([seed, pair.rawPublicKey()]);
   const forms = [seed.toString('hex'), pair.secret(), getBase58Decoder().decode(secretKey), JSON.stringify([...secretKey])];
   for (const [index, form] of forms.entries()) {

@@ -184,7 +184,7 @@ describe('requests of the public client', () => {
       .addOperation(Operation.payment({ destination: address, asset: Asset.native(), amount: '1' }))
       .setTimeout(0)
       .build();
-    const signed = await call('POST', '/relayers/stellar/sign-transaction', { unsigned_xdr: unsigned.toXDR() });
+    const signed = await call('POST', '/relayers/stellar/sign-transaction', { unsigned_xdr: unsigned.toXdr() });
     assertKeys(signed, ['signedXdr', 'signature']);
     assert.ok(key.verify(unsigned.hash(), Buffer.from(signed.signature, 'base64')));
     await call('DELETE', '/relayers/stellar');

@@ -8,6 +8,7 @@ import { type StellarRig, type StellarRigOptions, startStellarRig } from '../sup
 import { payment, stellarKey } from '../support/stellar.js';
 import { closeLedgers, sponsoredPayment, untilReason } from '../support/stellar-calls.js';
 import { createWallet, walletOf } from '../support/stellar-wallet.js';
+import { change } from '../support/stellar-xdr.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -24,7 +25,7 @@ const accounts = { [receiver]: 10_000_000n };
 /** Moves everything that the relayer has to another account, with the relayer's own key. */
 function merge({ node, key }: StellarRig): void {
   const wallet = walletOf(node.ledger, key.keys);
-  const { submission } = node.ledger.submit(wallet.build([Operation.accountMerge({ destination: receiver })]).toXDR());
+  const { submission } = node.ledger.submit(wallet.build([Operation.accountMerge({ destination: receiver })]).toXdr());
   assert.equal(submission.status, 'PENDING');
   node.ledger.close();
   assert.equal(node.ledger.latest().state.accounts.has(key.address), false);
@@ -47,7 +48,7 @@ function disabledReasonOf(rig: StellarRig): string | null {
 function unsigned({ node, key }: StellarRig, operation: xdr.Operation): string {
   const account = new Account(key.address, '0');
   const builder = new TransactionBuilder(account, { fee: '100', networkPassphrase: node.ledger.passphrase });
-  return builder.addOperation(operation).setTimeout(0).build().toXDR();
+  return builder.addOperation(operation).setTimeout(0).build().toXdr();
 }
 
 type NextAt = NonceAnswer['next'];
@@ -172,7 +173,7 @@ describe('the word of one RPC node about an account', { concurrency: 4 }, () => 
     ledger.submit(
       walletOf(ledger, rig.key.keys)
         .build([Operation.bumpSequence({ bumpTo: '0' })])
-        .toXDR(),
+        .toXdr(),
     );
     const { nonce } = (await rig.untilWithBlocks(canceled.transaction.id, 'canceled')).transaction;
     assert.ok(nonce !== null);
@@ -375,7 +376,7 @@ describe('an account that requires a memo', { concurrency: 4 }, () => {
     const rig = await start(test);
     const exchange = createWallet(rig.node.ledger);
     const asks = Operation.manageData({ name: 'config.memo_required', value: '1' });
-    assert.equal(rig.node.ledger.submit(exchange.build([asks]).toXDR()).submission.status, 'PENDING');
+    assert.equal(rig.node.ledger.submit(exchange.build([asks]).toXdr()).submission.status, 'PENDING');
     rig.node.ledger.close();
     const to = [payment(exchange.address, 5_000_000n)];
     const { transaction } = await rig.send({ operations: to });
@@ -419,7 +420,7 @@ describe('an account whose key does not suffice any more', { concurrency: 4 }, (
     signers: readonly Keypair[] = [rig.key.keys],
   ): void {
     const wallet = walletOf(rig.node.ledger, rig.key.keys);
-    const { submission } = rig.node.ledger.submit(wallet.build([Operation.setOptions(options)], { signers }).toXDR());
+    const { submission } = rig.node.ledger.submit(wallet.build([Operation.setOptions(options)], { signers }).toXdr());
     assert.equal(submission.status, 'PENDING');
     rig.node.ledger.close();
   }
@@ -489,12 +490,12 @@ describe('what one node of two claims about an account', { concurrency: 4 }, () 
   it('a memo that one node claims to be required ends no payment', async (test) => {
     let lies = 0;
     const rig = await startWithLiar(test, (keys, entries) => {
-      const [key] = keys.map((text) => xdr.LedgerKey.fromXDR(text, 'base64'));
-      if (key?.switch().name !== 'data') return entries;
+      const [key] = keys.map((text) => xdr.LedgerKey.fromXdr(text, 'base64'));
+      if (key?.type !== 'data') return entries;
       lies += 1;
-      const { accountId, dataName } = { accountId: key.data().accountId(), dataName: key.data().dataName() };
-      const data = new xdr.DataEntry({ accountId, dataName, dataValue: Buffer.from('1'), ext: xdr.DataEntryExt.fromXDR(Buffer.alloc(4)) });
-      return [{ xdr: xdr.LedgerEntryData.data(data).toXDR('base64') }];
+      const { accountId, dataName } = { accountId: key.data.accountId, dataName: key.data.dataName };
+      const data = new xdr.DataEntry({ accountId, dataName, dataValue: Buffer.from('1'), ext: xdr.DataEntryExt.v0() });
+      return [{ xdr: xdr.LedgerEntryData.data(data).toXdr('base64') }];
     });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5n)] });
     await rig.untilWithBlocks(transaction.id, 'confirmed');
@@ -505,12 +506,12 @@ describe('what one node of two claims about an account', { concurrency: 4 }, () 
     let liesAbout = '';
     const rig = await startWithLiar(test, (_keys, entries) =>
       entries.map((entry) => {
-        const data = xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64');
-        if (data.switch().name !== 'account' || liesAbout === '') return entry;
-        const account = data.account();
-        if (StrKey.encodeEd25519PublicKey(account.accountId().ed25519()) !== liesAbout) return entry;
-        account.seqNum(new xdr.Int64(account.seqNum().toBigInt() + 9n));
-        return { ...entry, xdr: data.toXDR('base64') };
+        const data = xdr.LedgerEntryData.fromXdr(entry.xdr, 'base64');
+        if (data.type !== 'account' || liesAbout === '') return entry;
+        const account = data.account;
+        if (StrKey.encodeEd25519PublicKey(account.accountId.ed25519.value) !== liesAbout) return entry;
+        change(account, { seqNum: account.seqNum + 9n });
+        return { ...entry, xdr: data.toXdr('base64') };
       }),
     );
     const wallet = createWallet(rig.node.ledger);

@@ -115,7 +115,7 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
     const unsupported = () => {
       const built = walletOf(rig.node.ledger, rig.key.keys).build([clawback]);
       built.signatures.splice(0);
-      return rig.send({ transactionXdr: built.toXDR(), validUntilMs: laterMs() });
+      return rig.send({ transactionXdr: built.toXdr(), validUntilMs: laterMs() });
     };
     const bad = [await unsupported(), await unsupported()];
     const good = await rig.send({ operations: [payment(receiver, 5_000_000n)] });

@@ -61,7 +61,7 @@ function signedXdr(rig: StellarRig, wallet: Keypair, maxTimeS = 0, stroops = '0.
     .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: stroops }))
     .build();
   transaction.sign(wallet);
-  return transaction.toXDR();
+  return transaction.toXdr();
 }
 
 /** The same for the relayer's account: unsigned, and not valid before this time. */
@@ -73,7 +73,7 @@ function earlyXdr(rig: StellarRig, minTimeS: number): string {
   })
     .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: '0.0000001' }))
     .build()
-    .toXDR();
+    .toXdr();
 }
 
 describe('transactions on Stellar', { concurrency: 4 }, () => {
@@ -236,11 +236,11 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
     const [first, second] = await rig.attempts(transaction.id);
-    const inner = TransactionBuilder.fromXDR(second?.raw ?? '', rig.node.ledger.passphrase);
+    const inner = TransactionBuilder.fromXdr(second?.raw ?? '', rig.node.ledger.passphrase);
     assert.ok(inner instanceof FeeBumpTransaction);
     const foreign = TransactionBuilder.buildFeeBumpTransaction(payer, '50000', inner.innerTransaction, rig.node.ledger.passphrase);
     foreign.sign(payer);
-    rig.node.ledger.submit(foreign.toXDR());
+    rig.node.ledger.submit(foreign.toXdr());
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feePaid], [2, 0n]);
     assert.equal(first?.nonce, confirmed.transaction.nonce);
@@ -603,7 +603,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     elsewhere.signatures.splice(0);
     elsewhere.sign(user);
     const wrong = `invalid FIELD_INVALID: transaction_xdr has a signature of ${user.publicKey()} that is not valid on this network; sign it again, with this network's passphrase`;
-    const doing = () => refusalOf(replace(rig, transaction.id, { transactionXdr: elsewhere.toXDR(), feeBump: true }));
+    const doing = () => refusalOf(replace(rig, transaction.id, { transactionXdr: elsewhere.toXdr(), feeBump: true }));
     assert.equal(await doing(), wrong);
     rig.node.setOutcome(null);
     await rig.until(transaction.id, 'submitted');
@@ -617,10 +617,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const stranger = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     const badlySigned = (stroops: string) => {
-      const envelope = TransactionBuilder.fromXDR(signedXdr(rig, user, 0, stroops), rig.node.ledger.passphrase);
+      const envelope = TransactionBuilder.fromXdr(signedXdr(rig, user, 0, stroops), rig.node.ledger.passphrase);
       envelope.signatures.splice(0);
       envelope.sign(stranger);
-      return { transactionXdr: envelope.toXDR(), feeBump: true };
+      return { transactionXdr: envelope.toXdr(), feeBump: true };
     };
     const sendRefused = async (stroops: string) => {
       const { transaction } = await rig.send(badlySigned(stroops));
@@ -649,10 +649,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
       },
     });
     const rig = await start(test, { changed, accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
-    const envelope = TransactionBuilder.fromXDR(signedXdr(rig, user), rig.node.ledger.passphrase);
+    const envelope = TransactionBuilder.fromXdr(signedXdr(rig, user), rig.node.ledger.passphrase);
     envelope.signatures.splice(0);
     envelope.sign(Keypair.random());
-    const content = { transactionXdr: envelope.toXDR(), feeBump: true };
+    const content = { transactionXdr: envelope.toXdr(), feeBump: true };
     const soonMs = rig.clock.nowMs() + 3_600_000;
     const { transaction } = await rig.send({ ...content, validUntilMs: soonMs });
     await waitFor(

@@ -168,7 +168,7 @@ function envelopeOf(values: number): string {
     .addOperation(new Contract(contract).call('f', xdr.ScVal.scvVec(voids(values))))
     .setTimeout(60)
     .build()
-    .toXDR();
+    .toXdr();
 }
 
 /** A call of a contract with so many authorization entries, each of so many values. */
@@ -184,7 +184,7 @@ function authorized(values: number, entries: number): object {
       function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(args),
       subInvocations: [],
     }),
-  }).toXDR('base64');
+  }).toXdr('base64');
   const auth = { type: 'xdr', entries: Array<string>(entries).fill(entry) };
   return { type: 'invoke_contract', contract_address: contract, function_name: 'f', args: [], auth };
 }

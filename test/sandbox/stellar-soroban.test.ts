@@ -12,10 +12,12 @@ import {
   TransactionBuilder,
   xdr,
 } from '@stellar/stellar-sdk';
+import type { AppliedTransaction } from '../../src/sandbox/stellar/apply.js';
 import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
 import { startStellar } from '../../src/sandbox/stellar/server.js';
 import { testWasm } from '../../src/sandbox/stellar/soroban/test-contract.js';
 import { createWallet, type Wallet } from '../support/stellar-wallet.js';
+import { change, hashOf, sorobanDataOf, v1Of } from '../support/stellar-xdr.js';
 
 interface Rig {
   readonly ledger: StellarLedger;
@@ -25,9 +27,9 @@ interface Rig {
   /** Simulates, declares the result with `feeStroops` as the inclusion fee, and signs. */
   prepare(operation: xdr.Operation, feeStroops?: bigint): Promise<Transaction>;
   /** Returns the status of the node, with the code of an error. */
-  send(transaction: { toXDR(): string }): string;
+  send(transaction: { toXdr(): string }): string;
   /** Returns the value or the failure code in the latest ledger. */
-  ended(transaction: { hash(): Buffer }): unknown;
+  ended(transaction: { hash(): Uint8Array }): unknown;
 }
 
 /** Runs a test with a ledger and the SDK's client. */
@@ -46,21 +48,21 @@ async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
         const simulated = await server.simulateTransaction(alice.build([operation]));
         if (!rpc.Api.isSimulationSuccess(simulated)) throw new Error(simulated.error);
         const soroban = simulated.transactionData.build();
-        const invocation = operation.body().invokeHostFunctionOp();
-        if (simulated.result !== undefined && invocation.auth().length === 0) invocation.auth(simulated.result.auth);
+        const invocation = invocationOf(operation);
+        if (simulated.result !== undefined && invocation.auth.length === 0) change(invocation, { auth: simulated.result.auth });
         return alice.build([operation], { soroban, feeStroops: feeStroops + BigInt(simulated.minResourceFee) });
       },
       send(transaction) {
-        const { submission } = ledger.submit(transaction.toXDR());
-        return submission.status === 'ERROR' ? submission.result.result().switch().name : submission.status;
+        const { submission } = ledger.submit(transaction.toXdr());
+        return submission.status === 'ERROR' ? submission.result.result.type : submission.status;
       },
       ended(transaction) {
-        const applied = ledger.find(transaction.hash().toString('hex'))?.transaction;
+        const applied = ledger.find(hashOf(transaction))?.transaction;
         if (applied === undefined) return 'not there';
-        const value = applied.meta.v4().sorobanMeta()?.returnValue();
-        if (applied.isSuccess && value !== null && value !== undefined) return scValToNative(value);
-        const [operation] = applied.result.result().results();
-        return operation?.tr().invokeHostFunctionResult().switch().name;
+        const value = returnValueOf(applied);
+        if (applied.isSuccess && value !== null) return scValToNative(value);
+        const [operation] = 'results' in applied.result.result ? applied.result.result.results : [];
+        return operation?.type === 'opInner' ? operation.tr.value.type : operation?.type;
       },
     });
   } finally {
@@ -74,12 +76,20 @@ function invoke({ ledger }: Pick<Rig, 'ledger'>, name: string, ...args: xdr.ScVa
   return Operation.invokeContractFunction({ contract: ledger.testContract, function: name, args });
 }
 
+function invocationOf(operation: xdr.Operation): xdr.InvokeHostFunctionOp {
+  return xdr.expectUnionVariant(operation.body, 'invokeHostFunction').invokeHostFunctionOp;
+}
+
+function returnValueOf({ meta }: AppliedTransaction): xdr.ScVal | null {
+  return xdr.expectUnionVariant(meta, 'v4').v4.sorobanMeta?.returnValue ?? null;
+}
+
 /** Returns the transaction with a changed declaration. */
-function redeclare({ ledger, alice }: Rig, transaction: Transaction, change: (data: xdr.SorobanTransactionData) => void): Transaction {
+function redeclare({ ledger, alice }: Rig, transaction: Transaction, alter: (data: xdr.SorobanTransactionData) => void): Transaction {
   const envelope = transaction.toEnvelope();
-  change(envelope.v1().tx().ext().sorobanData());
-  envelope.v1().signatures([]);
-  const changed = TransactionBuilder.fromXDR(envelope, ledger.passphrase) as Transaction;
+  alter(sorobanDataOf(envelope));
+  change(v1Of(envelope), { signatures: [] });
+  const changed = TransactionBuilder.fromXdr(envelope, ledger.passphrase) as Transaction;
   changed.sign(alice.keys);
   return changed;
 }
@@ -95,7 +105,7 @@ describe('local Stellar: Soroban', () => {
       assert.equal(rig.ended(call), 42);
       const charged = before - alice.balance();
       assert.ok(charged > 100n && charged <= BigInt(call.fee), `${charged} of ${call.fee}`);
-      const told = ledger.find(call.hash().toString('hex'))?.transaction.result.feeCharged().toBigInt();
+      const told = ledger.find(hashOf(call))?.transaction.result.feeCharged;
       assert.equal(told, charged);
     }));
 
@@ -111,7 +121,7 @@ describe('local Stellar: Soroban', () => {
         assert.equal(rig.ended(call), total);
       }
       const held = await rig.server.getContractData(rig.ledger.testContract, nativeToScVal('COUNTER', { type: 'symbol' }));
-      assert.equal(scValToNative(held.val.contractData().val()), 12);
+      assert.equal(scValToNative(xdr.expectUnionVariant(held.val, 'contractData').contractData.val), 12);
     }));
 
   it('an invalid call fails in the simulation', () =>
@@ -133,7 +143,7 @@ describe('local Stellar: Soroban', () => {
     withRig(async (rig) => {
       const { alice, ledger } = rig;
       const good = await rig.prepare(invoke(rig, 'add', u32(1), u32(2)));
-      const data = good.toEnvelope().v1().tx().ext().sorobanData();
+      const data = sorobanDataOf(good.toEnvelope());
       const before = { balance: alice.balance(), sequence: alice.sequence() };
       const failing = alice.build([invoke(rig, 'fail')], { soroban: data, feeStroops: BigInt(good.fee) });
       assert.equal(rig.send(failing), 'PENDING');
@@ -146,7 +156,7 @@ describe('local Stellar: Soroban', () => {
   it('a call must declare its footprint', () =>
     withRig(async (rig) => {
       const call = await rig.prepare(invoke(rig, 'increment', u32(1)));
-      const undeclared = redeclare(rig, call, (data) => data.resources().footprint().readWrite([]));
+      const undeclared = redeclare(rig, call, (data) => change(data.resources.footprint, { readWrite: [] }));
       rig.send(undeclared);
       rig.ledger.close();
       assert.equal(rig.ended(undeclared), 'invokeHostFunctionTrapped');
@@ -155,11 +165,11 @@ describe('local Stellar: Soroban', () => {
   it('a call must declare and pay its resources', () =>
     withRig(async (rig) => {
       const steps = [
-        [(data: xdr.SorobanTransactionData) => void data.resources().instructions(1), 'invokeHostFunctionResourceLimitExceeded'],
-        [(data: xdr.SorobanTransactionData) => void data.resources().writeBytes(1), 'invokeHostFunctionResourceLimitExceeded'],
+        [(data: xdr.SorobanTransactionData) => change(data.resources, { instructions: 1 }), 'invokeHostFunctionResourceLimitExceeded'],
+        [(data: xdr.SorobanTransactionData) => change(data.resources, { writeBytes: 1 }), 'invokeHostFunctionResourceLimitExceeded'],
       ] as const;
-      for (const [change, code] of steps) {
-        const call = redeclare(rig, await rig.prepare(invoke(rig, 'increment', u32(1))), change);
+      for (const [alter, code] of steps) {
+        const call = redeclare(rig, await rig.prepare(invoke(rig, 'increment', u32(1))), alter);
         assert.equal(rig.send(call), 'PENDING');
         rig.ledger.close();
         assert.equal(rig.ended(call), code);
@@ -172,15 +182,15 @@ describe('local Stellar: Soroban', () => {
       const operation = invoke(rig, 'increment', u32(1));
       const call = await rig.prepare(operation);
       const changes: ((data: xdr.SorobanTransactionData) => void)[] = [
-        (data) => void data.resourceFee(new xdr.Int64(1)),
-        (data) => void data.resources().footprint().readOnly(data.resources().footprint().readWrite()),
-        (data) => void data.resources().instructions(4_000_000_000),
+        (data) => change(data, { resourceFee: 1n }),
+        (data) => change(data.resources.footprint, { readOnly: data.resources.footprint.readWrite }),
+        (data) => change(data.resources, { instructions: 4_000_000_000 }),
       ];
-      for (const change of changes) assert.equal(rig.send(redeclare(rig, call, change)), 'txSorobanInvalid');
-      const beyondFee = redeclare(rig, call, (data) => void data.resourceFee(new xdr.Int64(BigInt(call.fee) + 1n)));
+      for (const alter of changes) assert.equal(rig.send(redeclare(rig, call, alter)), 'txSorobanInvalid');
+      const beyondFee = redeclare(rig, call, (data) => change(data, { resourceFee: BigInt(call.fee) + 1n }));
       assert.equal(rig.send(beyondFee), 'txMalformed');
       assert.equal(rig.send(alice.build([operation])), 'txMalformed');
-      const soroban = call.toEnvelope().v1().tx().ext().sorobanData();
+      const soroban = sorobanDataOf(call.toEnvelope());
       assert.equal(rig.send(alice.build([operation, operation], { soroban, feeStroops: 1_000_000n })), 'txMalformed');
       assert.equal(rig.send(alice.build([Operation.bumpSequence({ bumpTo: '0' })], { soroban })), 'txMalformed');
     }));
@@ -191,15 +201,17 @@ describe('local Stellar: Soroban', () => {
       const call = await rig.prepare(invoke(rig, 'echo', u32(1)), 150n);
       assert.equal(rig.send(call), 'PENDING');
       const next = await rig.prepare(invoke(rig, 'echo', u32(2)), 100n);
-      const resourceFee = next.toEnvelope().v1().tx().ext().sorobanData().resourceFee().toBigInt();
-      const refused = ledger.submit(alice.bump(next, resourceFee + 2_999n).toXDR()).submission;
+      const resourceFee = sorobanDataOf(next.toEnvelope()).resourceFee;
+      const refused = ledger.submit(alice.bump(next, resourceFee + 2_999n).toXdr()).submission;
       assert.ok(refused.status === 'ERROR');
-      assert.equal(refused.result.feeCharged().toBigInt(), resourceFee + 3_000n);
+      assert.equal(refused.result.feeCharged, resourceFee + 3_000n);
       const winner = alice.bump(next, resourceFee + 3_000n);
       assert.equal(rig.send(winner), 'PENDING');
       ledger.close();
       assert.equal(rig.ended(call), 'not there');
-      const value = ledger.find(winner.hash().toString('hex'))?.transaction.meta.v4().sorobanMeta()?.returnValue();
+      const applied = ledger.find(hashOf(winner))?.transaction;
+      assert.ok(applied !== undefined);
+      const value = returnValueOf(applied);
       assert.equal(value && scValToNative(value), 2);
     }));
 
@@ -217,41 +229,47 @@ describe('local Stellar: Soroban', () => {
       assert.equal(rig.send(bob.bump(call, 1_000_000n)), 'TRY_AGAIN_LATER');
     }));
 
-  it('the source authorizes by its signature, another address by its own signature, which works once', () =>
+  it('the source authorizes by its signature', () =>
     withRig(async (rig) => {
-      const { alice, bob, ledger } = rig;
-      const own = await rig.prepare(invoke(rig, 'greet', new Address(alice.address).toScVal()));
+      const own = await rig.prepare(invoke(rig, 'greet', new Address(rig.alice.address).toScVal()));
       assert.equal(rig.send(own), 'PENDING');
-      ledger.close();
+      rig.ledger.close();
       assert.equal(rig.ended(own), null);
-
-      const greetBob = invoke(rig, 'greet', new Address(bob.address).toScVal());
-      const simulated = await rig.server.simulateTransaction(alice.build([greetBob]));
-      assert.ok(rpc.Api.isSimulationSuccess(simulated) && simulated.result !== undefined);
-      const [needed] = simulated.result.auth;
-      assert.ok(needed !== undefined);
-      const declared = { soroban: simulated.transactionData.build(), feeStroops: 100n + BigInt(simulated.minResourceFee) + 10_000n };
-      const signedBy = async (keys: Keypair): Promise<xdr.Operation> => {
-        const operation = invoke(rig, 'greet', new Address(bob.address).toScVal());
-        const until = ledger.latest().sequence + 100;
-        operation
-          .body()
-          .invokeHostFunctionOp()
-          .auth([await authorizeEntry(needed, keys, until, ledger.passphrase)]);
-        return operation;
-      };
-      const wanted = ['invokeHostFunctionTrapped', 'invokeHostFunctionTrapped', null, 'invokeHostFunctionTrapped'];
-      const unsigned = invoke(rig, 'greet', new Address(bob.address).toScVal());
-      unsigned.body().invokeHostFunctionOp().auth([needed]);
-      // Without a signature; with a wrong one; with the right one; with the same one again.
-      const signed = await signedBy(bob.keys);
-      for (const [index, operation] of [unsigned, await signedBy(Keypair.random()), signed, signed].entries()) {
-        const call = alice.build([operation], declared);
-        assert.equal(rig.send(call), 'PENDING');
-        ledger.close();
-        assert.equal(rig.ended(call), wanted[index]);
-      }
     }));
+
+  for (const isBound of [false, true]) {
+    it(`another address authorizes by its own signature${isBound ? ' over its address (CAP-71)' : ''}, which works once`, () =>
+      withRig(async (rig) => {
+        const { alice, bob, ledger } = rig;
+        const greetBob = invoke(rig, 'greet', new Address(bob.address).toScVal());
+        const simulated = await rig.server.simulateTransaction(alice.build([greetBob]));
+        assert.ok(rpc.Api.isSimulationSuccess(simulated) && simulated.result !== undefined);
+        const [asked] = simulated.result.auth;
+        assert.ok(asked !== undefined);
+        const { address } = xdr.expectUnionVariant(asked.credentials, 'sorobanCredentialsAddress');
+        const bound = xdr.SorobanCredentials.sorobanCredentialsAddressV2(address);
+        const { rootInvocation } = asked;
+        const needed = isBound ? new xdr.SorobanAuthorizationEntry({ rootInvocation, credentials: bound }) : asked;
+        const declared = { soroban: simulated.transactionData.build(), feeStroops: 100n + BigInt(simulated.minResourceFee) + 10_000n };
+        const signedBy = async (keys: Keypair): Promise<xdr.Operation> => {
+          const operation = invoke(rig, 'greet', new Address(bob.address).toScVal());
+          const until = ledger.latest().sequence + 100;
+          change(invocationOf(operation), { auth: [await authorizeEntry(needed, keys, until, ledger.passphrase)] });
+          return operation;
+        };
+        const wanted = ['invokeHostFunctionTrapped', 'invokeHostFunctionTrapped', null, 'invokeHostFunctionTrapped'];
+        const unsigned = invoke(rig, 'greet', new Address(bob.address).toScVal());
+        change(invocationOf(unsigned), { auth: [needed] });
+        // Without a signature; with a wrong one; with the right one; with the same one again.
+        const signed = await signedBy(bob.keys);
+        for (const [index, operation] of [unsigned, await signedBy(Keypair.random()), signed, signed].entries()) {
+          const call = alice.build([operation], declared);
+          assert.equal(rig.send(call), 'PENDING');
+          ledger.close();
+          assert.equal(rig.ended(call), wanted[index]);
+        }
+      }));
+  }
 
   it('code is uploaded, instantiated as a contract and called', () =>
     withRig(async (rig) => {

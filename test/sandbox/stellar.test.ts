@@ -13,6 +13,7 @@ import {
 } from '@stellar/stellar-sdk';
 import { createLedger, type StellarLedger } from '../../src/sandbox/stellar/ledger.js';
 import { createWallet, type Wallet } from '../support/stellar-wallet.js';
+import { change, hashOf, v1Of } from '../support/stellar-xdr.js';
 
 const lumens = 10_000_000n;
 
@@ -27,33 +28,32 @@ type Sent = Transaction | FeeBumpTransaction;
 
 /** Returns the status of a submission; for an error its code, the inner code in brackets, and the fee. */
 function send(ledger: StellarLedger, transaction: Sent): string {
-  const { submission } = ledger.submit(transaction.toXDR());
+  const { submission } = ledger.submit(transaction.toXdr());
   return submission.status === 'ERROR' ? wordsOf(submission.result) : submission.status;
 }
 
 function wordsOf(result: xdr.TransactionResult): string {
-  const code = result.result().switch().name;
-  if (!code.startsWith('txFeeBumpInner')) return `${code} ${result.feeCharged()}${operationsOf(result.result())}`;
-  const inner = result.result().innerResultPair().result().result();
-  return `${code} ${result.feeCharged()} (${inner.switch().name}${operationsOf(inner)})`;
+  const outer = result.result;
+  const code = outer.type;
+  if (!('innerResultPair' in outer)) return `${code} ${result.feeCharged}${operationsOf(outer)}`;
+  const inner = outer.innerResultPair.result.result;
+  return `${code} ${result.feeCharged} (${inner.type}${operationsOf(inner)})`;
 }
 
 function operationsOf(result: xdr.TransactionResultResult | xdr.InnerTransactionResultResult): string {
-  if (result.switch().name !== 'txFailed' && result.switch().name !== 'txSuccess') return '';
-  return result
-    .results()
+  if (result.type !== 'txFailed' && result.type !== 'txSuccess') return '';
+  return result.results
     .map((operation) => {
-      const name = operation.switch().name;
+      const name = operation.type;
       if (name !== 'opInner') return ` ${name}`;
-      const value = operation.tr().value() as { switch(): { name: string } };
-      return ` ${value.switch().name}`;
+      return ` ${operation.tr.value.type}`;
     })
     .join('');
 }
 
 /** Returns the result of a transaction in the latest ledger. */
 function ended(ledger: StellarLedger, transaction: Sent): string {
-  const found = ledger.find(transaction.hash().toString('hex'));
+  const found = ledger.find(hashOf(transaction));
   return found === undefined ? 'not there' : wordsOf(found.transaction.result);
 }
 
@@ -77,25 +77,25 @@ describe('local Stellar: the ledger', () => {
       assert.equal(alice.sequence(), before.sequence + 1n);
       assert.deepEqual(
         closed.transactions.map(({ frame, order }) => [frame.hash, order]),
-        [[payment.hash().toString('hex'), 1]],
+        [[hashOf(payment), 1]],
       );
     });
 
     it('local Stellar: the ledger accepts an envelope of version 0 like one of version 1', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
-      const { v1 } = { v1: payment.toEnvelope().v1() };
+      const { v1 } = { v1: v1Of(payment.toEnvelope()) };
       const old = new xdr.TransactionV0({
         sourceAccountEd25519: alice.keys.rawPublicKey(),
         fee: 100,
-        seqNum: v1.tx().seqNum(),
-        timeBounds: v1.tx().cond().timeBounds(),
-        memo: v1.tx().memo(),
-        operations: v1.tx().operations(),
-        ext: new xdr.TransactionV0Ext(0),
+        seqNum: v1.tx.seqNum,
+        timeBounds: xdr.expectUnionVariant(v1.tx.cond, 'precondTime').timeBounds,
+        memo: v1.tx.memo,
+        operations: v1.tx.operations,
+        ext: xdr.TransactionV0Ext.v0(),
       });
-      const envelope = xdr.TransactionEnvelope.envelopeTypeTxV0(new xdr.TransactionV0Envelope({ tx: old, signatures: v1.signatures() }));
-      assert.equal(ledger.submit(envelope.toXDR('base64')).submission.status, 'PENDING');
+      const envelope = xdr.TransactionEnvelope.envelopeTypeTxV0(new xdr.TransactionV0Envelope({ tx: old, signatures: v1.signatures }));
+      assert.equal(ledger.submit(envelope.toXdr('base64')).submission.status, 'PENDING');
       ledger.close();
       assert.equal(ended(ledger, payment), 'txSuccess 100 paymentSuccess');
     });
@@ -167,8 +167,8 @@ describe('local Stellar: the ledger', () => {
     it('local Stellar: the ledger rejects at once invalid operations, and kinds that it does not model', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([])), 'txMissingOperation 100');
-      const bad = xdr.Operation.fromXDR(pay(bob.address).toXDR());
-      bad.body().paymentOp().amount(new xdr.Int64(-1));
+      const bad = xdr.Operation.fromXdr(pay(bob.address).toXdr());
+      change(xdr.expectUnionVariant(bad.body, 'payment').paymentOp, { amount: -1n });
       assert.equal(send(ledger, alice.build([bad])), 'txFailed 100 paymentMalformed');
       assert.equal(send(ledger, alice.build([Operation.inflation({})])), 'txFailed 100 opNotSupported');
     });
@@ -390,7 +390,7 @@ describe('local Stellar: the ledger', () => {
         return ended(ledger, transaction).replace(/^tx\w+ 100 /, '');
       };
       const set = (value: string | null) => Operation.manageData({ name: 'config.memo_required', value });
-      const values = () => [...ledger.latest().state.data.values()].map(({ value }) => String(value));
+      const values = () => [...ledger.latest().state.data.values()].map(({ value }) => Buffer.from(value).toString());
       assert.equal(step(alice, set(null)), 'manageDataNameNotFound');
       assert.equal(step(alice, set('0')), 'manageDataSuccess');
       assert.equal(step(alice, set('1')), 'manageDataSuccess');
@@ -475,7 +475,7 @@ describe('local Stellar: the ledger', () => {
       const { hash, sequence } = ledger.latest();
       const next = ledger.close();
       assert.equal(next.sequence, sequence + 1);
-      assert.equal(next.header.previousLedgerHash().toString('hex'), hash);
+      assert.equal(next.header.previousLedgerHash.toString(), hash);
     });
   });
 });

@@ -40,7 +40,7 @@ export async function startStellarApp({
         const [attempt] = JSON.parse(text).data as { envelope_xdr: string }[];
         return attempt?.envelope_xdr;
       });
-      const signed = TransactionBuilder.fromXDR(envelope, passphrase);
+      const signed = TransactionBuilder.fromXdr(envelope, passphrase);
       return signed instanceof FeeBumpTransaction ? signed.innerTransaction : signed;
     },
     async stop() {

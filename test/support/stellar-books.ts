@@ -29,13 +29,13 @@ export function readStellarBooks(ledger: StellarLedger, account: string): Stella
   for (let number = ledger.oldest().sequence; number <= ledger.latest().sequence; number++) {
     for (const { frame, isSuccess } of ledger.at(number)?.transactions ?? []) {
       if (frame.source !== account) continue;
-      const body = frame.transaction.operations()[0]?.body();
-      const payment = body?.switch().name === 'payment' ? body.paymentOp() : null;
+      const body = frame.transaction.operations[0]?.body;
+      const payment = body?.type === 'payment' ? body.paymentOp : null;
       transactions.push({
         hash: frame.hash,
         sequence: frame.sequence,
-        value: payment?.amount().toBigInt() ?? 0n,
-        receiver: payment === null ? null : accountOf(payment.destination()),
+        value: payment?.amount ?? 0n,
+        receiver: payment === null ? null : accountOf(payment.destination),
         succeeded: isSuccess,
         ledger: number,
       });

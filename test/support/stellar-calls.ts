@@ -10,17 +10,17 @@ import { waitFor } from './wait-for.js';
 /** A request that has the relayer pay for a payment of one stroop that a wallet signed. */
 export function sponsoredPayment(wallet: Wallet, destination: string, options?: BuildOptions): Partial<StellarRequest> {
   const pay = Operation.payment({ destination, asset: Asset.native(), amount: '0.0000001' });
-  return { transactionXdr: wallet.build([pay], options).toXDR(), feeBump: true };
+  return { transactionXdr: wallet.build([pay], options).toXdr(), feeBump: true };
 }
 
 /** A request that has the relayer pay for a contract call that a wallet simulated and signed, and that counts up by a number. */
 export function sponsoredCall(ledger: StellarLedger, wallet: Wallet, by = 1, options: BuildOptions = {}): Partial<StellarRequest> {
   const args = [nativeToScVal(by, { type: 'u32' })];
   const call = Operation.invokeContractFunction({ contract: ledger.testContract, function: 'increment', args });
-  const simulated = simulateTransaction({ transaction: wallet.build([call]).toXDR() }, viewOf(ledger, 0), ledger.networkId);
-  const soroban = xdr.SorobanTransactionData.fromXDR(simulated.transactionData ?? '', 'base64');
-  const feeStroops = 100n + soroban.resourceFee().toBigInt();
-  return { transactionXdr: wallet.build([call], { ...options, soroban, feeStroops }).toXDR(), feeBump: true };
+  const simulated = simulateTransaction({ transaction: wallet.build([call]).toXdr() }, viewOf(ledger, 0), ledger.networkId);
+  const soroban = xdr.SorobanTransactionData.fromXdr(simulated.transactionData ?? '', 'base64');
+  const feeStroops = 100n + soroban.resourceFee;
+  return { transactionXdr: wallet.build([call], { ...options, soroban, feeStroops }).toXdr(), feeBump: true };
 }
 
 /** Resolves when the record's `status_reason` matches. */

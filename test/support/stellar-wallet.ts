@@ -1,5 +1,6 @@
 import { Account, type FeeBumpTransaction, Keypair, type Memo, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { StellarLedger } from '../../src/sandbox/stellar/ledger.js';
+import { change, v1Of } from './stellar-xdr.js';
 
 /** The options of a test transaction. */
 export interface BuildOptions {
@@ -63,12 +64,12 @@ export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
       // The SDK would round the fee per operation, so the envelope is built directly.
       const tx = new xdr.FeeBumpTransaction({
         feeSource: xdr.MuxedAccount.keyTypeEd25519(keys.rawPublicKey()),
-        fee: new xdr.Int64(feeStroops),
-        innerTx: xdr.FeeBumpTransactionInnerTx.envelopeTypeTx(inner.toEnvelope().v1()),
-        ext: new xdr.FeeBumpTransactionExt(0),
+        fee: feeStroops,
+        innerTx: xdr.FeeBumpTransactionInnerTx.envelopeTypeTx(v1Of(inner.toEnvelope())),
+        ext: xdr.FeeBumpTransactionExt.v0(),
       });
       const envelope = xdr.TransactionEnvelope.envelopeTypeTxFeeBump(new xdr.FeeBumpTransactionEnvelope({ tx, signatures: [] }));
-      const bumped = TransactionBuilder.fromXDR(envelope, ledger.passphrase) as FeeBumpTransaction;
+      const bumped = TransactionBuilder.fromXdr(envelope, ledger.passphrase) as FeeBumpTransaction;
       bumped.sign(...signers);
       return bumped;
     },
@@ -80,6 +81,6 @@ export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
 /** Sets the exact fee: the builder would add the resource fee. */
 function withFee(transaction: Transaction, feeStroops: bigint, passphrase: string): Transaction {
   const envelope = transaction.toEnvelope();
-  envelope.v1().tx().fee(Number(feeStroops));
-  return TransactionBuilder.fromXDR(envelope, passphrase) as Transaction;
+  change(v1Of(envelope).tx, { fee: Number(feeStroops) });
+  return TransactionBuilder.fromXdr(envelope, passphrase) as Transaction;
 }

@@ -15,18 +15,18 @@ interface Operations {
 
 /** Returns what an operation takes from its source account; null: nothing. See `StellarAccountChange` in the definitions. */
 export function changeBy(operation: xdr.Operation): StellarAccountChange | null {
-  const body = operation.body();
-  switch (body.switch().name) {
+  const body = operation.body;
+  switch (body.type) {
     case 'setOptions': {
-      const op = body.setOptionsOp();
-      const signing = [op.masterWeight(), op.lowThreshold(), op.medThreshold(), op.highThreshold(), op.signer()];
+      const op = body.setOptionsOp;
+      const signing = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold, op.signer];
       if (signing.some((part) => part != null)) return 'signers';
-      return ((op.setFlags() ?? 0) & immutableFlag) === 0 ? null : 'immutable';
+      return ((op.setFlags ?? 0) & immutableFlag) === 0 ? null : 'immutable';
     }
     case 'accountMerge':
       return 'account_merge';
     case 'bumpSequence':
-      return body.bumpSequenceOp().bumpTo().toBigInt() > 0n ? 'bump_sequence' : null;
+      return body.bumpSequenceOp.bumpTo > 0n ? 'bump_sequence' : null;
     case 'revokeSponsorship':
       return 'revoke_sponsorship';
     default:
@@ -43,7 +43,7 @@ export function forbiddenChangeIn(
   { allowAccountChanges }: StellarPolicies,
 ): string | null {
   for (const [index, operation] of operations.entries()) {
-    const source = operation.sourceAccount();
+    const source = operation.sourceAccount;
     if (accountOf(source == null ? sourceAccount : addressFromMuxedAccount(source)) !== account) continue;
     const change = changeBy(operation);
     if (change !== null && !allowAccountChanges.includes(change)) return `has an operation ${index + 1} that ${forbidden(change, account)}`;
@@ -64,5 +64,5 @@ export function requireAllowed(field: string, description: string | null): void 
 
 /** Returns the operations of content (base64 XDR). */
 export function operationsOf(texts: readonly string[]): readonly xdr.Operation[] {
-  return texts.map((text) => xdr.Operation.fromXDR(text, 'base64'));
+  return texts.map((text) => xdr.Operation.fromXdr(text, 'base64'));
 }

@@ -55,7 +55,7 @@ export async function readAccounts(
 }
 
 function keyOf(address: string): string {
-  return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXDR('base64');
+  return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXdr('base64');
 }
 
 function accountsFrom(answer: unknown, asked: Set<string>): readonly (readonly [string, Account])[] {
@@ -64,27 +64,27 @@ function accountsFrom(answer: unknown, asked: Set<string>): readonly (readonly [
   // Some nodes report an empty list as null.
   return listFrom(entries ?? [], 'ledger entries').map((one) => {
     const data = xdrFrom(xdr.LedgerEntryData, objectFrom(one, 'ledger entry').xdr, 'ledger entry');
-    if (data.switch().name !== 'account') throw new MalformedAnswerError('account');
-    const address = addressFromPublicKey(data.account().accountId().ed25519());
+    if (data.type !== 'account') throw new MalformedAnswerError('account');
+    const address = addressFromPublicKey(data.account.accountId.ed25519.value);
     if (!asked.delete(address)) throw new MalformedAnswerError('account: not the requested one');
-    return [address, accountFrom(data.account(), ledger)] as const;
+    return [address, accountFrom(data.account, ledger)] as const;
   });
 }
 
 function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
-  const v1 = entry.ext().switch() === 1 ? entry.ext().v1() : null;
-  const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
-  const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;
-  const reservedEntries = 2 + entry.numSubEntries() + (v2?.numSponsoring() ?? 0) - (v2?.numSponsored() ?? 0);
-  const [keyWeight = 0, low = 0, medium = 0, high = 0] = entry.thresholds();
+  const v1 = entry.ext.type === 'v1' ? entry.ext.v1 : null;
+  const v2 = v1?.ext.type === 'v2' ? v1.ext.v2 : null;
+  const v3 = v2?.ext.type === 'v3' ? v2.ext.v3 : null;
+  const reservedEntries = 2 + entry.numSubEntries + (v2?.numSponsoring ?? 0) - (v2?.numSponsored ?? 0);
+  const [keyWeight = 0, low = 0, medium = 0, high = 0] = entry.thresholds.value;
   return {
     keyWeight,
     thresholds: { low, medium, high },
-    sequence: entry.seqNum().toBigInt(),
-    sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger()),
-    balanceStroops: entry.balance().toBigInt(),
+    sequence: entry.seqNum,
+    sequenceLedger: v3 === null ? null : BigInt(v3.seqLedger),
+    balanceStroops: entry.balance,
     reservedEntries: BigInt(reservedEntries),
-    sellingLiabilitiesStroops: v1?.liabilities().selling().toBigInt() ?? 0n,
+    sellingLiabilitiesStroops: v1?.liabilities.selling ?? 0n,
     ledger,
   };
 }
@@ -108,7 +108,7 @@ const lowOperations: readonly string[] = [
 function levelOf(operation: xdr.Operation): Level {
   const change = changeBy(operation);
   if (change === 'signers' || change === 'account_merge') return 'high';
-  return lowOperations.includes(operation.body().switch().name) ? 'low' : 'medium';
+  return lowOperations.includes(operation.body.type) ? 'low' : 'medium';
 }
 
 /**

@@ -18,15 +18,16 @@ export function muxedAccountFrom(address: string): xdr.MuxedAccount {
   if (StrKey.isValidEd25519PublicKey(address)) return xdr.MuxedAccount.keyTypeEd25519(StrKey.decodeEd25519PublicKey(address));
   const bytes = StrKey.decodeMed25519PublicKey(address);
   return xdr.MuxedAccount.keyTypeMuxedEd25519(
-    new xdr.MuxedAccountMed25519({ ed25519: bytes.subarray(0, 32), id: xdr.Uint64.fromXDR(bytes.subarray(32)) }),
+    new xdr.MuxedAccountMed25519({ ed25519: bytes.subarray(0, 32), id: Buffer.from(bytes).readBigUInt64BE(32) }),
   );
 }
 
 /** Decodes an account of an operation or envelope to its address. */
 export function addressFromMuxedAccount(account: xdr.MuxedAccount): string {
-  if (account.switch().name === 'keyTypeEd25519') return StrKey.encodeEd25519PublicKey(account.ed25519());
-  const muxed = account.med25519();
-  return StrKey.encodeMed25519PublicKey(Buffer.concat([muxed.ed25519(), muxed.id().toXDR()]));
+  if (account.type === 'keyTypeEd25519') return StrKey.encodeEd25519PublicKey(account.ed25519.value);
+  // In XDR the ID comes first.
+  const bytes = account.med25519.toXdr();
+  return StrKey.encodeMed25519PublicKey(Buffer.concat([bytes.subarray(8), bytes.subarray(0, 8)]));
 }
 
 /** Encodes a valid `G...` address as the account ID that ledgers use. */

@@ -1,3 +1,4 @@
+import type { xdr } from '@stellar/stellar-sdk';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import { readXdr, type XdrReader } from './xdr-text.js';
 
@@ -15,7 +16,7 @@ export function textFrom(value: unknown, what: string): string {
 }
 
 /** Reads base64 XDR. Throws `MalformedAnswerError`. */
-export function xdrFrom<T>(type: XdrReader<T>, value: unknown, what: string): T {
+export function xdrFrom<Wire, T extends xdr.XdrValue>(type: XdrReader<Wire, T>, value: unknown, what: string): T {
   const read = typeof value === 'string' ? readXdr(type, value) : null;
   if (read === null) throw new MalformedAnswerError(what);
   return read;

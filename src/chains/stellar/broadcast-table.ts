@@ -35,6 +35,8 @@ export const broadcastTable: Readonly<Record<string, BroadcastRule>> = {
   txNOT_SUPPORTED: { outcome: 'wait', isHopeless: true, meaning: 'the network does not support it' },
   txMALFORMED: { outcome: 'wait', isHopeless: true, meaning: 'it is malformed' },
   txSOROBAN_INVALID: { outcome: 'wait', isHopeless: true, meaning: 'its contract resources are invalid' },
+  // CAP-77: validators have frozen a ledger entry that it uses.
+  txFROZEN_KEY_ACCESSED: { outcome: 'wait', isHopeless: true, meaning: 'it uses a ledger entry that the network has frozen' },
   // TransactionQueue returns this only for a bug in core.
   txINTERNAL_ERROR: { outcome: 'wait', meaning: 'the node had an internal error' },
 };

@@ -6,10 +6,11 @@ import { objectFrom } from '../rpc/answer.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { xdrFrom } from './answer.js';
+import { textFrom } from './answer.js';
 import { broadcastTable } from './broadcast-table.js';
 import { maxOf } from './fee-rules.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
+import { readXdr } from './xdr-text.js';
 
 /** Sends signed envelopes to nodes and remembers their refusals. */
 export interface Broadcaster {
@@ -35,7 +36,7 @@ interface Words {
   /** A node had it in its queue once, and passes on the envelopes in its queue. */
   isTaken: boolean;
   /** By endpoint; null: it has not answered, or it may have the envelope although it answered otherwise. */
-  readonly refusals: Map<object, xdr.TransactionResult | null>;
+  readonly refusals: Map<object, { readonly result: xdr.TransactionResult | null } | null>;
 }
 
 const maxEnvelopes = 1_000;
@@ -63,7 +64,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
         const answer = settled[index];
         // A node that failed may have the envelope. One that answers TRY_AGAIN_LATER has it no more than before.
         if (answer === undefined || 'error' in answer) words.refusals.set(endpoint, null);
-        else if (answer.result.status === 'ERROR') words.refusals.set(endpoint, answer.result.result);
+        else if (answer.result.status === 'ERROR') words.refusals.set(endpoint, answer.result);
         else if (answer.result.status !== 'TRY_AGAIN_LATER') words.isTaken = true;
       }
     };
@@ -72,13 +73,12 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
   function refusalOf(raw: string): EnvelopeRefusal | null {
     const { isTaken, refusals } = heard.get(digestOf(raw)) ?? { isTaken: false, refusals: new Map() };
-    const results = [...refusals.values()];
-    const refused = results.filter((result) => result !== null);
-    if (isTaken || refused.length === 0 || refused.length < results.length) return null;
-    const demands = refused.filter(isFeeRefusal).map((result) => result.feeCharged().toBigInt());
+    const refused = [...refusals.values()].filter((answer) => answer !== null).map(({ result }) => result);
+    if (isTaken || refused.length === 0 || refused.length < refusals.size) return null;
+    const demands = refused.flatMap((result) => (result !== null && isFeeRefusal(result) ? result.feeCharged : []));
     return {
       demandedFeeStroops: demands.length === 0 ? null : maxOf(demands),
-      isInvalid: refused.every(isAboutContent),
+      isInvalid: refused.every((result) => result !== null && isAboutContent(result)),
     };
   }
 
@@ -101,8 +101,10 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
           return { kind: 'unknown', sentence: `the node answered "${answer.error.message}"` };
         }
         const outcome = outcomeOf(answer.result);
-        const isInvalid = outcome.kind === 'wait' && outcome.because === 'content' && refusalOf(raws[index] ?? '')?.isInvalid === true;
-        return isInvalid ? { ...outcome, because: 'invalid' } : outcome;
+        const shared = refusalOf(raws[index] ?? '');
+        if (outcome.kind === 'wait' && outcome.because === 'content' && shared?.isInvalid === true)
+          return { ...outcome, because: 'invalid' };
+        return outcome.kind === 'unknown' && shared !== null ? { ...outcome, because: 'words_of_all' } : outcome;
       });
     },
     refusalOf,
@@ -120,7 +122,8 @@ function digestOf(raw: string): string {
 
 type SendAnswer =
   | { readonly status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' }
-  | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult };
+  /** Null: a result of a later protocol, which cannot be decoded. */
+  | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult | null };
 
 type SendCall = RpcCall<SendAnswer> & { readonly params: { readonly transaction: string } };
 
@@ -136,7 +139,7 @@ function sendCall(raw: string): SendCall {
         case 'TRY_AGAIN_LATER':
           return { status };
         case 'ERROR':
-          return { status, result: xdrFrom(xdr.TransactionResult, errorResultXdr, 'transaction result') };
+          return { status, result: readXdr(xdr.TransactionResult, textFrom(errorResultXdr, 'transaction result')) };
         default:
           throw new MalformedAnswerError('answer to a transaction');
       }
@@ -158,17 +161,18 @@ function outcomeOf(answer: SendAnswer): BroadcastOutcome {
   }
 }
 
-function refusalOf(result: xdr.TransactionResult): BroadcastOutcome {
+function refusalOf(result: xdr.TransactionResult | null): BroadcastOutcome {
+  if (result === null) return { kind: 'unknown', sentence: 'the node answered ERROR with a result of an unknown kind', because: 'words' };
   const codes = resultCodesOf(result);
   const rule = broadcastTable[codes.transaction];
   const sentence = `the node answered ${sentenceOf(codes)}`;
-  if (rule === undefined) return { kind: 'unknown', sentence };
-  const demands = isFeeRefusal(result) ? `; the node demands a fee of ${result.feeCharged()} stroops` : '';
+  if (rule === undefined) return { kind: 'unknown', sentence, because: 'words' };
+  const demands = isFeeRefusal(result) ? `; the node demands a fee of ${result.feeCharged} stroops` : '';
   const detail = { sentence: `${sentence}: ${rule.meaning}${demands}` };
   if (rule.outcome === 'nonce_used') return { kind: 'nonce_used' };
   return rule.isHopeless === true ? { kind: 'wait', ...detail, because: 'content' } : { kind: rule.outcome, ...detail };
 }
 
 function isFeeRefusal(result: xdr.TransactionResult): boolean {
-  return result.result().switch().name === 'txInsufficientFee';
+  return result.result.type === 'txInsufficientFee';
 }

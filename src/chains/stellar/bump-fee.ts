@@ -47,7 +47,7 @@ export async function bumpFee(
   const { sourceAccount, sequence, maxTimeS, ledger, costStroops } = fields;
   return {
     network: 'stellar',
-    inner: { kind: 'signed', envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64') },
+    inner: { kind: 'signed', envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXdr('base64') },
     bumpFeeStroops: bid.feeStroops,
     bid,
     sourceAccount,
@@ -59,8 +59,8 @@ export async function bumpFee(
 }
 
 function innerOf({ raw }: Attempt): xdr.TransactionV1Envelope {
-  const envelope = xdr.TransactionEnvelope.fromXDR(raw, 'base64');
-  return envelope.switch().name === 'envelopeTypeTxFeeBump' ? envelope.feeBump().tx().innerTx().v1() : envelope.v1();
+  const envelope = xdr.TransactionEnvelope.fromXdr(raw, 'base64');
+  return envelope.type === 'envelopeTypeTxFeeBump' ? envelope.feeBump.tx.innerTx.v1 : xdr.expectUnionVariant(envelope, 'envelopeTypeTx').v1;
 }
 
 /** Returns the minimum inclusion fee of a fee-bump envelope that outbids an earlier attempt. */

@@ -175,7 +175,7 @@ function readEnvelope(text: string, { nowMs }: ContentContext): Envelope {
 /** Nodes reject an invalid operation only when the transaction has a sequence number, which then stays unused. */
 function requireValidOperations({ operations, sourceAccount }: Envelope): void {
   for (const [index, operation] of operations.entries()) {
-    const own = operation.sourceAccount();
+    const own = operation.sourceAccount;
     const source = accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
     const reason = whyInvalid(operation, source);
     if (reason !== null)
@@ -239,20 +239,20 @@ function memoFrom(memo: StellarMemo | undefined): xdr.Memo {
   switch (memo?.kind) {
     case undefined:
     case 'none':
-      return Memo.none().toXDRObject();
+      return Memo.none().toXdrObject();
     case 'unset':
       throw invalidField('memo.type', 'is required');
     case 'text': {
       const bytes = Buffer.byteLength(memo.text);
       if (bytes > maxMemoBytes) throw invalidField('memo.value', `is ${bytes} bytes in UTF-8; the maximum is ${maxMemoBytes}`);
-      return Memo.text(memo.text).toXDRObject();
+      return Memo.text(memo.text).toXdrObject();
     }
     case 'id':
-      return Memo.id(memo.id.toString()).toXDRObject();
+      return Memo.id(memo.id.toString()).toXdrObject();
     case 'hash':
-      return Memo.hash(hashHex(memo.bytes)).toXDRObject();
+      return Memo.hash(hashHex(memo.bytes)).toXdrObject();
     case 'return':
-      return Memo.return(hashHex(memo.bytes)).toXDRObject();
+      return Memo.return(hashHex(memo.bytes)).toXdrObject();
   }
 }
 
@@ -267,7 +267,7 @@ function feeBumpContentFromEnvelope(
   { account, policies, networkId }: { readonly account: string; readonly policies: StellarPolicies; readonly networkId: Buffer },
   maxFeeStroops: bigint | null,
 ): StellarFeeBumpContent {
-  if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr');
+  if (envelope.envelope.signatures.length === 0) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr');
   // Without time bounds the service could not tell when it can no longer land.
   if (envelope.hasSequenceRange)
     throw invalidField('transaction_xdr', 'must have no ledger bounds and no minimum sequence number; use time bounds');
@@ -280,7 +280,7 @@ function feeBumpContentFromEnvelope(
   requireAllowed('transaction_xdr', forbiddenChangeIn(envelope, account, policies));
   const wrong = whyWronglySigned(networkId, envelope.envelope);
   if (wrong !== null) throw invalidField('transaction_xdr', wrong);
-  const resourceFeeStroops = envelope.sorobanData?.resourceFee().toBigInt() ?? 0n;
+  const resourceFeeStroops = envelope.sorobanData?.resourceFee ?? 0n;
   const innerInclusionStroops = envelope.feeStroops - resourceFeeStroops;
   if (innerInclusionStroops < 0n)
     throw invalidField(
@@ -292,8 +292,8 @@ function feeBumpContentFromEnvelope(
     kind: 'fee_bump',
     sourceAccount: envelope.sourceAccount,
     sequence: envelope.sequence,
-    envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope.envelope).toXDR('base64'),
-    innerHash: hashOfTransaction(networkId, envelope.envelope.tx()).toString('hex'),
+    envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope.envelope).toXdr('base64'),
+    innerHash: hashOfTransaction(networkId, envelope.envelope.tx).toString('hex'),
     operationCount: envelope.operations.length,
     innerInclusionStroops,
     resourceFeeStroops,

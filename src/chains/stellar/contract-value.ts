@@ -23,13 +23,13 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
     case 'i32':
       return xdr.ScVal.scvI32(value.value);
     case 'u64':
-      return xdr.ScVal.scvU64(new xdr.Uint64(value.value));
+      return xdr.ScVal.scvU64(value.value);
     case 'i64':
-      return xdr.ScVal.scvI64(new xdr.Int64(value.value));
+      return xdr.ScVal.scvI64(value.value);
     case 'timepoint':
-      return xdr.ScVal.scvTimepoint(new xdr.Uint64(value.value));
+      return xdr.ScVal.scvTimepoint(value.value);
     case 'duration':
-      return xdr.ScVal.scvDuration(new xdr.Uint64(value.value));
+      return xdr.ScVal.scvDuration(value.value);
     case 'u128':
     case 'i128':
     case 'u256':
@@ -103,29 +103,24 @@ function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint 
  * first, lists item by item. (rs-soroban-env, `Compare` of `ScVal`, which is the order that XDR types derive.)
  */
 export function compareValues(a: xdr.ScVal, b: xdr.ScVal): number {
-  const kinds = a.switch().value - b.switch().value;
+  const kinds = kindNumber(a) - kindNumber(b);
   if (kinds !== 0) return kinds;
-  switch (a.switch().name) {
-    case 'scvBool':
-      return Number(a.b()) - Number(b.b());
-    case 'scvVec':
-      return compareLists(a.vec() ?? [], b.vec() ?? [], compareValues);
-    case 'scvMap':
-      return compareLists(a.map() ?? [], b.map() ?? [], (x, y) => compareValues(x.key(), y.key()) || compareValues(x.val(), y.val()));
-    case 'scvBytes':
-    case 'scvString':
-    case 'scvSymbol':
-      return Buffer.compare(Buffer.from(a.value() as Buffer | string), Buffer.from(b.value() as Buffer | string));
-    case 'scvVoid':
-      return 0;
-    case 'scvAddress':
-      // Addresses of one kind have the same length, so their XDR bytes sort like the addresses.
-      return Buffer.compare(a.address().toXDR(), b.address().toXDR());
-    default: {
-      const [x, y] = [scValToBigInt(a), scValToBigInt(b)];
-      return x < y ? -1 : x > y ? 1 : 0;
-    }
-  }
+  if (a.type === 'scvBool' && b.type === 'scvBool') return Number(a.b) - Number(b.b);
+  if (a.type === 'scvVec' && b.type === 'scvVec') return compareLists(a.vec ?? [], b.vec ?? [], compareValues);
+  if (a.type === 'scvMap' && b.type === 'scvMap')
+    return compareLists(a.map ?? [], b.map ?? [], (x, y) => compareValues(x.key, y.key) || compareValues(x.val, y.val));
+  if (a.type === 'scvBytes' && b.type === 'scvBytes') return Buffer.compare(a.bytes.value, b.bytes.value);
+  if (a.type === 'scvString' && b.type === 'scvString') return Buffer.compare(a.str.bytes, b.str.bytes);
+  if (a.type === 'scvSymbol' && b.type === 'scvSymbol') return Buffer.compare(a.sym.bytes, b.sym.bytes);
+  // Addresses of one kind have the same length, so their XDR bytes sort like the addresses.
+  if (a.type === 'scvAddress' && b.type === 'scvAddress') return Buffer.compare(a.address.toXdr(), b.address.toXdr());
+  if (a.type === 'scvVoid') return 0;
+  const [x, y] = [scValToBigInt(a), scValToBigInt(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+function kindNumber({ type }: xdr.ScVal): number {
+  return xdr.ScValType[type].value;
 }
 
 function compareLists<T>(a: readonly T[], b: readonly T[], compare: (x: T, y: T) => number): number {

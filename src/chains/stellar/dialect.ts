@@ -39,9 +39,9 @@ export const latestLedgerCall: RpcCall<LatestLedger> = {
 function rulesFrom(headerXdr: unknown): LedgerRules | null {
   const header = typeof headerXdr === 'string' ? readXdr(xdr.LedgerHeader, headerXdr) : null;
   if (header === null) return null;
-  const baseFee = BigInt(header.baseFee());
+  const baseFee = BigInt(header.baseFee);
   const baseFeeStroops = baseFee < leastBaseFeeStroops ? leastBaseFeeStroops : baseFee > maxBaseFeeStroops ? maxBaseFeeStroops : baseFee;
-  return { baseFeeStroops, baseReserveStroops: BigInt(header.baseReserve()) };
+  return { baseFeeStroops, baseReserveStroops: BigInt(header.baseReserve) };
 }
 
 /**

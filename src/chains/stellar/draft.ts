@@ -26,7 +26,7 @@ import { fillerOf, isContractOperation } from './own-content.js';
 import { feeLimitOf, priceAttempt } from './price-attempt.js';
 import { getTransactionCall } from './receipts.js';
 import { simulate } from './simulate.js';
-import { maxTransactionFeeStroops } from './transaction.js';
+import { envelopeV1, maxTransactionFeeStroops } from './transaction.js';
 
 /**
  * Simulates and prices an attempt and checks funds. The first attempt in a slot is a plain transaction. One that must outbid others is a
@@ -63,10 +63,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
 /** The policies may have changed since the content was accepted. */
 function forbiddenNow(content: StellarContent, { address, policies }: Relayer): Refusal | null {
   const { sourceAccount } = content;
-  const operations =
-    content.kind === 'operations'
-      ? operationsOf(content.operations)
-      : xdr.TransactionEnvelope.fromXDR(content.envelope, 'base64').v1().tx().operations();
+  const operations = content.kind === 'operations' ? operationsOf(content.operations) : envelopeV1(content.envelope).tx.operations;
   const problem = forbiddenChangeIn({ operations, sourceAccount }, address, onNetwork('stellar', policies));
   return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
 }
@@ -165,7 +162,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
   const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;
-  const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
+  const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXdr(text, 'base64')));
   const ownCount = content.operations.length;
   const { baseFeeStroops } = market.rules();
   const ownMinStroops = baseFeeStroops * BigInt(ownCount);
@@ -173,7 +170,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const minStroops = isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount, baseFeeStroops) : ownMinStroops;
   const { maxFeeStroops } = content;
   const maxResourceFeeStroops = feeLimitOf({ policies, maxFeeStroops }) - minStroops;
-  const hasMemo = xdr.Memo.fromXDR(memo, 'base64').switch().name !== 'memoNone';
+  const hasMemo = xdr.Memo.fromXdr(memo, 'base64').type !== 'memoNone';
   const [ready, bidPerOperationStroops, memoRequired] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops) : null,
     market.bidPerOperationStroops(isContract),

@@ -31,11 +31,11 @@ export const maxOperations = 100;
 /** Reads a caller's envelope and upgrades version 0 to version 1. Throws `DomainError` (400) naming `transaction_xdr`. */
 export function envelopeFromXdr(text: string): Envelope {
   const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
-  switch (envelope.switch().name) {
+  switch (envelope.type) {
     case 'envelopeTypeTx':
-      return envelopeFromV1(envelope.v1());
+      return envelopeFromV1(envelope.v1);
     case 'envelopeTypeTxV0':
-      return envelopeFromV1(upgradedFromV0(envelope.v0()));
+      return envelopeFromV1(upgradedFromV0(envelope.v0));
     case 'envelopeTypeTxFeeBump':
       throw invalidField(field, 'must not be a fee-bump envelope; send its inner envelope');
     default:
@@ -45,61 +45,60 @@ export function envelopeFromXdr(text: string): Envelope {
 
 /** Splits an envelope into its parts. Throws `DomainError` (400) if its number of operations is not valid. */
 export function envelopeFromV1(envelope: xdr.TransactionV1Envelope): Envelope {
-  const transaction = envelope.tx();
-  const operations = transaction.operations();
+  const transaction = envelope.tx;
+  const operations = transaction.operations;
   if (operations.length < 1 || operations.length > maxOperations) {
     throw invalidField(field, `has ${operations.length} operations; must have 1 to ${maxOperations}`);
   }
-  const ext = transaction.ext();
+  const ext = transaction.ext;
   return {
     envelope,
-    sourceAccount: addressFromMuxedAccount(transaction.sourceAccount()),
-    sequence: transaction.seqNum().toBigInt(),
-    feeStroops: BigInt(transaction.fee()),
+    sourceAccount: addressFromMuxedAccount(transaction.sourceAccount),
+    sequence: transaction.seqNum,
+    feeStroops: BigInt(transaction.fee),
     operations,
-    memo: transaction.memo(),
-    ...conditionsOf(transaction.cond()),
-    sorobanData: ext.switch() === 1 ? ext.sorobanData() : null,
+    memo: transaction.memo,
+    ...conditionsOf(transaction.cond),
+    sorobanData: ext.type === 'sorobanData' ? ext.sorobanData : null,
   };
 }
 
 /** Returns the equivalent envelope of version 1; signatures are valid for both (CAP-15). */
 function upgradedFromV0(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
-  const old = v0.tx();
-  const timeBounds = old.timeBounds();
+  const old = v0.tx;
+  const timeBounds = old.timeBounds;
   return new xdr.TransactionV1Envelope({
     tx: new xdr.Transaction({
-      sourceAccount: xdr.MuxedAccount.keyTypeEd25519(old.sourceAccountEd25519()),
-      fee: old.fee(),
-      seqNum: old.seqNum(),
+      sourceAccount: xdr.MuxedAccount.keyTypeEd25519(old.sourceAccountEd25519),
+      fee: old.fee,
+      seqNum: old.seqNum,
       cond: timeBounds == null ? xdr.Preconditions.precondNone() : xdr.Preconditions.precondTime(timeBounds),
-      memo: old.memo(),
-      operations: old.operations(),
-      ext: xdr.TransactionExt.fromXDR(Buffer.alloc(4)),
+      memo: old.memo,
+      operations: old.operations,
+      ext: xdr.TransactionExt.v0(),
     }),
-    signatures: v0.signatures(),
+    signatures: v0.signatures,
   });
 }
 
 function conditionsOf(conditions: xdr.Preconditions): Pick<Envelope, 'minTimeS' | 'maxTimeS' | 'hasOtherConditions' | 'hasSequenceRange'> {
-  switch (conditions.switch().name) {
+  switch (conditions.type) {
     case 'precondNone':
       return { ...timesOf(null), hasOtherConditions: false, hasSequenceRange: false };
     case 'precondTime':
-      return { ...timesOf(conditions.timeBounds()), hasOtherConditions: false, hasSequenceRange: false };
+      return { ...timesOf(conditions.timeBounds), hasOtherConditions: false, hasSequenceRange: false };
     case 'precondV2': {
-      const v2 = conditions.v2();
-      const hasSequenceRange = v2.ledgerBounds() != null || v2.minSeqNum() != null;
-      const hasOtherConditions =
-        hasSequenceRange || v2.minSeqAge().toBigInt() !== 0n || v2.minSeqLedgerGap() !== 0 || v2.extraSigners().length > 0;
-      return { ...timesOf(v2.timeBounds()), hasOtherConditions, hasSequenceRange };
+      const v2 = conditions.v2;
+      const hasSequenceRange = v2.ledgerBounds != null || v2.minSeqNum != null;
+      const hasOtherConditions = hasSequenceRange || v2.minSeqAge !== 0n || v2.minSeqLedgerGap !== 0 || v2.extraSigners.length > 0;
+      return { ...timesOf(v2.timeBounds), hasOtherConditions, hasSequenceRange };
     }
   }
 }
 
 function timesOf(bounds: xdr.TimeBounds | null): Pick<Envelope, 'minTimeS' | 'maxTimeS'> {
-  const maxTimeS = bounds?.maxTime().toBigInt() ?? 0n;
-  return { minTimeS: bounds?.minTime().toBigInt() ?? 0n, maxTimeS: maxTimeS === 0n ? null : maxTimeS };
+  const maxTimeS = bounds?.maxTime ?? 0n;
+  return { minTimeS: bounds?.minTime ?? 0n, maxTimeS: maxTimeS === 0n ? null : maxTimeS };
 }
 
 /** The hashes of an envelope and the sequence number that it uses; a fee-bump envelope uses that of its inner transaction. */
@@ -117,27 +116,27 @@ export interface TransactionIdentity {
 
 /** Reads the identity of an envelope of any kind. */
 export function identityOf(envelope: xdr.TransactionEnvelope, networkId: Buffer): TransactionIdentity {
-  switch (envelope.switch().name) {
+  switch (envelope.type) {
     case 'envelopeTypeTxFeeBump': {
-      const bump = envelope.feeBump().tx();
+      const bump = envelope.feeBump.tx;
       const hash = hashOfFeeBump(networkId, bump).toString('hex');
-      return { ...identityOfTransaction(bump.innerTx().v1(), networkId), hash };
+      return { ...identityOfTransaction(bump.innerTx.v1, networkId), hash };
     }
     case 'envelopeTypeTxV0':
-      return identityOfTransaction(upgradedFromV0(envelope.v0()), networkId);
+      return identityOfTransaction(upgradedFromV0(envelope.v0), networkId);
     default:
-      return identityOfTransaction(envelope.v1(), networkId);
+      return identityOfTransaction(envelope.v1, networkId);
   }
 }
 
 function identityOfTransaction(envelope: xdr.TransactionV1Envelope, networkId: Buffer): TransactionIdentity {
-  const transaction = envelope.tx();
+  const transaction = envelope.tx;
   const hash = hashOfTransaction(networkId, transaction).toString('hex');
   return {
     hash,
     innerHash: hash,
-    address: addressFromMuxedAccount(transaction.sourceAccount()),
-    sequence: transaction.seqNum().toBigInt(),
-    signatures: envelope.signatures(),
+    address: addressFromMuxedAccount(transaction.sourceAccount),
+    sequence: transaction.seqNum,
+    signatures: envelope.signatures,
   };
 }

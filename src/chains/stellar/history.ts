@@ -110,7 +110,7 @@ async function scan(
  */
 function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
   const hash = Buffer.from(innerHash, 'hex');
-  return signatures.some((one) => hasSigned(address, one.signature(), hash));
+  return signatures.some((one) => hasSigned(address, one.signature.value, hash));
 }
 
 function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence: bigint): Page {

@@ -14,7 +14,7 @@ const required = Buffer.from('1');
  * identifies the customer itself. A second endpoint must say the same. Throws `NODE_UNAVAILABLE`.
  */
 export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<Word<string | null>> {
-  const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXDR(text, 'base64').body()) ?? []));
+  const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXdr(text, 'base64').body) ?? []));
   if (paid.size === 0) return { answer: null, isDoubted: false };
   const params = { keys: [...paid].map(keyOf) };
   return withSecondWord(
@@ -26,32 +26,32 @@ export async function findMemoRequired(rpc: Rpc, operations: readonly string[]):
 /** Returns the destination of a payment to an account that is not muxed. */
 function destinationOf(body: xdr.OperationBody): string | null {
   const account = receiverOf(body);
-  return account?.switch().name === 'keyTypeEd25519' ? addressFromMuxedAccount(account) : null;
+  return account?.type === 'keyTypeEd25519' ? addressFromMuxedAccount(account) : null;
 }
 
 function receiverOf(body: xdr.OperationBody): xdr.MuxedAccount | null {
-  switch (body.switch().name) {
+  switch (body.type) {
     case 'payment':
-      return body.paymentOp().destination();
+      return body.paymentOp.destination;
     case 'pathPaymentStrictReceive':
-      return body.pathPaymentStrictReceiveOp().destination();
+      return body.pathPaymentStrictReceiveOp.destination;
     case 'pathPaymentStrictSend':
-      return body.pathPaymentStrictSendOp().destination();
+      return body.pathPaymentStrictSendOp.destination;
     default:
       return null;
   }
 }
 
 function keyOf(account: string): string {
-  return xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: accountIdFrom(account), dataName: entryName })).toXDR('base64');
+  return xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: accountIdFrom(account), dataName: entryName })).toXdr('base64');
 }
 
 function requiringFrom(answer: unknown): string | null {
   // Some nodes report an empty list as null.
   for (const one of listFrom(objectFrom(answer, 'ledger entries').entries ?? [], 'ledger entries')) {
     const entry = xdrFrom(xdr.LedgerEntryData, objectFrom(one, 'ledger entry').xdr, 'ledger entry');
-    if (entry.switch().name !== 'data') continue;
-    if (required.equals(entry.data().dataValue())) return addressFromPublicKey(entry.data().accountId().ed25519());
+    if (entry.type !== 'data') continue;
+    if (required.equals(entry.data.dataValue.value)) return addressFromPublicKey(entry.data.accountId.ed25519.value);
   }
   return null;
 }

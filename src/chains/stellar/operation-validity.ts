@@ -12,92 +12,85 @@ const ownSource = 'its other account is its source account';
  * reject a transaction with such an operation. `source` is the account of the operation, `G...`.
  */
 export function whyInvalid(operation: xdr.Operation, source: string): string | null {
-  const body = operation.body();
-  switch (body.switch().name) {
+  const body = operation.body;
+  switch (body.type) {
     case 'createAccount': {
-      const op = body.createAccountOp();
-      return first([big(op.startingBalance()) < 0n, badAmount], [address(op.destination()) === source, ownSource]);
+      const op = body.createAccountOp;
+      return first([op.startingBalance < 0n, badAmount], [address(op.destination) === source, ownSource]);
     }
     case 'payment': {
-      const op = body.paymentOp();
-      return first([big(op.amount()) < 1n, badAmount], [!isAsset(op.asset()), badAsset]);
+      const op = body.paymentOp;
+      return first([op.amount < 1n, badAmount], [!isAsset(op.asset), badAsset]);
     }
     case 'pathPaymentStrictReceive': {
-      const op = body.pathPaymentStrictReceiveOp();
-      const assets = [op.sendAsset(), op.destAsset(), ...op.path()];
-      return first([big(op.sendMax()) < 1n || big(op.destAmount()) < 1n, badAmount], [!assets.every(isAsset), badAsset]);
+      const op = body.pathPaymentStrictReceiveOp;
+      const assets = [op.sendAsset, op.destAsset, ...op.path];
+      return first([op.sendMax < 1n || op.destAmount < 1n, badAmount], [!assets.every(isAsset), badAsset]);
     }
     case 'pathPaymentStrictSend': {
-      const op = body.pathPaymentStrictSendOp();
-      const assets = [op.sendAsset(), op.destAsset(), ...op.path()];
-      return first([big(op.sendAmount()) < 1n || big(op.destMin()) < 1n, badAmount], [!assets.every(isAsset), badAsset]);
+      const op = body.pathPaymentStrictSendOp;
+      const assets = [op.sendAsset, op.destAsset, ...op.path];
+      return first([op.sendAmount < 1n || op.destMin < 1n, badAmount], [!assets.every(isAsset), badAsset]);
     }
     case 'manageSellOffer': {
-      const op = body.manageSellOfferOp();
-      return whyNoOffer({ assets: [op.selling(), op.buying()], amount: big(op.amount()), price: op.price(), id: big(op.offerId()) });
+      const op = body.manageSellOfferOp;
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: op.offerId });
     }
     case 'manageBuyOffer': {
-      const op = body.manageBuyOfferOp();
-      return whyNoOffer({ assets: [op.selling(), op.buying()], amount: big(op.buyAmount()), price: op.price(), id: big(op.offerId()) });
+      const op = body.manageBuyOfferOp;
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.buyAmount, price: op.price, id: op.offerId });
     }
     case 'createPassiveSellOffer': {
-      const op = body.createPassiveSellOfferOp();
-      return whyNoOffer({ assets: [op.selling(), op.buying()], amount: big(op.amount()), price: op.price(), id: 0n });
+      const op = body.createPassiveSellOfferOp;
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: 0n });
     }
     case 'setOptions':
-      return whyNoOptions(body.setOptionsOp(), source);
+      return whyNoOptions(body.setOptionsOp, source);
     case 'changeTrust':
-      return whyNoTrust(body.changeTrustOp(), source);
+      return whyNoTrust(body.changeTrustOp, source);
     case 'allowTrust': {
-      const op = body.allowTrustOp();
-      return first([address(op.trustor()) === source, ownSource], [op.authorize() > 2, badFlags]);
+      const op = body.allowTrustOp;
+      return first([address(op.trustor) === source, ownSource], [op.authorize > 2, badFlags]);
     }
     case 'accountMerge':
-      return first([muxed(body.destination()) === source, ownSource]);
+      return first([muxed(body.destination) === source, ownSource]);
     case 'manageData':
-      return first([!isText(body.manageDataOp().dataName()) || body.manageDataOp().dataName().length === 0, 'its name is not valid']);
+      return first([!isText(body.manageDataOp.dataName) || body.manageDataOp.dataName.length === 0, 'its name is not valid']);
     case 'bumpSequence':
-      return first([big(body.bumpSequenceOp().bumpTo()) < 0n, 'its sequence number is negative']);
+      return first([body.bumpSequenceOp.bumpTo < 0n, 'its sequence number is negative']);
     case 'createClaimableBalance': {
-      const op = body.createClaimableBalanceOp();
-      const claimants = op.claimants().map((claimant) => address(claimant.v0().destination()));
+      const op = body.createClaimableBalanceOp;
+      const claimants = op.claimants.map((claimant) => address(claimant.v0.destination));
       return first(
-        [big(op.amount()) < 1n, badAmount],
-        [!isAsset(op.asset()), badAsset],
+        [op.amount < 1n, badAmount],
+        [!isAsset(op.asset), badAsset],
         [claimants.length === 0 || new Set(claimants).size < claimants.length, 'it must have claimants, each once'],
       );
     }
     case 'beginSponsoringFutureReserves':
-      return first([address(body.beginSponsoringFutureReservesOp().sponsoredId()) === source, ownSource]);
+      return first([address(body.beginSponsoringFutureReservesOp.sponsoredId) === source, ownSource]);
     case 'clawback': {
-      const op = body.clawbackOp();
-      return first(
-        [big(op.amount()) < 1n, badAmount],
-        [issuerOf(op.asset()) !== source, badAsset],
-        [muxed(op.from()) === source, ownSource],
-      );
+      const op = body.clawbackOp;
+      return first([op.amount < 1n, badAmount], [issuerOf(op.asset) !== source, badAsset], [muxed(op.from) === source, ownSource]);
     }
     case 'setTrustLineFlags': {
-      const op = body.setTrustLineFlagsOp();
-      const [added, removed] = [op.setFlags(), op.clearFlags()];
+      const op = body.setTrustLineFlagsOp;
+      const [added, removed] = [op.setFlags, op.clearFlags];
       return first(
-        [address(op.trustor()) === source, ownSource],
-        [issuerOf(op.asset()) !== source, badAsset],
+        [address(op.trustor) === source, ownSource],
+        [issuerOf(op.asset) !== source, badAsset],
         [(added & removed) !== 0 || (added & ~0b11) !== 0 || (removed & ~0b111) !== 0 || (added & 0b11) === 0b11, badFlags],
       );
     }
     case 'liquidityPoolDeposit': {
-      const op = body.liquidityPoolDepositOp();
-      const [low, high] = [op.minPrice(), op.maxPrice()];
-      const isReversed = BigInt(low.n()) * BigInt(high.d()) > BigInt(low.d()) * BigInt(high.n());
-      return first(
-        [big(op.maxAmountA()) < 1n || big(op.maxAmountB()) < 1n, badAmount],
-        [!isPrice(low) || !isPrice(high) || isReversed, badPrice],
-      );
+      const op = body.liquidityPoolDepositOp;
+      const [low, high] = [op.minPrice, op.maxPrice];
+      const isReversed = BigInt(low.n) * BigInt(high.d) > BigInt(low.d) * BigInt(high.n);
+      return first([op.maxAmountA < 1n || op.maxAmountB < 1n, badAmount], [!isPrice(low) || !isPrice(high) || isReversed, badPrice]);
     }
     case 'liquidityPoolWithdraw': {
-      const op = body.liquidityPoolWithdrawOp();
-      return first([big(op.amount()) < 1n || big(op.minAmountA()) < 0n || big(op.minAmountB()) < 0n, badAmount]);
+      const op = body.liquidityPoolWithdrawOp;
+      return first([op.amount < 1n || op.minAmountA < 0n || op.minAmountB < 0n, badAmount]);
     }
     // The others are valid in every form, or are contract operations, which are simulated.
     default:
@@ -115,7 +108,7 @@ interface Offer {
 
 function whyNoOffer({ assets: [selling, buying], amount, price, id }: Offer): string | null {
   return first(
-    [!isAsset(selling) || !isAsset(buying) || selling.toXDR().equals(buying.toXDR()), badAsset],
+    [!isAsset(selling) || !isAsset(buying) || selling.equals(buying), badAsset],
     // An amount of 0 deletes an offer.
     [amount < 0n || id < 0n || (amount === 0n && id === 0n), badAmount],
     [!isPrice(price), badPrice],
@@ -123,22 +116,22 @@ function whyNoOffer({ assets: [selling, buying], amount, price, id }: Offer): st
 }
 
 function whyNoOptions(op: xdr.SetOptionsOp, source: string): string | null {
-  const [added, removed] = [op.setFlags() ?? 0, op.clearFlags() ?? 0];
-  const weights = [op.masterWeight(), op.lowThreshold(), op.medThreshold(), op.highThreshold(), op.signer()?.weight()];
-  const signer = op.signer()?.key();
-  const isSelf = signer?.switch().name === 'signerKeyTypeEd25519' && StrKey.encodeEd25519PublicKey(signer.ed25519()) === source;
+  const [added, removed] = [op.setFlags ?? 0, op.clearFlags ?? 0];
+  const weights = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold, op.signer?.weight];
+  const signer = op.signer?.key;
+  const isSelf = signer?.type === 'signerKeyTypeEd25519' && StrKey.encodeEd25519PublicKey(signer.ed25519.value) === source;
   return first(
     [((added | removed) & ~0b1111) !== 0 || (added & removed) !== 0, badFlags],
     [weights.some((weight) => (weight ?? 0) > 255), 'its weights and thresholds must be at most 255'],
     [isSelf, ownSource],
-    [!isText(op.homeDomain() ?? ''), 'its home domain is not valid'],
+    [op.homeDomain !== null && !isText(op.homeDomain), 'its home domain is not valid'],
   );
 }
 
 function whyNoTrust(op: xdr.ChangeTrustOp, source: string): string | null {
-  const line = op.line();
-  if (big(op.limit()) < 0n) return badAmount;
-  switch (line.switch().name) {
+  const line = op.line;
+  if (op.limit < 0n) return badAmount;
+  switch (line.type) {
     case 'assetTypeNative':
       return badAsset;
     case 'assetTypePoolShare':
@@ -146,7 +139,7 @@ function whyNoTrust(op: xdr.ChangeTrustOp, source: string): string | null {
     case 'assetTypeCreditAlphanum4':
     case 'assetTypeCreditAlphanum12': {
       // The types of assets and of lines have the same encoding, except for pool shares.
-      const asset = xdr.Asset.fromXDR(line.toXDR());
+      const asset = xdr.Asset.fromXdr(line.toXdr());
       return first([!isAsset(asset), badAsset], [issuerOf(asset) === source, ownSource]);
     }
   }
@@ -157,12 +150,8 @@ function first(...conditions: readonly (readonly [holds: boolean, reason: string
   return conditions.find(([holds]) => holds)?.[1] ?? null;
 }
 
-function big(amount: { toBigInt(): bigint }): bigint {
-  return amount.toBigInt();
-}
-
 function address(account: xdr.AccountId): string {
-  return StrKey.encodeEd25519PublicKey(account.ed25519());
+  return StrKey.encodeEd25519PublicKey(account.ed25519.value);
 }
 
 function muxed(account: xdr.MuxedAccount): string | null {
@@ -171,30 +160,34 @@ function muxed(account: xdr.MuxedAccount): string | null {
 
 /** True for the native asset and for codes of letters and digits in the shortest type that holds them (`isAssetValid`). */
 function isAsset(asset: xdr.Asset): boolean {
-  switch (asset.switch().name) {
+  switch (asset.type) {
     case 'assetTypeNative':
       return true;
     case 'assetTypeCreditAlphanum4':
-      return /^[A-Za-z0-9]{1,4}\0*$/.test(asset.alphaNum4().assetCode().toString('latin1'));
+      return /^[A-Za-z0-9]{1,4}\0*$/.test(codeText(asset.alphaNum4));
     case 'assetTypeCreditAlphanum12':
-      return /^[A-Za-z0-9]{5,12}\0*$/.test(asset.alphaNum12().assetCode().toString('latin1'));
+      return /^[A-Za-z0-9]{5,12}\0*$/.test(codeText(asset.alphaNum12));
     default:
       return false;
   }
 }
 
+function codeText({ assetCode }: xdr.AlphaNum4 | xdr.AlphaNum12): string {
+  return Buffer.from(assetCode.value).toString('latin1');
+}
+
 /** Returns the issuer, `G...`; null for the native asset and for invalid ones. */
 function issuerOf(asset: xdr.Asset): string | null {
-  if (!isAsset(asset) || asset.switch().name === 'assetTypeNative') return null;
-  const credit = asset.switch().name === 'assetTypeCreditAlphanum4' ? asset.alphaNum4() : asset.alphaNum12();
-  return address(credit.issuer());
+  if (!isAsset(asset) || asset.type === 'assetTypeNative') return null;
+  const credit = asset.type === 'assetTypeCreditAlphanum4' ? asset.alphaNum4 : asset.alphaNum12;
+  return address(credit.issuer);
 }
 
 function isPrice(price: xdr.Price): boolean {
-  return price.n() > 0 && price.d() > 0;
+  return price.n > 0 && price.d > 0;
 }
 
 /** True if it has only printable ASCII characters (`isStringValid`). */
-function isText(text: string | Buffer): boolean {
-  return /^[\x20-\x7e]*$/.test(text.toString('latin1'));
+function isText({ bytes }: xdr.XdrString): boolean {
+  return bytes.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }

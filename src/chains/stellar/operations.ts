@@ -70,7 +70,7 @@ function receiverFrom(text: string, path: string): xdr.MuxedAccount {
 
 function amountFrom(stroops: bigint, path: string): xdr.Int64 {
   if (stroops < 1n) throw invalidField(path, `is ${stroops}; must be at least 1 stroop`);
-  return new xdr.Int64(stroops);
+  return stroops;
 }
 
 function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
@@ -122,8 +122,7 @@ function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_con
 
 function contractFrom(address: string, path: string): xdr.ScAddress {
   if (!StrKey.isValidContract(address)) throw invalidField(path, syntaxes.stellar_contract.description);
-  // The SDK declares a class that it never creates, but reads the 32 bytes.
-  return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
+  return xdr.ScAddress.scAddressTypeContract(new xdr.ContractId(StrKey.decodeContract(address)));
 }
 
 function functionNameFrom(name: string, path: string): string {

@@ -4,27 +4,27 @@ import { accountOf, addressFromMuxedAccount } from './address.js';
 /** Returns the native stroops that an account pays by these operations (base64 XDR). Payments inside contracts are not visible. */
 export function nativeOutflowStroops(operations: readonly string[], account: string): bigint {
   return operations
-    .map((text) => xdr.Operation.fromXDR(text, 'base64'))
+    .map((text) => xdr.Operation.fromXdr(text, 'base64'))
     .filter((operation) => {
-      const source = operation.sourceAccount();
+      const source = operation.sourceAccount;
       return source == null || accountOf(addressFromMuxedAccount(source)) === account;
     })
-    .reduce((sum, operation) => sum + outflowOf(operation.body()), 0n);
+    .reduce((sum, operation) => sum + outflowOf(operation.body), 0n);
 }
 
 function outflowOf(body: xdr.OperationBody): bigint {
-  switch (body.switch().name) {
+  switch (body.type) {
     case 'createAccount':
-      return body.createAccountOp().startingBalance().toBigInt();
+      return body.createAccountOp.startingBalance;
     case 'payment':
-      return isNative(body.paymentOp().asset()) ? body.paymentOp().amount().toBigInt() : 0n;
+      return isNative(body.paymentOp.asset) ? body.paymentOp.amount : 0n;
     case 'pathPaymentStrictReceive': {
-      const operation = body.pathPaymentStrictReceiveOp();
-      return isNative(operation.sendAsset()) ? operation.sendMax().toBigInt() : 0n;
+      const operation = body.pathPaymentStrictReceiveOp;
+      return isNative(operation.sendAsset) ? operation.sendMax : 0n;
     }
     case 'pathPaymentStrictSend': {
-      const operation = body.pathPaymentStrictSendOp();
-      return isNative(operation.sendAsset()) ? operation.sendAmount().toBigInt() : 0n;
+      const operation = body.pathPaymentStrictSendOp;
+      return isNative(operation.sendAsset) ? operation.sendAmount : 0n;
     }
     default:
       return 0n;
@@ -32,5 +32,5 @@ function outflowOf(body: xdr.OperationBody): bigint {
 }
 
 function isNative(asset: xdr.Asset): boolean {
-  return asset.switch().name === 'assetTypeNative';
+  return asset.type === 'assetTypeNative';
 }

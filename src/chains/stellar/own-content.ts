@@ -1,4 +1,4 @@
-import { Memo, xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
@@ -28,14 +28,14 @@ export function ownContentFrom(parts: OwnParts, fields: OwnFields): StellarOpera
     if (parts.operations.length > 1)
       throw invalidField(fields.operations, 'must contain only the contract operation; send other operations separately');
     const isEnvelope = fields.memo === fields.operations;
-    if (parts.memo.switch().name !== 'memoNone') {
+    if (parts.memo.type !== 'memoNone') {
       throw invalidField(fields.memo, `must ${isEnvelope ? 'have no memo' : 'be none'} for a contract operation`);
     }
     if (parts.sourceAccount.startsWith('M')) {
       throw invalidField(fields.sourceAccount, `must not be ${isEnvelope ? 'of a muxed account' : 'muxed'} for a contract operation`);
     }
   }
-  const operations = parts.operations.map((operation) => operation.toXDR());
+  const operations = parts.operations.map((operation) => operation.toXdr());
   const bytes = operations.reduce((sum, { length }) => sum + length, 0);
   if (bytes > maxOperationBytes) {
     throw invalidField(fields.operations, `has ${bytes} bytes of operations in XDR; the maximum is ${maxOperationBytes}`);
@@ -44,8 +44,8 @@ export function ownContentFrom(parts: OwnParts, fields: OwnFields): StellarOpera
     network: 'stellar',
     kind: 'operations',
     ...parts,
-    operations: operations.map((operation) => operation.toString('base64')),
-    memo: parts.memo.toXDR('base64'),
+    operations: operations.map((operation) => Buffer.from(operation).toString('base64')),
+    memo: parts.memo.toXdr('base64'),
   };
 }
 
@@ -53,26 +53,23 @@ const contractOperations: readonly string[] = ['invokeHostFunction', 'extendFoot
 
 /** True for an operation that runs in the Soroban host: it must be the only one of its transaction and has a resource fee. */
 export function isContractOperation(operation: xdr.Operation): boolean {
-  return contractOperations.includes(operation.body().switch().name);
+  return contractOperations.includes(operation.body.type);
 }
 
 /** Returns the name of an operation as in the protocol's documents, such as `account_merge`. */
 export function nameOf(operation: xdr.Operation): string {
-  return operation
-    .body()
-    .switch()
-    .name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return operation.body.type.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Returns content that only uses a sequence number: BumpSequence to 0, which has no other effect. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
-  const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: new xdr.Int64(0n) }));
+  const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: 0n }));
   return {
     network: 'stellar',
     kind: 'operations',
     sourceAccount: account,
-    operations: [new xdr.Operation({ sourceAccount: null, body }).toXDR('base64')],
-    memo: Memo.none().toXDRObject().toXDR('base64'),
+    operations: [new xdr.Operation({ sourceAccount: null, body }).toXdr('base64')],
+    memo: xdr.Memo.memoNone().toXdr('base64'),
     auth: 'given',
     sorobanData: null,
     minTimeS: 0n,
@@ -93,7 +90,7 @@ export function ownContentFromEnvelope(
   { account, policies }: { readonly account: string; readonly policies: StellarPolicies },
   maxFeeStroops: bigint | null,
 ): StellarOperationsContent {
-  if (envelope.envelope.signatures().length > 0) {
+  if (envelope.envelope.signatures.length > 0) {
     throw invalidField(field, 'must not be signed, unless fee_bump is true and another account signed it');
   }
   if (accountOf(envelope.sourceAccount) !== account)
@@ -102,7 +99,7 @@ export function ownContentFromEnvelope(
     throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
   for (const [index, operation] of envelope.operations.entries()) {
-    const source = operation.sourceAccount();
+    const source = operation.sourceAccount;
     if (source != null && accountOf(addressFromMuxedAccount(source)) !== account) {
       throw invalidField(field, `has another source account in operation ${index + 1}; all operations must use the relayer's account`);
     }
@@ -115,7 +112,7 @@ export function ownContentFromEnvelope(
       operations,
       memo,
       auth: authSourceOf(operations),
-      sorobanData: sorobanData?.toXDR('base64') ?? null,
+      sorobanData: sorobanData?.toXdr('base64') ?? null,
       minTimeS,
       maxTimeS,
       validityMs: null,
@@ -128,6 +125,6 @@ export function ownContentFromEnvelope(
 /** An envelope that already has authorization entries keeps them. */
 function authSourceOf(operations: readonly xdr.Operation[]): AuthSource {
   const [operation] = operations;
-  const body = operation?.body();
-  return body?.switch().name === 'invokeHostFunction' && body.invokeHostFunctionOp().auth().length === 0 ? 'simulated' : 'given';
+  const body = operation?.body;
+  return body?.type === 'invokeHostFunction' && body.invokeHostFunctionOp.auth.length === 0 ? 'simulated' : 'given';
 }

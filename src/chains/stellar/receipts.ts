@@ -6,8 +6,9 @@ import type { CallOptions } from '../rpc/call-router.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { integerFrom, xdrFrom } from './answer.js';
+import { integerFrom, textFrom, xdrFrom } from './answer.js';
 import { identityOf } from './envelope.js';
+import { readXdr } from './xdr-text.js';
 
 /**
  * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is
@@ -67,7 +68,8 @@ export interface FoundTransaction {
   readonly hash: string;
   readonly ledger: bigint;
   readonly succeeded: boolean;
-  readonly result: xdr.TransactionResult;
+  /** Null: a result of a later protocol, which cannot be decoded. */
+  readonly result: xdr.TransactionResult | null;
   readonly facts: MinedFacts;
 }
 
@@ -102,7 +104,8 @@ function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransac
   const { hash, innerHash } = identityOf(xdrFrom(xdr.TransactionEnvelope, view.envelopeXdr, 'envelope'), networkId);
   // The answer belongs to another call, for example if a gateway mixes up a batch.
   if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: not the requested one');
-  const result = xdrFrom(xdr.TransactionResult, view.resultXdr, 'transaction result');
+  const resultText = textFrom(view.resultXdr, 'transaction result');
+  const result = readXdr(xdr.TransactionResult, resultText);
   const succeeded = view.status === 'SUCCESS';
   return {
     hash,
@@ -111,19 +114,25 @@ function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransac
     result,
     facts: {
       gasUsed: null,
-      feePaid: result.feeCharged().toBigInt(),
+      feePaid: result?.feeCharged ?? feeChargedIn(resultText),
       returnValueXdr: succeeded && typeof view.resultMetaXdr === 'string' ? returnValueOf(view.resultMetaXdr) : null,
     },
   };
 }
 
+/** Reads the fee of a result of any protocol: it comes first. Throws `MalformedAnswerError` for what is no result. */
+function feeChargedIn(resultText: string): bigint {
+  const bytes = Buffer.from(resultText, 'base64');
+  if (bytes.length < 16) throw new MalformedAnswerError('transaction result');
+  return bytes.readBigInt64BE();
+}
+
 /** Returns the return value of the called function; null if there is none or the metadata has an unknown version. */
 function returnValueOf(metaXdr: string): string | null {
   try {
-    const meta = xdr.TransactionMeta.fromXDR(metaXdr, 'base64');
-    const version = meta.switch();
-    const value = version === 3 ? meta.v3().sorobanMeta()?.returnValue() : version === 4 ? meta.v4().sorobanMeta()?.returnValue() : null;
-    const text = value?.toXDR('base64') ?? null;
+    const meta = xdr.TransactionMeta.fromXdr(metaXdr, 'base64');
+    const value = meta.type === 'v3' ? meta.v3.sorobanMeta?.returnValue : meta.type === 'v4' ? meta.v4.sorobanMeta?.returnValue : null;
+    const text = value?.toXdr('base64') ?? null;
     return text !== null && text.length <= maxReturnValueLength ? text : null;
   } catch {
     return null;

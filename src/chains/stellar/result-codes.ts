@@ -10,11 +10,11 @@ export interface ResultCodes {
 
 /** Reads the codes of a result. */
 export function resultCodesOf(result: xdr.TransactionResult): ResultCodes {
-  const outer = result.result();
-  const isBump = outer.switch().name === 'txFeeBumpInnerFailed' || outer.switch().name === 'txFeeBumpInnerSuccess';
-  const inner = isBump ? outer.innerResultPair().result().result() : outer;
-  const code = inner.switch().name;
-  const results = code === 'txFailed' ? inner.results() : [];
+  const outer = result.result;
+  const isBump = outer.type === 'txFeeBumpInnerFailed' || outer.type === 'txFeeBumpInnerSuccess';
+  const inner = isBump ? outer.innerResultPair.result.result : outer;
+  const code = inner.type;
+  const results = code === 'txFailed' ? inner.results : [];
   const failed = results.findIndex((operation) => !hasSucceeded(operation));
   const operation = results[failed];
   return {
@@ -29,15 +29,14 @@ export function sentenceOf({ transaction, operation }: ResultCodes): string {
 }
 
 function hasSucceeded(operation: xdr.OperationResult): boolean {
-  return operation.switch().name === 'opInner' && operationCode(operation).endsWith('Success');
+  return operation.type === 'opInner' && operationCode(operation).endsWith('Success');
 }
 
 function operationCode(operation: xdr.OperationResult): string {
-  const outer = operation.switch().name;
+  const outer = operation.type;
   if (outer !== 'opInner') return outer;
   // Each kind of operation has its own result class; all have a code.
-  const inner = operation.tr().value() as { switch(): { readonly name: string } };
-  return inner.switch().name;
+  return operation.tr.value.type;
 }
 
 /** Converts the SDK's `txBadSeq` and `paymentNoTrust` to the protocol's `txBAD_SEQ` and `PAYMENT_NO_TRUST`. */

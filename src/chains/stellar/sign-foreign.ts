@@ -30,11 +30,15 @@ export async function signForeignTransaction(
 ): Promise<SignedForCaller> {
   const { envelope, hash, signatures } = readEnvelopeToSign(networkId, text, relayer);
   const signature = await signatureOf(hash, signer);
-  const isSigned = signatures.some((one) => one.hint().equals(signature.hint()) && one.signature().equals(signature.signature()));
+  const isSigned = signatures.some((one) => one.hint.equals(signature.hint) && one.signature.equals(signature.signature));
   if (!isSigned && signatures.length >= maxSignatures) throw invalidField(field, `already has ${maxSignatures} signatures, the maximum`);
   // This changes the envelope itself.
   if (!isSigned) signatures.push(signature);
-  return { transaction: envelope.toXDR('base64'), signature: signature.signature().toString('base64'), hash: hash.toString('hex') };
+  return {
+    transaction: envelope.toXdr('base64'),
+    signature: Buffer.from(signature.signature.value).toString('base64'),
+    hash: hash.toString('hex'),
+  };
 }
 
 /**
@@ -49,29 +53,29 @@ export function readEnvelopeToSign(networkId: Buffer, text: string, relayer: Rel
 }
 
 function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: Relayer): Omit<EnvelopeToSign, 'envelope'> {
-  switch (envelope.switch().name) {
+  switch (envelope.type) {
     case 'envelopeTypeTx': {
-      const transaction = envelope.v1().tx();
-      const isPayer = isOf(relayer, transaction.sourceAccount());
-      const isIn = isPayer || transaction.operations().some((operation) => isOf(relayer, operation.sourceAccount()));
+      const transaction = envelope.v1.tx;
+      const isPayer = isOf(relayer, transaction.sourceAccount);
+      const isIn = isPayer || transaction.operations.some((operation) => isOf(relayer, operation.sourceAccount));
       if (!isIn)
         throw invalidField(
           field,
           `must have ${relayer.address}, the relayer's account, as the source account of the transaction or of an operation`,
         );
-      if (isPayer) requireFee(relayer, BigInt(transaction.fee()));
+      if (isPayer) requireFee(relayer, BigInt(transaction.fee));
       requireChanges(relayer, transaction);
-      return { hash: hashOfTransaction(networkId, transaction), signatures: envelope.v1().signatures() };
+      return { hash: hashOfTransaction(networkId, transaction), signatures: envelope.v1.signatures };
     }
     case 'envelopeTypeTxFeeBump': {
-      const bump = envelope.feeBump().tx();
-      if (!isOf(relayer, bump.feeSource()))
+      const bump = envelope.feeBump.tx;
+      if (!isOf(relayer, bump.feeSource))
         throw invalidField(field, `must be a fee-bump envelope whose fee ${relayer.address}, the relayer's account, pays`);
-      requireFee(relayer, bump.fee().toBigInt());
-      requireChanges(relayer, bump.innerTx().v1().tx());
-      const wrong = whyWronglySigned(networkId, bump.innerTx().v1());
+      requireFee(relayer, bump.fee);
+      requireChanges(relayer, bump.innerTx.v1.tx);
+      const wrong = whyWronglySigned(networkId, bump.innerTx.v1);
       if (wrong !== null) throw invalidField(field, `wraps an envelope that ${wrong}`);
-      return { hash: hashOfFeeBump(networkId, bump), signatures: envelope.feeBump().signatures() };
+      return { hash: hashOfFeeBump(networkId, bump), signatures: envelope.feeBump.signatures };
     }
     case 'envelopeTypeTxV0':
       throw invalidField(field, 'must be an envelope of version 1; version 0 is obsolete');
@@ -87,11 +91,11 @@ function isOf(relayer: Relayer, account: xdr.MuxedAccount | null): boolean {
 /** Throws if the relayer's policies forbid what a transaction takes from its account. */
 function requireChanges(relayer: Relayer, transaction: xdr.Transaction): void {
   const policies = onNetwork('stellar', relayer.policies);
-  const sourceAccount = addressFromMuxedAccount(transaction.sourceAccount());
-  requireAllowed(field, forbiddenChangeIn({ operations: transaction.operations(), sourceAccount }, relayer.address, policies));
-  const condition = transaction.cond();
+  const sourceAccount = addressFromMuxedAccount(transaction.sourceAccount);
+  requireAllowed(field, forbiddenChangeIn({ operations: transaction.operations, sourceAccount }, relayer.address, policies));
+  const condition = transaction.cond;
   // Such a transaction lands with any sequence number above the account's, which later ones must then exceed.
-  const skips = condition.switch().name === 'precondV2' && condition.v2().minSeqNum() != null;
+  const skips = condition.type === 'precondV2' && condition.v2.minSeqNum != null;
   if (skips && accountOf(sourceAccount) === relayer.address && !policies.allowAccountChanges.includes('bump_sequence'))
     requireAllowed(field, `has a minimum sequence number that ${forbidden('bump_sequence', relayer.address)}`);
 }

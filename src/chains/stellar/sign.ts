@@ -3,7 +3,7 @@ import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import type { StellarAttemptFields, StellarDraft } from '../../core/records/stellar.js';
 import { accountOf, addressFromMuxedAccount, addressFromPublicKey, muxedAccountFrom } from './address.js';
-import { hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
+import { envelopeV1, hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
 
 /** A signed attempt: its hash in lower-case hex and its envelope in base64 XDR. */
 export interface SignedAttempt {
@@ -22,27 +22,27 @@ export async function signDraft(
   const sequence = draft.sequence ?? nonce;
   if (sequence === null) throw new Error("a draft of the relayer's own account needs a sequence number");
   const inner = await innerEnvelope(networkId, draft, sequence, signer);
-  const innerHash = hashOfTransaction(networkId, inner.tx());
+  const innerHash = hashOfTransaction(networkId, inner.tx);
   const { sourceAccount, maxTimeS, ledger, bid, costStroops, bumpFeeStroops } = draft;
   const fields = { network: 'stellar', sourceAccount, sequence, bid, maxTimeS, ledger, costStroops } as const;
   if (bumpFeeStroops === null) {
     return {
       hash: innerHash.toString('hex'),
-      raw: xdr.TransactionEnvelope.envelopeTypeTx(inner).toXDR('base64'),
+      raw: xdr.TransactionEnvelope.envelopeTypeTx(inner).toXdr('base64'),
       fields: { ...fields, innerHash: null },
     };
   }
   const bump = new xdr.FeeBumpTransaction({
     feeSource: muxedAccountFrom(addressFromPublicKey(signer.publicKey)),
-    fee: new xdr.Int64(bumpFeeStroops),
+    fee: bumpFeeStroops,
     innerTx: xdr.FeeBumpTransactionInnerTx.envelopeTypeTx(inner),
-    ext: xdr.FeeBumpTransactionExt.fromXDR(Buffer.alloc(4)),
+    ext: xdr.FeeBumpTransactionExt.v0(),
   });
   const hash = hashOfFeeBump(networkId, bump);
   const envelope = new xdr.FeeBumpTransactionEnvelope({ tx: bump, signatures: [await signatureOf(hash, signer)] });
   return {
     hash: hash.toString('hex'),
-    raw: xdr.TransactionEnvelope.envelopeTypeTxFeeBump(envelope).toXDR('base64'),
+    raw: xdr.TransactionEnvelope.envelopeTypeTxFeeBump(envelope).toXdr('base64'),
     fields: { ...fields, innerHash: innerHash.toString('hex') },
   };
 }
@@ -55,7 +55,7 @@ export async function signatureOf(hash: Buffer, signer: Ed25519Signer): Promise<
 
 /** True if the account's own key signed this hash. */
 export function hasSigned(account: string, signature: Uint8Array, hash: Uint8Array): boolean {
-  const x = StrKey.decodeEd25519PublicKey(account).toString('base64url');
+  const x = Buffer.from(StrKey.decodeEd25519PublicKey(account)).toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   return verify(null, hash, key, signature);
 }
@@ -66,11 +66,11 @@ export function hasSigned(account: string, signature: Uint8Array, hash: Uint8Arr
  * signers of an account.
  */
 export function whyWronglySigned(networkId: Buffer, envelope: xdr.TransactionV1Envelope): string | null {
-  const account = accountOf(addressFromMuxedAccount(envelope.tx().sourceAccount())) ?? '';
+  const account = accountOf(addressFromMuxedAccount(envelope.tx.sourceAccount)) ?? '';
   const hint = StrKey.decodeEd25519PublicKey(account).subarray(-4);
-  const claimed = envelope.signatures().filter((one) => one.hint().equals(hint));
-  const hash = hashOfTransaction(networkId, envelope.tx());
-  if (claimed.length === 0 || claimed.some((one) => hasSigned(account, one.signature(), hash))) return null;
+  const claimed = envelope.signatures.filter((one) => Buffer.compare(one.hint.value, hint) === 0);
+  const hash = hashOfTransaction(networkId, envelope.tx);
+  if (claimed.length === 0 || claimed.some((one) => hasSigned(account, one.signature.value, hash))) return null;
   return `has a signature of ${account} that is not valid on this network; sign it again, with this network's passphrase`;
 }
 
@@ -80,7 +80,7 @@ async function innerEnvelope(
   sequence: bigint,
   signer: Ed25519Signer,
 ): Promise<xdr.TransactionV1Envelope> {
-  if (inner.kind === 'signed') return xdr.TransactionEnvelope.fromXDR(inner.envelope, 'base64').v1();
+  if (inner.kind === 'signed') return envelopeV1(inner.envelope);
   const tx = transactionFrom({ ...inner, sourceAccount, sequence, maxTimeS });
   return new xdr.TransactionV1Envelope({ tx, signatures: [await signatureOf(hashOfTransaction(networkId, tx), signer)] });
 }

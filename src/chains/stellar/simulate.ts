@@ -51,7 +51,7 @@ async function simulateOnce(
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
   const answer = await rpc
-    .call({ method: 'simulateTransaction', params: { transaction: envelope.toXDR('base64') }, read: answerFrom }, options)
+    .call({ method: 'simulateTransaction', params: { transaction: envelope.toXdr('base64') }, read: answerFrom }, options)
     .catch((error: unknown): Refusal => {
       if (!(error instanceof NodeError)) throw error;
       if (error.isAboutNode) throw nodeUnavailable(error);
@@ -62,10 +62,10 @@ async function simulateOnce(
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
   const { sorobanData, resourceFeeStroops } = answer;
-  const needsOtherAddress = answer.auth.some((entry) => entry.credentials().switch().name !== 'sorobanCredentialsSourceAccount');
+  const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';
   if (!isGiven && needsOtherAddress) return refusal(needsOtherSignature);
-  const ownAuth = authOf(xdr.Operation.fromXDR(operation, 'base64'));
+  const ownAuth = authOf(xdr.Operation.fromXdr(operation, 'base64'));
   if (isGiven && ownAuth !== null && ownAuth.length === 0 && answer.auth.length > 0) {
     return refusal('the contract call needs authorization, but its auth is of type none');
   }
@@ -85,15 +85,15 @@ function refusal(sentence: string): Refusal {
 
 /** Returns the authorization entries; null if this kind of operation has none. */
 function authOf(operation: xdr.Operation): xdr.SorobanAuthorizationEntry[] | null {
-  const body = operation.body();
-  return body.switch().name === 'invokeHostFunction' ? body.invokeHostFunctionOp().auth() : null;
+  const body = operation.body;
+  return body.type === 'invokeHostFunction' ? body.invokeHostFunctionOp.auth : null;
 }
 
 function withAuth(text: string, auth: readonly xdr.SorobanAuthorizationEntry[]): string {
-  const operation = xdr.Operation.fromXDR(text, 'base64');
-  const call = operation.body().invokeHostFunctionOp();
-  call.auth([...auth]);
-  return operation.toXDR('base64');
+  const { sourceAccount, body } = xdr.Operation.fromXdr(text, 'base64');
+  const { hostFunction } = xdr.expectUnionVariant(body, 'invokeHostFunction').invokeHostFunctionOp;
+  const call = new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth] });
+  return new xdr.Operation({ sourceAccount, body: xdr.OperationBody.invokeHostFunction(call) }).toXdr('base64');
 }
 
 type SimulationAnswer =
@@ -112,15 +112,14 @@ function answerFrom(value: unknown): SimulationAnswer {
     return { error: nodeText(textFrom(answer.error, 'simulation').split('\n', 1)[0] ?? '') };
   const data = xdrFrom(xdr.SorobanTransactionData, answer.transactionData, 'transaction data');
   const reported = integerFrom(answer.minResourceFee, 'resource fee');
-  const declared = data.resourceFee().toBigInt();
+  const declared = data.resourceFee;
   const resourceFeeStroops = reported > declared ? reported : declared;
   // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its
   // sequence number.
   if (resourceFeeStroops > maxTransactionFeeStroops - maxBaseFeeStroops) throw new MalformedAnswerError('resource fee');
-  data.resourceFee(new xdr.Int64(resourceFeeStroops));
   const { results, restorePreamble } = answer;
   return {
-    sorobanData: data.toXDR('base64'),
+    sorobanData: new xdr.SorobanTransactionData({ ...data, resourceFee: resourceFeeStroops }).toXdr('base64'),
     resourceFeeStroops,
     auth: listFrom(results ?? [], 'simulation results').flatMap(authFromResult),
     needsRestore: restorePreamble !== undefined && restorePreamble !== null,

@@ -84,7 +84,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {
       const view = await askTransaction(hash).catch(() => null);
-      return view === null || view.found === null ? 'failed on chain' : `failed on chain: ${sentenceOf(resultCodesOf(view.found.result))}`;
+      const result = view?.found?.result ?? null;
+      return result === null ? 'failed on chain' : `failed on chain: ${sentenceOf(resultCodesOf(result))}`;
     },
     sequence: {
       losesBlocks: false,

@@ -27,22 +27,24 @@ export function transactionFrom(parts: TransactionParts): xdr.Transaction {
   return new xdr.Transaction({
     sourceAccount: muxedAccountFrom(parts.sourceAccount),
     fee: Number(parts.feeStroops),
-    seqNum: new xdr.Int64(parts.sequence),
+    seqNum: parts.sequence,
     cond: hasTimes
-      ? xdr.Preconditions.precondTime(new xdr.TimeBounds({ minTime: new xdr.Uint64(parts.minTimeS), maxTime: new xdr.Uint64(maxTimeS) }))
+      ? xdr.Preconditions.precondTime(new xdr.TimeBounds({ minTime: parts.minTimeS, maxTime: maxTimeS }))
       : xdr.Preconditions.precondNone(),
-    memo: xdr.Memo.fromXDR(parts.memo, 'base64'),
-    operations: parts.operations.map((text) => xdr.Operation.fromXDR(text, 'base64')),
+    memo: xdr.Memo.fromXdr(parts.memo, 'base64'),
+    operations: parts.operations.map((text) => xdr.Operation.fromXdr(text, 'base64')),
     ext: extensionFrom(parts.sorobanData),
   });
 }
 
 function extensionFrom(sorobanData: string | null): xdr.TransactionExt {
-  // The declared constructor does not accept the data.
-  const kind = Buffer.alloc(4);
-  if (sorobanData === null) return xdr.TransactionExt.fromXDR(kind);
-  kind.writeInt32BE(1);
-  return xdr.TransactionExt.fromXDR(Buffer.concat([kind, Buffer.from(sorobanData, 'base64')]));
+  if (sorobanData === null) return xdr.TransactionExt.v0();
+  return xdr.TransactionExt.sorobanData(xdr.SorobanTransactionData.fromXdr(sorobanData, 'base64'));
+}
+
+/** Reads an envelope of version 1 (base64 XDR) that the service made. */
+export function envelopeV1(text: string): xdr.TransactionV1Envelope {
+  return xdr.expectUnionVariant(xdr.TransactionEnvelope.fromXdr(text, 'base64'), 'envelopeTypeTx').v1;
 }
 
 /** Returns the network ID that signatures are bound to: the 32-byte hash of the passphrase. */
@@ -61,5 +63,5 @@ export function hashOfFeeBump(networkId: Buffer, feeBump: xdr.FeeBumpTransaction
 }
 
 function hashOf(networkId: Buffer, taggedTransaction: xdr.TransactionSignaturePayloadTaggedTransaction): Buffer {
-  return createHash('sha256').update(new xdr.TransactionSignaturePayload({ networkId, taggedTransaction }).toXDR()).digest();
+  return createHash('sha256').update(new xdr.TransactionSignaturePayload({ networkId, taggedTransaction }).toXdr()).digest();
 }

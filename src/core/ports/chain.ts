@@ -156,9 +156,10 @@ export type BroadcastOutcome =
 /**
  * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it.
  * `invalid`: the same, and every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it
- * only after another transaction, at any bid. `words`: the node answered with words that are not in our table.
+ * only after another transaction, at any bid. `words`: the node answered with words that are not in our table. `words_of_all`: so did every
+ * node that was sent it.
  */
-export type Obstacle = 'content' | 'invalid' | 'cost' | 'turn' | 'words';
+export type Obstacle = 'content' | 'invalid' | 'cost' | 'turn' | 'words' | 'words_of_all';
 
 /** The transaction that used a nonce. */
 export interface SenderTransaction {

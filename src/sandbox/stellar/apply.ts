@@ -23,7 +23,7 @@ export interface AppliedTransaction {
 export interface ApplyContext {
   readonly state: LedgerState;
   readonly header: Header;
-  readonly networkId: Buffer;
+  readonly networkId: Uint8Array;
   /** The inclusion price per operation of this ledger, which includes no lower bids. */
   readonly chargedPerOperationStroops: bigint;
 }
@@ -108,7 +108,7 @@ function takeSequence(frame: Frame, { state, header }: ApplyContext): void {
 
 /** `processSignatures`: checks the signatures of operations again on the current state. */
 function checkSignatures(frame: Frame, state: LedgerState, checker: SignatureChecker): Outcome | null {
-  const results = frame.transaction.operations().map((operation) => wrongSignature(frame, operation, state, checker));
+  const results = frame.transaction.operations.map((operation) => wrongSignature(frame, operation, state, checker));
   const wrong = results.filter((result) => result !== null);
   if (wrong.length > 0) return { of: 'transaction', code: 'txFailed', operations: wrong };
   return checker.allUsed() ? null : refusal('txBadAuthExtra');
@@ -120,15 +120,15 @@ function applyOperations(frame: Frame, { state, header, networkId }: ApplyContex
   const soroban =
     frame.soroban === null
       ? null
-      : { data: frame.soroban, nonRefundableStroops: nonRefundableStroops(frame.soroban.resources(), frame.sizeBytes) };
-  const outcomes = frame.transaction.operations().map((operation): OperationOutcome => {
+      : { data: frame.soroban, nonRefundableStroops: nonRefundableStroops(frame.soroban.resources, frame.sizeBytes) };
+  const outcomes = frame.transaction.operations.map((operation): OperationOutcome => {
     const source = sourceOf(frame, operation);
     if (!scratch.accounts.has(source)) return { isSuccess: false, result: xdr.OperationResult.opNoAccount() };
     const form = wrongForm(frame, operation);
     const rules = rulesOf(operation);
     if (form !== null || rules === undefined) return { isSuccess: false, result: form ?? xdr.OperationResult.opNotSupported() };
     const before = copyOf(scratch);
-    const outcome = rules.apply(operation.body(), { state: scratch, header, source, networkId, soroban });
+    const outcome = rules.apply(operation.body, { state: scratch, header, source, networkId, soroban });
     if (!outcome.isSuccess) adopt(scratch, before);
     return outcome;
   });
@@ -146,7 +146,7 @@ function refund(frame: Frame, host: OperationOutcome['host'], { state }: ApplyCo
   const { soroban } = frame;
   const payer = state.accounts.get(frame.feeSource);
   if (soroban === null || payer === undefined) return 0n;
-  const refundable = frame.resourceFeeStroops - nonRefundableStroops(soroban.resources(), frame.sizeBytes);
+  const refundable = frame.resourceFeeStroops - nonRefundableStroops(soroban.resources, frame.sizeBytes);
   const unused = refundable - (host?.refundableStroops ?? 0n);
   state.accounts.set(frame.feeSource, { ...payer, balanceStroops: payer.balanceStroops + unused });
   return unused;
@@ -157,11 +157,10 @@ function metaOf(host: OperationOutcome['host']): xdr.TransactionMeta {
   const sorobanMeta =
     host === undefined
       ? null
-      : new xdr.SorobanTransactionMetaV2({ ext: new xdr.SorobanTransactionMetaExt(0), returnValue: host.returnValue });
-  return new xdr.TransactionMeta(
-    4,
+      : new xdr.SorobanTransactionMetaV2({ ext: xdr.SorobanTransactionMetaExt.v0(), returnValue: host.returnValue });
+  return xdr.TransactionMeta.v4(
     new xdr.TransactionMetaV4({
-      ext: new xdr.ExtensionPoint(0),
+      ext: xdr.ExtensionPoint.v0(),
       txChangesBefore: [],
       operations: [],
       txChangesAfter: [],

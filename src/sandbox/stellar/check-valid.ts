@@ -105,7 +105,7 @@ export function commonValid(
 
 /** Returns the error that does not depend on the ledger. */
 function checkForm(frame: Frame): Outcome | null {
-  const operations = frame.transaction.operations();
+  const operations = frame.transaction.operations;
   if (operations.length === 0) return refusal('txMissingOperation');
   // A Soroban operation must be the only one.
   if (operations.some((operation) => isSorobanOperation(operation) !== frame.isSoroban)) return refusal('txMalformed');
@@ -129,12 +129,12 @@ function isTooEarlyForAccount({ conditions }: Frame, account: Account, lowerBoun
 }
 
 function extraSigns(key: xdr.SignerKey, checker: SignatureChecker): boolean {
-  return key.switch().name === 'signerKeyTypeEd25519' && checker.keySigns(StrKey.encodeEd25519PublicKey(key.ed25519()));
+  return key.type === 'signerKeyTypeEd25519' && checker.keySigns(StrKey.encodeEd25519PublicKey(key.ed25519.value));
 }
 
 /** Checks the form and signatures of each operation (`OperationFrame::checkValid`); reports the first error. */
 function checkOperations(frame: Frame, state: LedgerState, checker: SignatureChecker): Outcome | null {
-  for (const operation of frame.transaction.operations()) {
+  for (const operation of frame.transaction.operations) {
     const wrong = wrongSignature(frame, operation, state, checker) ?? wrongForm(frame, operation);
     if (wrong !== null) return { of: 'transaction', code: 'txFailed', operations: [wrong] };
   }
@@ -163,7 +163,7 @@ export function wrongSignature(
 export function wrongForm(frame: Frame, operation: xdr.Operation): xdr.OperationResult | null {
   const rules = rulesOf(operation);
   if (rules === undefined) return xdr.OperationResult.opNotSupported();
-  return rules.check(operation.body(), sourceOf(frame, operation))?.result ?? null;
+  return rules.check(operation.body, sourceOf(frame, operation))?.result ?? null;
 }
 
 /** Returns the account (G...) that an operation acts for. */
@@ -174,5 +174,5 @@ export function sourceOf(frame: Frame, operation: xdr.Operation): string {
 
 /** The SDK types absent values as null but returns undefined. */
 function ownSourceOf(operation: xdr.Operation): xdr.MuxedAccount | null {
-  return operation.sourceAccount() ?? null;
+  return operation.sourceAccount ?? null;
 }

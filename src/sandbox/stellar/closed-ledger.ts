@@ -1,5 +1,6 @@
 import { hash, xdr } from '@stellar/stellar-sdk';
 import type { AppliedTransaction } from './apply.js';
+import { hexHash } from './frame.js';
 import type { Header, LedgerState } from './state.js';
 
 /** A closed ledger. */
@@ -16,7 +17,7 @@ export interface ClosedLedger {
 }
 
 /** The modelled protocol version. */
-export const protocolVersion = 25;
+export const protocolVersion = 27;
 
 const emptyHash = Buffer.alloc(32);
 
@@ -29,33 +30,33 @@ export function sealLedger(
   surgeStroops: bigint | null = null,
 ): ClosedLedger {
   const set = hash(Buffer.concat(transactions.map(({ frame }) => Buffer.from(frame.fullHash, 'hex'))));
-  const results = hash(Buffer.concat(transactions.map(({ result }) => result.toXDR())));
+  const results = hash(Buffer.concat(transactions.map(({ result }) => result.toXdr())));
   const sealed = new xdr.LedgerHeader({
     ledgerVersion: protocolVersion,
     previousLedgerHash: previousHash === null ? emptyHash : Buffer.from(previousHash, 'hex'),
     scpValue: new xdr.StellarValue({
       txSetHash: set,
-      closeTime: new xdr.Uint64(header.closeTimeSeconds),
+      closeTime: header.closeTimeSeconds,
       upgrades: [],
       ext: xdr.StellarValueExt.stellarValueBasic(),
     }),
     txSetResultHash: results,
     bucketListHash: emptyHash,
     ledgerSeq: header.sequence,
-    totalCoins: new xdr.Int64(1_000_000_000_000_000_000n),
-    feePool: new xdr.Int64(0),
+    totalCoins: 1_000_000_000_000_000_000n,
+    feePool: 0n,
     inflationSeq: 0,
-    idPool: new xdr.Uint64(0),
+    idPool: 0n,
     baseFee: Number(header.baseFeeStroops),
     baseReserve: Number(header.baseReserveStroops),
     maxTxSetSize: 1000,
     skipList: [emptyHash, emptyHash, emptyHash, emptyHash],
-    ext: new xdr.LedgerHeaderExt(0),
+    ext: xdr.LedgerHeaderExt.v0(),
   });
   return {
     sequence: header.sequence,
     closeTimeSeconds: header.closeTimeSeconds,
-    hash: hash(sealed.toXDR()).toString('hex'),
+    hash: hexHash(sealed.toXdr()),
     header: sealed,
     transactions,
     surgeStroops,
@@ -68,19 +69,18 @@ export function historyEntryOf(ledger: ClosedLedger): xdr.LedgerHeaderHistoryEnt
   return new xdr.LedgerHeaderHistoryEntry({
     hash: Buffer.from(ledger.hash, 'hex'),
     header: ledger.header,
-    ext: new xdr.LedgerHeaderHistoryEntryExt(0),
+    ext: xdr.LedgerHeaderHistoryEntryExt.v0(),
   });
 }
 
 /** Encodes the metadata of a ledger for RPC: its header and envelopes, without changes. */
 export function closeMetaOf(ledger: ClosedLedger): xdr.LedgerCloseMeta {
-  return new xdr.LedgerCloseMeta(
-    0,
+  return xdr.LedgerCloseMeta.v0(
     new xdr.LedgerCloseMetaV0({
       ledgerHeader: historyEntryOf(ledger),
       txSet: new xdr.TransactionSet({
-        previousLedgerHash: ledger.header.previousLedgerHash(),
-        txes: ledger.transactions.map(({ frame }) => frame.envelope),
+        previousLedgerHash: ledger.header.previousLedgerHash,
+        txs: ledger.transactions.map(({ frame }) => frame.envelope),
       }),
       txProcessing: [],
       upgradesProcessing: [],

@@ -30,7 +30,7 @@ export interface LedgerOptions {
 export interface StellarLedger {
   readonly passphrase: string;
   /** Hash of the passphrase. */
-  readonly networkId: Buffer;
+  readonly networkId: Uint8Array;
   /** The address (C...) of a contract that exists from the start; see soroban/test-contract.ts for its functions. */
   readonly testContract: string;
   /** Parses an envelope (base64 XDR) without submitting it; throws if it is invalid. */
@@ -198,7 +198,7 @@ function firstState(accounts: Readonly<Record<string, bigint>>, contract: xdr.Sc
   const state: LedgerState = emptyState();
   for (const [id, stroops] of Object.entries(accounts)) state.accounts.set(id, newAccount(id, stroops, { sequence }));
   const storage = createStorage(state, null, sequence);
-  const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: testWasmHash, code: testWasm });
+  const code = new xdr.ContractCodeEntry({ ext: xdr.ContractCodeEntryExt.v0(), hash: testWasmHash, code: testWasm });
   storage.put(codeKey(testWasmHash), xdr.LedgerEntryData.contractCode(code));
   putInstance(contract, xdr.ContractExecutable.contractExecutableWasm(testWasmHash), storage);
   return state;

@@ -147,15 +147,13 @@ function isDuplicate(current: Frame, frame: Frame): boolean {
  * stellar-core.
  */
 function hasBadSorobanMemo(frame: Frame): boolean {
-  const [operation] = frame.transaction.operations();
+  const [operation] = frame.transaction.operations;
   if (frame.isFeeBump || !frame.isSoroban || operation === undefined) return false;
-  if (operation.body().switch().name !== 'invokeHostFunction') return false;
-  const entries = operation.body().invokeHostFunctionOp().auth();
-  if (entries.every((entry) => entry.credentials().switch().name === 'sorobanCredentialsSourceAccount')) return false;
-  const accounts = [frame.transaction.sourceAccount(), operation.sourceAccount()];
-  return (
-    frame.transaction.memo().switch().name !== 'memoNone' || accounts.some((account) => account?.switch().name === 'keyTypeMuxedEd25519')
-  );
+  if (operation.body.type !== 'invokeHostFunction') return false;
+  const entries = operation.body.invokeHostFunctionOp.auth;
+  if (entries.every((entry) => entry.credentials.type === 'sorobanCredentialsSourceAccount')) return false;
+  const accounts = [frame.transaction.sourceAccount, operation.sourceAccount];
+  return frame.transaction.memo.type !== 'memoNone' || accounts.some((account) => account?.type === 'keyTypeMuxedEd25519');
 }
 
 function ceilDivide(value: bigint, by: bigint): bigint {

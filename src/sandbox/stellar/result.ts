@@ -44,9 +44,9 @@ export interface OperationOutcome {
 /** Encodes an outcome as a transaction result. */
 export function transactionResult(frame: Frame, outcome: Outcome, feeChargedStroops: bigint): xdr.TransactionResult {
   return new xdr.TransactionResult({
-    feeCharged: new xdr.Int64(outcome.feeStroops ?? feeChargedStroops),
+    feeCharged: outcome.feeStroops ?? feeChargedStroops,
     result: frame.isFeeBump ? feeBumpResult(frame, outcome) : plainResult(outcome),
-    ext: new xdr.TransactionResultExt(0),
+    ext: xdr.TransactionResultExt.v0(),
   });
 }
 
@@ -62,9 +62,9 @@ function feeBumpResult(frame: Frame, outcome: Outcome): xdr.TransactionResultRes
     transactionHash: Buffer.from(frame.innerHash, 'hex'),
     result: new xdr.InnerTransactionResult({
       // Since protocol 25 only the fee-bump envelope reports the fee (`FeeBumpTransactionFrame::processFeeSeqNum`).
-      feeCharged: new xdr.Int64(0),
+      feeCharged: 0n,
       result: innerResult(outcome),
-      ext: new xdr.InnerTransactionResultExt(0),
+      ext: xdr.InnerTransactionResultExt.v0(),
     }),
   });
   return outcome.code === 'txSuccess'

@@ -57,11 +57,11 @@ export function createSignatureChecker(hashHex: string, signatures: readonly xdr
 
 function verifies(key: string, signature: xdr.DecoratedSignature, message: Buffer): boolean {
   const { raw, publicKey } = keyOf(key);
-  if (!raw.subarray(-4).equals(signature.hint()) || signature.signature().length !== 64) return false;
+  if (!raw.subarray(-4).equals(signature.hint.value) || signature.signature.value.length !== 64) return false;
   // A ledger verifies each signature several times.
   const verdicts = verdictsOf(signature);
   const question = `${key} ${message.toString('hex')}`;
-  const verdict = verdicts.get(question) ?? verify(null, message, publicKey, signature.signature());
+  const verdict = verdicts.get(question) ?? verify(null, message, publicKey, signature.signature.value);
   verdicts.set(question, verdict);
   return verdict;
 }
@@ -70,7 +70,7 @@ const verdictsOf = remembered<xdr.DecoratedSignature, Map<string, boolean>>(() =
 
 /** Much faster than the SDK's keys. */
 const keyOf = rememberedByText(1_000, (key) => {
-  const raw = StrKey.decodeEd25519PublicKey(key);
+  const raw = Buffer.from(StrKey.decodeEd25519PublicKey(key));
   return { raw, publicKey: createPublicKey({ key: Buffer.concat([publicKeyPrefix, raw]), format: 'der', type: 'spki' }) };
 });
 

@@ -44,7 +44,7 @@ export interface Trustline {
 export interface DataEntry {
   readonly account: string;
   readonly name: string;
-  readonly value: Buffer;
+  readonly value: Uint8Array;
   readonly modifiedAt: number;
 }
 
@@ -130,7 +130,7 @@ export function availableStroops(account: Account, header: Header): bigint {
 
 /** Returns the key of a trustline. */
 export function trustlineKey(account: string, asset: xdr.Asset): string {
-  return `${account}:${asset.toXDR('base64')}`;
+  return `${account}:${asset.toXdr('base64')}`;
 }
 
 /** Returns the key of a named value. */

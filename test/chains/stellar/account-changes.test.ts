@@ -9,6 +9,7 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Relayer, StellarAccountChange } from '../../../src/core/records/relayer.js';
 import type { StellarRequest } from '../../../src/core/records/stellar.js';
 import { stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
+import { change, v1Of } from '../../support/stellar-xdr.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 const own = Keypair.random();
@@ -52,12 +53,12 @@ function built(operations: readonly xdr.Operation[], { by = own, minSequence, si
 /** An envelope of a muxed address of the relayer's account. */
 function fromMuxed(operations: readonly xdr.Operation[]): string {
   const envelope = built(operations).toEnvelope();
-  const med25519 = new xdr.MuxedAccountMed25519({ id: new xdr.Uint64(7n), ed25519: own.rawPublicKey() });
-  envelope.v1().tx().sourceAccount(xdr.MuxedAccount.keyTypeMuxedEd25519(med25519));
-  return envelope.toXDR('base64');
+  const med25519 = new xdr.MuxedAccountMed25519({ id: 7n, ed25519: own.rawPublicKey() });
+  change(v1Of(envelope).tx, { sourceAccount: xdr.MuxedAccount.keyTypeMuxedEd25519(med25519) });
+  return envelope.toXdr('base64');
 }
 
-const bumped = (inner: Transaction): string => TransactionBuilder.buildFeeBumpTransaction(own, '200', inner, network.passphrase).toXDR();
+const bumped = (inner: Transaction): string => TransactionBuilder.buildFeeBumpTransaction(own, '200', inner, network.passphrase).toXdr();
 
 describe('account changes', () => {
   it('account changes: the samples and the definitions have the same names', () => {
@@ -72,10 +73,8 @@ describe('account changes', () => {
       'endSponsoringFutureReserves clawback clawbackClaimableBalance setTrustLineFlags liquidityPoolDeposit liquidityPoolWithdraw',
       'invokeHostFunction extendFootprintTtl restoreFootprint',
     ].flatMap((names) => names.split(' '));
-    const taking = new Set(samples.map(([, operation]) => operation().body().switch().name));
-    // The SDK's declarations lack this method.
-    const kinds = xdr.OperationType as unknown as { values(): readonly { readonly name: string }[] };
-    const all = kinds.values().map(({ name }) => name);
+    const taking = new Set(samples.map(([, operation]) => operation().body.type));
+    const all = [...xdr.OperationType.schema.nameByValue.values()];
     assert.deepEqual(all.sort(), [...harmless, ...taking].sort());
     assert.equal(changeBy(Operation.bumpSequence({ bumpTo: '0' })), null);
     assert.equal(changeBy(Operation.setOptions({ homeDomain: 'example.com', setFlags: 1, inflationDest: to })), null);
@@ -89,7 +88,7 @@ describe('account changes', () => {
       chain.contentOf(stellarRequest(request), { relayer, nowMs: Date.now(), earlier: null });
     const pay = Operation.payment({ destination: to, asset: Asset.native(), amount: '1' });
     for (const [change, operation] of samples) {
-      const name = `${change}: ${operation().toXDR('base64')}`;
+      const name = `${change}: ${operation().toXdr('base64')}`;
       const strict = stellarRelayer(own.publicKey());
       const lenient = stellarRelayer(own.publicKey(), { allowAccountChanges: [change] });
       const otherwise = stellarRelayer(own.publicKey(), { allowAccountChanges: names.filter((one) => one !== change) });
@@ -97,16 +96,16 @@ describe('account changes', () => {
       const ofMuxed = operation({ source: muxed });
       const foreign = built([pay, own1], { by: user, signed: true });
       const ways: Readonly<Record<string, (relayer: Relayer) => unknown>> = {
-        'an envelope': (relayer) => content(relayer, { transactionXdr: built([pay, operation()]).toXDR() }),
-        'an envelope with a source in the operation': (relayer) => content(relayer, { transactionXdr: built([pay, own1]).toXDR() }),
+        'an envelope': (relayer) => content(relayer, { transactionXdr: built([pay, operation()]).toXdr() }),
+        'an envelope with a source in the operation': (relayer) => content(relayer, { transactionXdr: built([pay, own1]).toXdr() }),
         'an envelope of a muxed address': (relayer) => content(relayer, { transactionXdr: fromMuxed([operation()]) }),
-        'an operation of a muxed address': (relayer) => content(relayer, { transactionXdr: built([ofMuxed]).toXDR() }),
-        'a fee bump of a foreign envelope': (relayer) => content(relayer, { transactionXdr: foreign.toXDR(), feeBump: true }),
-        'signing an own envelope': (relayer) => chain.signForeign?.check(built([operation()]).toXDR(), relayer),
+        'an operation of a muxed address': (relayer) => content(relayer, { transactionXdr: built([ofMuxed]).toXdr() }),
+        'a fee bump of a foreign envelope': (relayer) => content(relayer, { transactionXdr: foreign.toXdr(), feeBump: true }),
+        'signing an own envelope': (relayer) => chain.signForeign?.check(built([operation()]).toXdr(), relayer),
         'signing an own muxed envelope': (relayer) => chain.signForeign?.check(fromMuxed([operation()]), relayer),
-        'signing a foreign envelope': (relayer) => chain.signForeign?.check(foreign.toXDR(), relayer),
+        'signing a foreign envelope': (relayer) => chain.signForeign?.check(foreign.toXdr(), relayer),
         'signing a foreign envelope, muxed': (relayer) =>
-          chain.signForeign?.check(built([pay, ofMuxed], { by: user, signed: true }).toXDR(), relayer),
+          chain.signForeign?.check(built([pay, ofMuxed], { by: user, signed: true }).toXdr(), relayer),
         'signing a fee bump': (relayer) => chain.signForeign?.check(bumped(foreign), relayer),
         'signing a fee bump of an own envelope': (relayer) =>
           chain.signForeign?.check(bumped(built([operation()], { signed: true })), relayer),
@@ -118,7 +117,7 @@ describe('account changes', () => {
         assert.doesNotThrow(() => run(lenient), `${name}: ${way}, allowed`);
       }
       // Stored before the policies changed: a restart, and a replacement.
-      for (const request of [{ transactionXdr: built([operation()]).toXDR() }, { transactionXdr: foreign.toXDR(), feeBump: true }]) {
+      for (const request of [{ transactionXdr: built([operation()]).toXdr() }, { transactionXdr: foreign.toXdr(), feeBump: true }]) {
         const stored = content(lenient, request).content;
         const draft = await chain.draft({ relayer: strict, content: stored, outbids: [], validUntilMs: null });
         assert.ok('refused' in draft && draft.refused === 'not_allowed' && draft.lasting, `${name}: drafted`);
@@ -132,7 +131,7 @@ describe('account changes', () => {
     const relayer = stellarRelayer(own.publicKey());
     for (const [, operation] of samples) {
       const inner = built([operation()], { by: user, signed: true });
-      const request = stellarRequest({ transactionXdr: inner.toXDR(), feeBump: true });
+      const request = stellarRequest({ transactionXdr: inner.toXdr(), feeBump: true });
       assert.doesNotThrow(() => chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null }));
       assert.doesNotThrow(() => chain.signForeign?.check(bumped(inner), relayer));
     }
@@ -145,11 +144,11 @@ describe('account changes', () => {
     const skipping = built([pay], { minSequence: '0' });
     const sign = (envelope: string, allowAccountChanges: readonly StellarAccountChange[] = []) =>
       chain.signForeign?.check(envelope, stellarRelayer(own.publicKey(), { allowAccountChanges }));
-    for (const envelope of [skipping.toXDR(), bumped(built([pay], { minSequence: '0', signed: true }))]) {
+    for (const envelope of [skipping.toXdr(), bumped(built([pay], { minSequence: '0', signed: true }))]) {
       assert.throws(() => sign(envelope), /minimum sequence number .* \(bump_sequence\)/);
       assert.doesNotThrow(() => sign(envelope, ['bump_sequence']));
     }
     const ofUser = Operation.payment({ destination: to, asset: Asset.native(), amount: '1', source: own.publicKey() });
-    assert.doesNotThrow(() => sign(built([ofUser], { by: user, minSequence: '0' }).toXDR()));
+    assert.doesNotThrow(() => sign(built([ofUser], { by: user, minSequence: '0' }).toXdr()));
   });
 });

@@ -35,7 +35,7 @@ it('account: each operation needs the threshold that the ledger demands of it', 
     Operation.extendFootprintTtl({ extendTo: 100 }),
     Operation.restoreFootprint({}),
   ]) {
-    assert.equal(needed(low), 3, low.body().switch().name);
+    assert.equal(needed(low), 3, low.body.type);
     assert.equal(needed(low, pay), 5);
   }
   for (const medium of [
@@ -43,7 +43,7 @@ it('account: each operation needs the threshold that the ledger demands of it', 
     Operation.createClaimableBalance({ asset, amount: '1', claimants: [new Claimant(other)] }),
     Operation.setOptions({ homeDomain: 'example.com' }),
   ])
-    assert.equal(needed(medium), 5, medium.body().switch().name);
+    assert.equal(needed(medium), 5, medium.body.type);
   for (const high of [Operation.setOptions({ masterWeight: 1 }), Operation.accountMerge({ destination: other })])
-    assert.equal(needed(pay, high), 7, high.body().switch().name);
+    assert.equal(needed(pay, high), 7, high.body.type);
 });

@@ -8,26 +8,23 @@ import { resultCodesOf, sentenceOf } from '../../../src/chains/stellar/result-co
 function resultOf(code: number): xdr.TransactionResult {
   const bytes = Buffer.alloc(16);
   bytes.writeInt32BE(code, 8);
-  return xdr.TransactionResult.fromXDR(bytes);
+  return xdr.TransactionResult.fromXdr(bytes);
 }
 
 describe('broadcast table', () => {
   it('broadcast table: contains every code of the protocol, spelled as in the protocol', () => {
-    const codes: string[] = [];
-    // TransactionResultCode ranges from -17 (txSOROBAN_INVALID) to 1 (txFEE_BUMP_INNER_SUCCESS).
-    for (let code = -17; code < -1; code += 1) {
-      if (code === -13) continue;
-      codes.push(resultCodesOf(resultOf(code)).transaction);
-    }
+    // A new code in the SDK fails this test: decide what it means.
+    const refusals = [...xdr.TransactionResultCode.schema.nameByValue].filter(([code]) => code < -1 && code !== -13);
+    const codes = refusals.map(([code]) => resultCodesOf(resultOf(code)).transaction);
     assert.deepEqual([...codes, 'txFAILED'].sort(), Object.keys(broadcastTable).sort());
   });
 
   it('broadcast table: reports the code of the first failed operation', () => {
     const inner = (result: xdr.OperationResult[]): xdr.TransactionResult =>
       new xdr.TransactionResult({
-        feeCharged: new xdr.Int64(100n),
+        feeCharged: 100n,
         result: xdr.TransactionResultResult.txFailed(result),
-        ext: xdr.TransactionResultExt.fromXDR(Buffer.alloc(4)),
+        ext: xdr.TransactionResultExt.v0(),
       });
     const paid = xdr.OperationResult.opInner(xdr.OperationResultTr.payment(xdr.PaymentResult.paymentSuccess()));
     const refused = xdr.OperationResult.opInner(xdr.OperationResultTr.payment(xdr.PaymentResult.paymentNoTrust()));

@@ -5,16 +5,17 @@ import { createStellarChain } from '../../../src/chains/stellar/stellar-chain.js
 import { startStellarRig } from '../../support/engine-rig.js';
 import { relayed, startFakeNode } from '../../support/fake-node.js';
 import { payment, stellarKey } from '../../support/stellar.js';
+import { change, v1Of } from '../../support/stellar-xdr.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 /** Another transaction of the same account and sequence number, without a signature. */
 function forged(envelopeXdr: string): string {
-  const envelope = xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64');
-  const v1 = envelope.v1();
-  v1.tx().fee(v1.tx().fee() + 1);
-  v1.signatures([]);
-  return envelope.toXDR('base64');
+  const envelope = xdr.TransactionEnvelope.fromXdr(envelopeXdr, 'base64');
+  const v1 = v1Of(envelope);
+  change(v1.tx, { fee: v1.tx.fee + 1 });
+  change(v1, { signatures: [] });
+  return envelope.toXdr('base64');
 }
 
 it('a transaction that nobody signed did not use the sequence number', async (test) => {

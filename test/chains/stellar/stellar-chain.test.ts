@@ -10,6 +10,7 @@ import { type StellarNode, type StellarOptions, startStellar } from '../../../sr
 import { relayed, startFakeNode } from '../../support/fake-node.js';
 import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
 import { createWallet, type Wallet } from '../../support/stellar-wallet.js';
+import { hashOf } from '../../support/stellar-xdr.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 interface Rig {
@@ -43,10 +44,10 @@ const pay = (to: Wallet, amount = '1'): xdr.Operation => Operation.payment({ des
 describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, () => {
   const now = () => Math.floor(Date.now() / 1000);
   const rows: Readonly<Record<string, readonly [raw: (rig: Rig) => string, outcome: object]>> = {
-    taken: [({ wallet, other }) => wallet.build([pay(other)]).toXDR(), { kind: 'accepted' }],
+    taken: [({ wallet, other }) => wallet.build([pay(other)]).toXdr(), { kind: 'accepted' }],
     'the node already has the transaction': [
       ({ node, wallet, other }) => {
-        const raw = wallet.build([pay(other)]).toXDR();
+        const raw = wallet.build([pay(other)]).toXdr();
         node.ledger.submit(raw);
         return raw;
       },
@@ -54,48 +55,48 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
     ],
     'another transaction of the account waits': [
       ({ node, wallet, other }) => {
-        node.ledger.submit(wallet.build([pay(other)]).toXDR());
-        return wallet.build([pay(other, '2')]).toXDR();
+        node.ledger.submit(wallet.build([pay(other)]).toXdr());
+        return wallet.build([pay(other, '2')]).toXdr();
       },
       { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER', because: 'turn' },
     ],
     'the sequence number is used': [
-      ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXDR(),
+      ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXdr(),
       { kind: 'nonce_used' },
     ],
     'its fee is too low': [
-      ({ wallet, other }) => wallet.build([pay(other), pay(other)], { feeStroops: 199n }).toXDR(),
+      ({ wallet, other }) => wallet.build([pay(other), pay(other)], { feeStroops: 199n }).toXdr(),
       { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: its fee is too low; the node demands a fee of 200 stroops' },
     ],
     'a fee-bump envelope bids too little to replace': [
       ({ node, wallet, other }) => {
         const first = wallet.build([pay(other)]);
-        node.ledger.submit(first.toXDR());
-        return other.bump(first, 1_999n).toXDR();
+        node.ledger.submit(first.toXdr());
+        return other.bump(first, 1_999n).toXdr();
       },
       { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: its fee is too low; the node demands a fee of 2000 stroops' },
     ],
     'its time bounds have passed': [
-      ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXDR(),
+      ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXdr(),
       { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time bounds have passed', because: 'content' },
     ],
     'its time bounds have not begun': [
-      ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
+      ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXdr(),
       { kind: 'wait', sentence: 'the node answered txTOO_EARLY: its time bounds have not begun' },
     ],
     'another key signed it': [
-      ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
+      ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXdr(),
       { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', because: 'invalid' },
     ],
     'the inner transaction of a fee-bump envelope has a used sequence number': [
-      ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),
+      ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXdr(),
       { kind: 'nonce_used' },
     ],
     'its account does not exist': [
       ({ node, other }) =>
         createWallet(node.ledger, 0n)
           .build([pay(other)])
-          .toXDR(),
+          .toXdr(),
       { kind: 'wait', sentence: 'the node answered txNO_ACCOUNT: its source account does not exist' },
     ],
   };
@@ -107,35 +108,69 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
   }
 });
 
+describe('broadcast: the result codes of a later protocol', { concurrency: 4 }, () => {
+  /** TransactionResult with this code and nothing else. */
+  const resultOf = (code: number): string => {
+    const bytes = Buffer.alloc(16);
+    bytes.writeInt32BE(code, 8);
+    return bytes.toString('base64');
+  };
+  const unreadable = 'the node answered ERROR with a result of an unknown kind';
+  const frozen = 'the node answered txFROZEN_KEY_ACCESSED: it uses a ledger entry that the network has frozen';
+  const rows: readonly (readonly [name: string, code: number, outcome: object])[] = [
+    ['an entry that the network has frozen is hopeless', -18, { kind: 'wait', sentence: frozen, because: 'invalid' }],
+    [
+      'a code that nobody knows is a refusal, and the node stays in use',
+      -30,
+      { kind: 'unknown', sentence: unreadable, because: 'words_of_all' },
+    ],
+  ];
+  for (const [name, code, outcome] of rows) {
+    it(name, async (test) => {
+      const { node, wallet, other } = await start(test);
+      const fake = await startFakeNode(test, (request) => {
+        if (!request.calls.some(({ method }) => method === 'sendTransaction')) return relayed(node.url, request);
+        return {
+          body: JSON.stringify({ jsonrpc: '2.0', id: request.calls[0]?.id, result: { status: 'ERROR', errorResultXdr: resultOf(code) } }),
+        };
+      });
+      const chain = open(test, [fake.url]);
+      const raw = wallet.build([pay(other)]).toXdr();
+      assert.deepEqual(await chain.broadcastAll([raw]), [outcome]);
+      assert.equal(await chain.balanceOf(wallet.address), wallet.balance());
+    });
+  }
+});
+
 describe('findSender', { concurrency: 4 }, () => {
   it('findSender: finds the transaction of the last sequence number and of a recent earlier one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
-    node.ledger.submit(first.toXDR());
+    node.ledger.submit(first.toXdr());
     node.ledger.close();
-    node.ledger.submit(other.build([pay(wallet)]).toXDR());
+    node.ledger.submit(other.build([pay(wallet)]).toXdr());
     node.ledger.close();
     const second = other.bump(wallet.build([pay(other)]), 400n);
-    node.ledger.submit(second.toXDR());
+    node.ledger.submit(second.toXdr());
     const { sequence } = node.ledger.close();
     node.ledger.close();
     const head = await chain.head();
     const find = (nonce: bigint) => chain.sequence.findSender(wallet.address, nonce, { from: 0n, to: head.number });
     assert.deepEqual(await find(BigInt(second.innerTransaction.sequence)), {
-      hash: second.innerTransaction.hash().toString('hex'),
+      hash: hashOf(second.innerTransaction),
       blockNumber: BigInt(sequence),
       blockHash: `ledger ${sequence}`,
     });
     const before = await find(BigInt(first.sequence));
     assert.ok(typeof before === 'object');
-    assert.equal(before.hash, first.hash().toString('hex'));
+    assert.equal(before.hash, hashOf(first));
     assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'unused');
   });
 
   it('findSender: reports pruned after the node drops the ledger', async (test) => {
     const { node, chain, wallet, other } = await start(test, { retentionLedgers: 3 });
     const first = wallet.build([pay(other)]);
-    node.ledger.submit(first.toXDR());
+    node.ledger.submit(first.toXdr());
     for (let count = 0; count < 10; count += 1) node.ledger.close();
     const head = await chain.head();
     assert.equal(await chain.sequence.findSender(wallet.address, BigInt(first.sequence), { from: 0n, to: head.number }), 'pruned');
@@ -145,9 +180,9 @@ describe('findSender', { concurrency: 4 }, () => {
     const { node, chain, wallet, other } = await start(test);
     const plain = wallet.build([pay(other)]);
     const bump = other.bump(plain, 400n);
-    node.ledger.submit(bump.toXDR());
+    node.ledger.submit(bump.toXdr());
     node.ledger.close();
-    const [inner, outer] = [plain.hash().toString('hex'), bump.hash().toString('hex')];
+    const [inner, outer] = [hashOf(plain), hashOf(bump)];
     const { number } = await chain.head();
     const { found } = await chain.sequence.receipts([inner], { from: 0n, to: number });
     assert.deepEqual([found.get(inner)?.hash, found.get(inner)?.facts?.feePaid], [outer, 0n]);
@@ -156,7 +191,7 @@ describe('findSender', { concurrency: 4 }, () => {
   it('nextAt: knows the next sequence number since the account last used one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
-    node.ledger.submit(first.toXDR());
+    node.ledger.submit(first.toXdr());
     const used = BigInt(node.ledger.close().sequence);
     node.ledger.close();
     const next = BigInt(first.sequence) + 1n;
@@ -170,7 +205,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
   async function signed({ node, chain, wallet, other }: Rig, maxTimeSeconds: number): Promise<Attempt> {
     const key = stellarKey();
     const relayer = stellarRelayer(key.address);
-    const envelope = wallet.build([pay(other)], { maxTimeSeconds }).toXDR();
+    const envelope = wallet.build([pay(other)], { maxTimeSeconds }).toXdr();
     const request = stellarRequest({ transactionXdr: envelope, feeBump: true });
     const { content } = chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null });
     assert.ok(content.network === 'stellar' && content.kind === 'fee_bump');
@@ -193,8 +228,8 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     };
   }
   const submitInner = ({ node }: Rig, { raw }: Attempt) => {
-    const envelope = xdr.TransactionEnvelope.fromXDR(raw, 'base64').feeBump().tx().innerTx().v1();
-    node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
+    const envelope = xdr.expectUnionVariant(xdr.TransactionEnvelope.fromXdr(raw, 'base64'), 'envelopeTypeTxFeeBump').feeBump.tx.innerTx.v1;
+    node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXdr('base64'));
   };
   const soon = () => Math.floor(Date.now() / 1000) + 60;
   const outcomeOf = async ({ chain }: Pick<Rig, 'chain'>, attempt: Attempt) =>
@@ -285,7 +320,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
   it('outcome of a fee-bump envelope around another account’s transaction: is dead if its sequence number is used, and unknown if the node dropped ledgers since it was signed', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, 0);
-    rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXDR());
+    rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXdr());
     rig.node.ledger.close();
     assert.equal(await agreedOutcomeOf(test, rig, attempt), 'dead');
     for (let count = 0; count < 5; count += 1) {
@@ -347,17 +382,17 @@ describe('malformed answer: throws NODE_UNAVAILABLE for', { concurrency: 4 }, ()
           xdr: xdr.LedgerEntryData.account(
             new xdr.AccountEntry({
               accountId: stellarKey().keys.xdrAccountId(),
-              balance: new xdr.Int64(1n),
-              seqNum: new xdr.Int64(1n),
+              balance: 1n,
+              seqNum: 1n,
               numSubEntries: 0,
               inflationDest: null,
               flags: 0,
               homeDomain: '',
               thresholds: Buffer.alloc(4),
               signers: [],
-              ext: xdr.AccountEntryExt.fromXDR(Buffer.alloc(4)),
+              ext: xdr.AccountEntryExt.v0(),
             }),
-          ).toXDR('base64'),
+          ).toXdr('base64'),
         },
       ],
       latestLedger: 1,

@@ -10,8 +10,8 @@ import { type ModelTransaction, puzzlingData, refusedData } from '../../support/
 import { modelRelayer } from '../../support/model-lane.js';
 import { waitFor } from '../../support/wait-for.js';
 
-const refusedWith = (because: 'content' | 'cost' | 'words'): BroadcastOutcome => ({
-  kind: because === 'words' ? 'unknown' : 'wait',
+const refusedWith = (because: 'content' | 'cost' | 'words' | 'words_of_all'): BroadcastOutcome => ({
+  kind: because === 'words' || because === 'words_of_all' ? 'unknown' : 'wait',
   sentence: 'the node answered "no"',
   because,
 });
@@ -91,7 +91,7 @@ describe('attempts that nodes refuse', () => {
     assert.ok(attempts.length <= 8, `${attempts.length} attempts`);
   });
 
-  for (const because of ['content', 'cost', 'words'] as const) {
+  for (const because of ['content', 'cost', 'words', 'words_of_all'] as const) {
     it(`a slot whose attempt every node refuses for good (${because}) is released, and later transactions are broadcast`, async (test) => {
       const rig = await startLaneRig(test);
       rig.chain.setRefusal(({ valueWei }: ModelTransaction) => (valueWei === 7n ? refusedWith(because) : null));
@@ -105,6 +105,16 @@ describe('attempts that nodes refuse', () => {
       assert.ok((await rig.attempts(stuck)).length <= 3);
     });
   }
+
+  it('unknown words of every node free a slot within about a minute if others wait', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setRefusal(({ valueWei }: ModelTransaction) => (valueWei === 7n ? refusedWith('words_of_all') : null));
+    const stuck = await rig.send({ valueWei: 7n });
+    const next = await rig.send({ valueWei: 1n });
+    await rig.pass(12, 9, 12_000);
+    assert.equal((await rig.transaction(stuck)).status, 'failed');
+    assert.equal((await rig.transaction(next)).status, 'confirmed');
+  });
 
   it('a slot whose content bids the price cap is freed, also if no node takes the first self-transfer', async (test) => {
     const rig = await startLaneRig(test, { policies: { gasPriceCapWei: 200n } });

@@ -144,7 +144,7 @@ describe('a transaction whose nonce is used by something that no node shows', ()
         const wallet = createWallet(node.ledger);
         const other = createWallet(node.ledger);
         const pay = () => {
-          node.ledger.submit(wallet.build([Operation.payment({ destination: other.address, asset: Asset.native(), amount: '1' })]).toXDR());
+          node.ledger.submit(wallet.build([Operation.payment({ destination: other.address, asset: Asset.native(), amount: '1' })]).toXdr());
         };
         pay();
         node.ledger.close();

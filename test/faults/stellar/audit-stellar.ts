@@ -60,7 +60,7 @@ function compare(
 
 /** Stroops that an attempt's only operation, a payment, pays. */
 function paidBy({ envelope_xdr: envelope }: StellarAttempt, passphrase: string): bigint | undefined {
-  const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
+  const transaction = TransactionBuilder.fromXdr(envelope, passphrase);
   const [payment] = transaction.operations;
   return payment?.type === 'payment' ? BigInt(payment.amount.replace('.', '')) : undefined;
 }

@@ -75,8 +75,8 @@ export function createStellarAuditor({ database, ledger, orders, relayers, elaps
     const isKnown = [frame.hash, frame.innerHash].some((hash) => foreign.has(hash) || records.attemptBy(hash) !== undefined);
     require(!isOurs || isKnown, () => `${frame.hash} is in a ledger, but not stored`);
     if (!isSuccess) return;
-    for (const operation of frame.transaction.operations()) {
-      if (operation.body().switch().name === 'accountMerge') records.count('an account ends');
+    for (const operation of frame.transaction.operations) {
+      if (operation.body.type === 'accountMerge') records.count('an account ends');
       const amount = amountOf(operation);
       const request = amount === null ? undefined : orders.requestOf(amount);
       if (request === undefined) continue;

@@ -78,7 +78,7 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     const key = keys[random.between(0, keys.length - 1)];
     if (key === undefined) return;
     const transaction = walletOf(ledger, key.keys).build([paymentOperation(stranger.address, foreignStroops)], { feeStroops: 20_000n });
-    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXDR('base64'));
+    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXdr('base64'));
     log.write(`foreign use of ${frame.sequence}: ${submission.status}`);
     auditor.usedElsewhere(frame.hash);
   }
@@ -89,7 +89,7 @@ export function startLedgerEvents(run: RunContext, options: LedgerEventOptions):
     const key = all[random.between(0, all.length - 1)];
     if (key === undefined || !ledger.latest().state.accounts.has(key.address)) return;
     const transaction = walletOf(ledger, key.keys).build([mergeOperation(stranger.address)], { feeStroops: 20_000n });
-    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXDR('base64'));
+    const { frame, submission } = ledger.submit(transaction.toEnvelope().toXdr('base64'));
     log.write(`merge of ${frame.source.slice(0, 4)}: ${submission.status}`);
     auditor.usedElsewhere(frame.hash);
   }

@@ -33,7 +33,7 @@ const misdeeds: Readonly<Partial<Record<Fault, Misdeed>>> = {
     const sequence = wallet.sequence() + 1n;
     // The stranger's signature under the relayer's name.
     const unsigned = wallet.build([paymentOperation(stranger.address, 1n)], { sequence, signers: [stranger.keys] });
-    const envelope = unsigned.toEnvelope().toXDR('base64');
+    const envelope = unsigned.toEnvelope().toXdr('base64');
     return { forges: { account: key.address, sequence, ledger: ledger.latest().sequence, envelope } };
   },
 };

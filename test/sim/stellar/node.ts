@@ -4,6 +4,7 @@ import { type MethodContext, methods } from '../../../src/sandbox/stellar/rpc/me
 import { asParams } from '../../../src/sandbox/stellar/rpc/params.js';
 import { RpcError } from '../../../src/sandbox/stellar/rpc/rpc-error.js';
 import { viewOf } from '../../../src/sandbox/stellar/rpc/view.js';
+import { change } from '../../support/stellar-xdr.js';
 
 /** A use of a sequence number that never happened. */
 export interface Forgery {
@@ -101,7 +102,7 @@ export function createGateway({ name, ledger: trueLedger, other, pick, refusedBi
 }
 
 function isFeeRefusal(result: string): boolean {
-  return xdr.TransactionResult.fromXDR(result, 'base64').result().switch().name === 'txInsufficientFee';
+  return xdr.TransactionResult.fromXdr(result, 'base64').result.type === 'txInsufficientFee';
 }
 
 /** What a node that lies shows instead. */
@@ -123,11 +124,12 @@ function forged(method: string, result: object, forgery: Forgery): object {
 }
 
 function withSequence(entry: string, { account, sequence, ledger }: Forgery): string {
-  const data = xdr.LedgerEntryData.fromXDR(entry, 'base64');
-  if (data.switch().name !== 'account') return entry;
-  const own = data.account();
-  if (StrKey.encodeEd25519PublicKey(own.accountId().ed25519()) !== account || own.seqNum().toBigInt() >= sequence) return entry;
-  own.seqNum(xdr.Int64.fromString(String(sequence)) as unknown as xdr.SequenceNumber);
-  own.ext().v1().ext().v2().ext().v3().seqLedger(ledger);
-  return data.toXDR('base64');
+  const data = xdr.LedgerEntryData.fromXdr(entry, 'base64');
+  if (data.type !== 'account') return entry;
+  const own = data.account;
+  if (StrKey.encodeEd25519PublicKey(own.accountId.ed25519.value) !== account || own.seqNum >= sequence) return entry;
+  change(own, { seqNum: sequence });
+  const { v2 } = xdr.expectUnionVariant(xdr.expectUnionVariant(own.ext, 'v1').v1.ext, 'v2');
+  change(xdr.expectUnionVariant(v2.ext, 'v3').v3, { seqLedger: ledger });
+  return data.toXdr('base64');
 }

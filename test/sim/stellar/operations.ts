@@ -1,4 +1,4 @@
-import { Asset, Operation, type xdr } from '@stellar/stellar-sdk';
+import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
 
 /** An operation that pays stroops. */
 export function paymentOperation(destination: string, stroops: bigint): xdr.Operation {
@@ -13,9 +13,10 @@ export function mergeOperation(destination: string): xdr.Operation {
 
 /** The amount that shows which request an operation belongs to: of a payment, or of a call that counts up by it; null for others. */
 export function amountOf(operation: xdr.Operation): bigint | null {
-  const body = operation.body();
-  if (body.switch().name === 'payment') return body.paymentOp().amount().toBigInt();
-  if (body.switch().name !== 'invokeHostFunction') return null;
-  const [by] = body.invokeHostFunctionOp().hostFunction().invokeContract().args();
-  return by === undefined ? null : BigInt(by.u32());
+  const body = operation.body;
+  if (body.type === 'payment') return body.paymentOp.amount;
+  if (body.type !== 'invokeHostFunction') return null;
+  const { hostFunction } = body.invokeHostFunctionOp;
+  const [by] = xdr.expectUnionVariant(hostFunction, 'hostFunctionTypeInvokeContract').invokeContract.args;
+  return by === undefined ? null : BigInt(xdr.expectUnionVariant(by, 'scvU32').u32);
 }

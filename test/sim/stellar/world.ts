@@ -152,7 +152,7 @@ export async function makeStellarWorld(run: RunContext): Promise<World> {
     const isCall = run.has('contract call') && choices.chance(0.4);
     const request = isCall
       ? sponsoredCall(ledger, wallet, Number(amount), options)
-      : { transactionXdr: wallet.build([paymentOperation(stranger.address, amount)], options).toXDR(), feeBump: true };
+      : { transactionXdr: wallet.build([paymentOperation(stranger.address, amount)], options).toXdr(), feeBump: true };
     envelopes.push(request);
     return stellarRequest({ ...request, maxFeeStroops });
   }

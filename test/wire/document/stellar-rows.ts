@@ -60,7 +60,7 @@ function signedFor(passphrase: string, { isMuxed = false } = {}): string {
     .setTimeout(0)
     .build();
   built.sign(user);
-  return JSON.stringify(built.toXDR());
+  return JSON.stringify(built.toXdr());
 }
 
 /** PUT and POST on Stellar. */

@@ -62,7 +62,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     // New attempts that nodes also refuse do not extend this time.
     blocked = blocked?.nonce === live.nonce ? { ...blocked, heads: blocked.heads + 1 } : { nonce: live.nonce, heads: 0, sinceMs: nowMs };
     const isFiller = lowest.transaction.intent !== 'content';
-    const usual = isRefused && !isFiller ? patienceWith(obstacle.because) : longPatience;
+    const usual = isRefused && !isFiller ? patienceWith(obstacle.because, othersWait) : longPatience;
     const { heads, ms } = isUnpaid ? patience : isHidden(lane, lowest) ? hiddenPatience : usual;
     if (blocked.heads < heads || nowMs - blocked.sinceMs < ms) return;
     if (isUntaken && (await isPricedOut(lane, live))) return;
@@ -102,8 +102,9 @@ async function isPricedOut(lane: LaneContext, live: Attempt): Promise<boolean> {
   return baseFeeWei !== null && maxCostPerGasWei(live.fields.price) < baseFeeWei;
 }
 
-function patienceWith(because: Obstacle): typeof patience {
-  return because === 'invalid' ? noPatience : because === 'content' ? patience : longPatience;
+function patienceWith(because: Obstacle, othersWait: boolean): typeof patience {
+  if (because === 'invalid') return noPatience;
+  return because === 'content' || (because === 'words_of_all' && othersWait) ? patience : longPatience;
 }
 
 /** True if nodes call its attempts known although no pool shows them. */

@@ -11,11 +11,13 @@ export const accountMerge: OperationRules = {
   level: 'high',
 
   check(body, source) {
-    return accountOf(body.destination()) === source ? failed(resultOf(Result.accountMergeMalformed())) : null;
+    return accountOf(xdr.expectUnionVariant(body, 'accountMerge').destination) === source
+      ? failed(resultOf(Result.accountMergeMalformed()))
+      : null;
   },
 
   apply(body, { state, header, source }) {
-    const destination = accountOf(body.destination());
+    const destination = accountOf(xdr.expectUnionVariant(body, 'accountMerge').destination);
     const to = state.accounts.get(destination);
     if (to === undefined) return failed(resultOf(Result.accountMergeNoAccount()));
     const from = state.accounts.get(source);
@@ -25,6 +27,6 @@ export const accountMerge: OperationRules = {
     if (from.sequence >= startingSequence(header.sequence)) return failed(resultOf(Result.accountMergeSeqnumTooFar()));
     state.accounts.delete(source);
     state.accounts.set(destination, { ...to, balanceStroops: to.balanceStroops + from.balanceStroops, modifiedAt: header.sequence });
-    return done(resultOf(Result.accountMergeSuccess(new xdr.Int64(from.balanceStroops))));
+    return done(resultOf(Result.accountMergeSuccess(from.balanceStroops)));
   },
 };

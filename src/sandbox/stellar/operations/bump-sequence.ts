@@ -9,13 +9,13 @@ export const bumpSequence: OperationRules = {
   level: 'low',
 
   check(body) {
-    return body.bumpSequenceOp().bumpTo().toBigInt() < 0n ? failed(resultOf(Result.bumpSequenceBadSeq())) : null;
+    return xdr.expectUnionVariant(body, 'bumpSequence').bumpSequenceOp.bumpTo < 0n ? failed(resultOf(Result.bumpSequenceBadSeq())) : null;
   },
 
   apply(body, { state, header, source }) {
     const account = state.accounts.get(source);
     if (account === undefined) throw new Error('the source was there');
-    const target = body.bumpSequenceOp().bumpTo().toBigInt();
+    const target = xdr.expectUnionVariant(body, 'bumpSequence').bumpSequenceOp.bumpTo;
     if (target > account.sequence) {
       state.accounts.set(source, {
         ...account,

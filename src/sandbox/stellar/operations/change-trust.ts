@@ -22,7 +22,7 @@ export const changeTrust: OperationRules = {
     const { asset, limit } = partsOf(body);
     const account = state.accounts.get(source);
     if (account === undefined || asset === null) throw new Error('the source was there, and the asset was checked');
-    const key = trustlineKey(source, asset.toXDRObject());
+    const key = trustlineKey(source, asset.toXdrObject());
     const line = state.trustlines.get(key);
     if (line !== undefined) {
       if (limit < line.balance) {
@@ -37,24 +37,24 @@ export const changeTrust: OperationRules = {
       return done(resultOf(Result.changeTrustSuccess()));
     }
     if (limit === 0n) return failed(resultOf(Result.changeTrustTrustLineMissing()));
-    if (!state.accounts.has(asset.getIssuer())) return failed(resultOf(Result.changeTrustNoIssuer()));
+    if (!state.accounts.has(asset.getIssuer() ?? '')) return failed(resultOf(Result.changeTrustNoIssuer()));
     if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.changeTrustLowReserve()));
     state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
-    state.trustlines.set(key, { account: source, asset: asset.toXDRObject(), balance: 0n, limit, modifiedAt: header.sequence });
+    state.trustlines.set(key, { account: source, asset: asset.toXdrObject(), balance: 0n, limit, modifiedAt: header.sequence });
     return done(resultOf(Result.changeTrustSuccess()));
   },
 };
 
 function partsOf(body: xdr.OperationBody): { readonly asset: Asset | null; readonly limit: bigint } {
-  const operation = body.changeTrustOp();
-  const line = operation.line();
-  const kind = line.switch().name;
-  const limit = operation.limit().toBigInt();
+  const operation = xdr.expectUnionVariant(body, 'changeTrust').changeTrustOp;
+  const line = operation.line;
+  const kind = line.type;
+  const limit = operation.limit;
   if (kind === 'assetTypeCreditAlphanum4') {
-    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum4(line.alphaNum4())), limit };
+    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum4(line.alphaNum4)), limit };
   }
   if (kind === 'assetTypeCreditAlphanum12') {
-    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum12(line.alphaNum12())), limit };
+    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum12(line.alphaNum12)), limit };
   }
   return { asset: kind === 'assetTypeNative' ? Asset.native() : null, limit };
 }

@@ -31,9 +31,9 @@ export const createAccount: OperationRules = {
 };
 
 function partsOf(body: xdr.OperationBody) {
-  const operation = body.createAccountOp();
+  const operation = xdr.expectUnionVariant(body, 'createAccount').createAccountOp;
   return {
-    destination: StrKey.encodeEd25519PublicKey(operation.destination().ed25519()),
-    startingStroops: operation.startingBalance().toBigInt(),
+    destination: StrKey.encodeEd25519PublicKey(operation.destination.ed25519.value),
+    startingStroops: operation.startingBalance,
   };
 }

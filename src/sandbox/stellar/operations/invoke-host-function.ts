@@ -15,28 +15,28 @@ export const invokeHostFunction: OperationRules = {
 
   apply(body, { state, header, source, networkId, soroban }) {
     if (soroban === null) return failed(resultOf(Result.invokeHostFunctionMalformed()));
-    const resources = soroban.data.resources();
-    const operation = body.invokeHostFunctionOp();
+    const resources = soroban.data.resources;
+    const operation = xdr.expectUnionVariant(body, 'invokeHostFunction').invokeHostFunctionOp;
     try {
-      const answer = runHostFunction(operation.hostFunction(), {
+      const answer = runHostFunction(operation.hostFunction, {
         state,
         source,
         networkId,
         ledger: header.sequence,
-        footprint: resources.footprint(),
-        auth: operation.auth(),
+        footprint: resources.footprint,
+        auth: operation.auth,
       });
-      if (answer.instructions > resources.instructions() || answer.writtenBytes > resources.writeBytes()) {
+      if (answer.instructions > resources.instructions || answer.writtenBytes > resources.writeBytes) {
         return failed(resultOf(Result.invokeHostFunctionResourceLimitExceeded()));
       }
       const usedStroops = refundableStroops(answer.writtenBytes);
-      if (soroban.data.resourceFee().toBigInt() - soroban.nonRefundableStroops < usedStroops) {
+      if (soroban.data.resourceFee - soroban.nonRefundableStroops < usedStroops) {
         return failed(resultOf(Result.invokeHostFunctionInsufficientRefundableFee()));
       }
       const { returnValue } = answer;
       const preimage = new xdr.InvokeHostFunctionSuccessPreImage({ returnValue, events: [] });
       return {
-        ...done(resultOf(Result.invokeHostFunctionSuccess(hash(preimage.toXDR())))),
+        ...done(resultOf(Result.invokeHostFunctionSuccess(hash(preimage.toXdr())))),
         host: { returnValue, refundableStroops: usedStroops },
       };
     } catch (error) {

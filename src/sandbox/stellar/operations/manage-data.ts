@@ -10,17 +10,17 @@ export const manageData: OperationRules = {
   level: 'medium',
 
   check(body) {
-    const name = String(body.manageDataOp().dataName());
+    const name = String(xdr.expectUnionVariant(body, 'manageData').manageDataOp.dataName);
     const isValid = name.length > 0 && /^[\x20-\x7e]*$/.test(name);
     return isValid ? null : failed(resultOf(Result.manageDataInvalidName()));
   },
 
   apply(body, { state, header, source }) {
-    const operation = body.manageDataOp();
+    const operation = xdr.expectUnionVariant(body, 'manageData').manageDataOp;
     const account = state.accounts.get(source);
     if (account === undefined) throw new Error('the source was there');
-    const key = dataKey(source, String(operation.dataName()));
-    const value = operation.dataValue();
+    const key = dataKey(source, String(operation.dataName));
+    const value = operation.dataValue;
     const isThere = state.data.has(key);
     if (value == null) {
       if (!isThere) return failed(resultOf(Result.manageDataNameNotFound()));
@@ -32,7 +32,7 @@ export const manageData: OperationRules = {
       if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.manageDataLowReserve()));
       state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
     }
-    state.data.set(key, { account: source, name: String(operation.dataName()), value, modifiedAt: header.sequence });
+    state.data.set(key, { account: source, name: String(operation.dataName), value: value.value, modifiedAt: header.sequence });
     return done(resultOf(Result.manageDataSuccess()));
   },
 };

@@ -10,7 +10,7 @@ export interface OperationContext {
   /** The existing account (G...) that the operation acts for. */
   readonly source: string;
   /** Hash of the passphrase. */
-  readonly networkId: Buffer;
+  readonly networkId: Uint8Array;
   /** The declared resources of a Soroban transaction and their minimum fee. */
   readonly soroban: { readonly data: xdr.SorobanTransactionData; readonly nonRefundableStroops: bigint } | null;
 }

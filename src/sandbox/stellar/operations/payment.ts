@@ -27,11 +27,11 @@ export const payment: OperationRules = {
 };
 
 function partsOf(body: xdr.OperationBody) {
-  const operation = body.paymentOp();
+  const operation = xdr.expectUnionVariant(body, 'payment').paymentOp;
   return {
-    amount: operation.amount().toBigInt(),
-    asset: Asset.fromOperation(operation.asset()),
-    destination: accountOf(operation.destination()),
+    amount: operation.amount,
+    asset: Asset.fromOperation(operation.asset),
+    destination: accountOf(operation.destination),
   };
 }
 
@@ -81,7 +81,7 @@ function addTo(
   modifiedAt: number,
   wrong: { readonly missing: xdr.PaymentResult; readonly tooMuch: xdr.PaymentResult },
 ): xdr.PaymentResult | null {
-  const key = trustlineKey(account, asset.toXDRObject());
+  const key = trustlineKey(account, asset.toXdrObject());
   const line = state.trustlines.get(key);
   if (line === undefined) return wrong.missing;
   const balance = line.balance + amount;

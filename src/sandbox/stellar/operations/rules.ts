@@ -22,5 +22,5 @@ const rules: Readonly<Record<string, OperationRules>> = {
 
 /** Returns the rules of an operation's kind; undefined if it is not modelled (opNOT_SUPPORTED). */
 export function rulesOf(operation: xdr.Operation): OperationRules | undefined {
-  return rules[operation.body().switch().name];
+  return rules[operation.body.type];
 }

@@ -20,8 +20,8 @@ export function getLatestLedger({ latest }: View) {
 
 /** Clients ask for the newest ledger much more often than ledgers close. */
 const latestTextsOf = remembered((ledger: ClosedLedger) => ({
-  headerXdr: ledger.header.toXDR('base64'),
-  metadataXdr: closeMetaOf(ledger).toXDR('base64'),
+  headerXdr: ledger.header.toXdr('base64'),
+  metadataXdr: closeMetaOf(ledger).toXdr('base64'),
 }));
 
 /** `getLedgers` (stellar-rpc, methods/get_ledgers.go): starts at a ledger or after a cursor, which is a ledger number. */
@@ -54,7 +54,7 @@ function ledgerAnswer(ledger: ClosedLedger) {
     hash: ledger.hash,
     sequence: ledger.sequence,
     ledgerCloseTime: String(ledger.closeTimeSeconds),
-    headerXdr: historyEntryOf(ledger).toXDR('base64'),
-    metadataXdr: closeMetaOf(ledger).toXDR('base64'),
+    headerXdr: historyEntryOf(ledger).toXdr('base64'),
+    metadataXdr: closeMetaOf(ledger).toXdr('base64'),
   };
 }

@@ -65,11 +65,11 @@ function getLedgerEntries(keys: readonly string[], { latest }: View): object {
   return { entries, latestLedger: latest.sequence };
 }
 
-const textOf = remembered((data: xdr.LedgerEntryData) => data.toXDR('base64'));
+const textOf = remembered((data: xdr.LedgerEntryData) => data.toXdr('base64'));
 
 function readKey(key: string, index: number): xdr.LedgerKey {
   try {
-    return xdr.LedgerKey.fromXDR(key, 'base64');
+    return xdr.LedgerKey.fromXdr(key, 'base64');
   } catch {
     throw new RpcError(invalidParams, `cannot unmarshal key value ${key} at index ${index}`);
   }
@@ -84,7 +84,7 @@ function sendTransaction(params: Params, context: MethodContext): object {
     hash,
     latestLedger: view.latest.sequence,
     latestLedgerCloseTime: String(view.latest.closeTimeSeconds),
-    ...(submission.status === 'ERROR' ? { errorResultXdr: submission.result.toXDR('base64') } : {}),
+    ...(submission.status === 'ERROR' ? { errorResultXdr: submission.result.toXdr('base64') } : {}),
   };
 }
 

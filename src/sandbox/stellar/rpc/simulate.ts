@@ -17,33 +17,33 @@ const roomBytes = 500;
  * reports what it must declare. Signatures, sequence and balances are not checked. For an operation without authorization the answer lists
  * the needed entries; otherwise all must be present.
  */
-export function simulateTransaction(params: Params, view: View, networkId: Buffer) {
+export function simulateTransaction(params: Params, view: View, networkId: Uint8Array) {
   const frame = readFrame(textParam(params, 'transaction'), networkId);
   const latestLedger = view.latest.sequence;
-  const operations = frame.transaction.operations();
+  const operations = frame.transaction.operations;
   const [operation] = operations;
   if (operation === undefined || operations.length !== 1) return { error: 'Transaction contains more than one operation', latestLedger };
   if (!isSorobanOperation(operation)) {
     return { error: 'Transaction contains unsupported operation type: OperationType', latestLedger };
   }
-  if (operation.body().switch().name !== 'invokeHostFunction') return { error: 'this ledger archives nothing', latestLedger };
-  const invocation = operation.body().invokeHostFunctionOp();
+  if (operation.body.type !== 'invokeHostFunction') return { error: 'this ledger archives nothing', latestLedger };
+  const invocation = operation.body.invokeHostFunctionOp;
   try {
-    const answer = runHostFunction(invocation.hostFunction(), {
+    const answer = runHostFunction(invocation.hostFunction, {
       state: copyOf(view.latest.state),
       source: sourceOf(frame, operation),
       networkId,
       ledger: latestLedger + 1,
       footprint: null,
-      auth: invocation.auth().length === 0 ? 'record' : invocation.auth(),
+      auth: invocation.auth.length === 0 ? 'record' : invocation.auth,
     });
-    const auth = invocation.auth().length === 0 ? answer.recordedAuth : invocation.auth();
+    const auth = invocation.auth.length === 0 ? answer.recordedAuth : invocation.auth;
     const data = declarationOf(answer, frame, auth);
     return {
-      transactionData: data.toXDR('base64'),
-      minResourceFee: String(data.resourceFee()),
+      transactionData: data.toXdr('base64'),
+      minResourceFee: String(data.resourceFee),
       events: [],
-      results: [{ auth: auth.map((entry) => entry.toXDR('base64')), xdr: answer.returnValue.toXDR('base64') }],
+      results: [{ auth: auth.map((entry) => entry.toXdr('base64')), xdr: answer.returnValue.toXdr('base64') }],
       latestLedger,
     };
   } catch (error) {
@@ -52,7 +52,7 @@ export function simulateTransaction(params: Params, view: View, networkId: Buffe
   }
 }
 
-function readFrame(envelope: string, networkId: Buffer): Frame {
+function readFrame(envelope: string, networkId: Uint8Array): Frame {
   try {
     return frameOf(envelope, networkId);
   } catch {
@@ -62,7 +62,7 @@ function readFrame(envelope: string, networkId: Buffer): Frame {
 
 /** Encodes the used resources as a declaration. */
 function declarationOf(answer: HostAnswer, frame: Frame, auth: readonly xdr.SorobanAuthorizationEntry[]): xdr.SorobanTransactionData {
-  const keysOf = (keys: readonly string[]) => keys.map((key) => xdr.LedgerKey.fromXDR(key, 'base64'));
+  const keysOf = (keys: readonly string[]) => keys.map((key) => xdr.LedgerKey.fromXdr(key, 'base64'));
   const resources = new xdr.SorobanResources({
     footprint: new xdr.LedgerFootprint({
       readOnly: keysOf(answer.footprint.readOnly),
@@ -72,7 +72,7 @@ function declarationOf(answer: HostAnswer, frame: Frame, auth: readonly xdr.Soro
     diskReadBytes: 0,
     writeBytes: answer.writtenBytes,
   });
-  const grownBytes = resources.toXDR().length + auth.reduce((sum, entry) => sum + entry.toXDR().length, 0) + roomBytes;
+  const grownBytes = resources.toXdr().length + auth.reduce((sum, entry) => sum + entry.toXdr().length, 0) + roomBytes;
   const stroops = nonRefundableStroops(resources, frame.sizeBytes + grownBytes) + refundableStroops(answer.writtenBytes);
-  return new xdr.SorobanTransactionData({ ext: new xdr.SorobanTransactionDataExt(0), resources, resourceFee: new xdr.Int64(stroops) });
+  return new xdr.SorobanTransactionData({ ext: xdr.SorobanTransactionDataExt.v0(), resources, resourceFee: BigInt(stroops) });
 }

@@ -69,9 +69,9 @@ function detailsOf(transaction: AppliedTransaction, ledger: ClosedLedger) {
 }
 
 const textsOf = remembered(({ frame, result, meta }: AppliedTransaction) => ({
-  envelopeXdr: frame.envelope.toXDR('base64'),
-  resultXdr: result.toXDR('base64'),
-  resultMetaXdr: meta.toXDR('base64'),
+  envelopeXdr: frame.envelope.toXdr('base64'),
+  resultXdr: result.toXdr('base64'),
+  resultMetaXdr: meta.toXdr('base64'),
 }));
 
 /** Cursors are SEP-35 IDs: the ledger in the upper half, then the transaction, then the operation, which is always 1. */

@@ -11,7 +11,7 @@ export interface HostContext {
   readonly state: LedgerState;
   /** The operation's source account, G... */
   readonly source: string;
-  readonly networkId: Buffer;
+  readonly networkId: Uint8Array;
   /** The number of the ledger that is being made. */
   readonly ledger: number;
   /** The declared resources; null in a simulation. */
@@ -33,14 +33,13 @@ export interface HostAnswer {
 export function runHostFunction(hostFunction: xdr.HostFunction, context: HostContext): HostAnswer {
   const storage = createStorage(context.state, context.footprint, context.ledger);
   const authorization = createAuthorization({ ...context, entries: context.auth, storage });
-  const kind = hostFunction.switch().name;
   const returnValue = ((): xdr.ScVal => {
-    if (kind === 'hostFunctionTypeUploadContractWasm') return upload(hostFunction.wasm(), storage);
-    if (kind === 'hostFunctionTypeInvokeContract') {
-      const call = hostFunction.invokeContract();
-      const contract = call.contractAddress();
+    if (hostFunction.type === 'hostFunctionTypeUploadContractWasm') return upload(hostFunction.wasm, storage);
+    if (hostFunction.type === 'hostFunctionTypeInvokeContract') {
+      const call = hostFunction.invokeContract;
+      const contract = call.contractAddress;
       demandContract(contract, storage);
-      return callTestContract({ contract, name: String(call.functionName()), args: call.args(), storage, authorization });
+      return callTestContract({ contract, name: String(call.functionName), args: call.args, storage, authorization });
     }
     return create(hostFunction, context, storage, (address, invocation) => authorization.require(address, invocation));
   })();
@@ -49,7 +48,7 @@ export function runHostFunction(hostFunction: xdr.HostFunction, context: HostCon
     footprint: storage.footprint(),
     writtenBytes: storage.writtenBytes(),
     // Real code is metered; here the cost depends on the arguments.
-    instructions: 500_000 + 100 * hostFunction.toXDR().length,
+    instructions: 500_000 + 100 * hostFunction.toXdr().length,
     recordedAuth: authorization.recorded(),
   };
 }
@@ -58,18 +57,23 @@ export function runHostFunction(hostFunction: xdr.HostFunction, context: HostCon
 function demandContract(contract: xdr.ScAddress, storage: Storage): void {
   const instance = storage.get(instanceKey(contract));
   if (instance === null) throw new HostError('Storage, MissingValue');
-  const executable = instance.contractData().val().instance().executable();
-  if (storage.get(codeKey(executable.wasmHash())) === null) throw new HostError('Storage, MissingValue');
+  const { val } = xdr.expectUnionVariant(instance, 'contractData').contractData;
+  const { executable } = xdr.expectUnionVariant(val, 'scvContractInstance').instance;
+  if (storage.get(codeKey(wasmHashOf(executable))) === null) throw new HostError('Storage, MissingValue');
+}
+
+function wasmHashOf(executable: xdr.ContractExecutable): xdr.Hash {
+  return xdr.expectUnionVariant(executable, 'contractExecutableWasm').wasmHash;
 }
 
 const wasmMagic = Buffer.from('0061736d', 'hex');
 
-function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
-  if (!wasm.subarray(0, 4).equals(wasmMagic)) throw new HostError('WasmVm, InvalidAction');
+function upload(wasm: Uint8Array, storage: Storage): xdr.ScVal {
+  if (!wasmMagic.equals(wasm.subarray(0, 4))) throw new HostError('WasmVm, InvalidAction');
   const id = hash(wasm);
   // Existing code is not written again.
   if (storage.get(codeKey(id)) === null) {
-    const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: id, code: wasm });
+    const code = new xdr.ContractCodeEntry({ ext: xdr.ContractCodeEntryExt.v0(), hash: id, code: wasm });
     storage.put(codeKey(id), xdr.LedgerEntryData.contractCode(code));
   }
   return xdr.ScVal.scvBytes(id);
@@ -79,22 +83,23 @@ function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
  * Creates a contract at the hash of its creator and the salt (CAP-46-02); the creator must authorize. Constructor arguments are ignored.
  */
 function create(
-  hostFunction: xdr.HostFunction,
+  hostFunction: xdr.HostFunctionCreateContract | xdr.HostFunctionCreateContractV2,
   { networkId }: HostContext,
   storage: Storage,
   require: (address: xdr.ScAddress, invocation: xdr.SorobanAuthorizedFunction) => void,
 ): xdr.ScVal {
-  const isV2 = hostFunction.switch().name === 'hostFunctionTypeCreateContractV2';
-  const args = isV2 ? hostFunction.createContractV2() : hostFunction.createContract();
-  const preimage = args.contractIdPreimage();
-  if (preimage.switch().name !== 'contractIdPreimageFromAddress') throw new HostError('Context, InvalidAction');
-  require(preimage.fromAddress().address(), isV2
-    ? xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractV2HostFn(hostFunction.createContractV2())
-    : xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractHostFn(hostFunction.createContract()));
+  const isV2 = hostFunction.type === 'hostFunctionTypeCreateContractV2';
+  const args = isV2 ? hostFunction.createContractV2 : hostFunction.createContract;
+  const preimage = args.contractIdPreimage;
+  if (preimage.type !== 'contractIdPreimageFromAddress') throw new HostError('Context, InvalidAction');
+  const authorized = isV2
+    ? xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractV2HostFn(hostFunction.createContractV2)
+    : xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractHostFn(hostFunction.createContract);
+  require(preimage.fromAddress.address, authorized);
   const contract = Address.contract(contractIdOf(preimage, networkId)).toScAddress();
   if (storage.get(instanceKey(contract)) !== null) throw new HostError('Storage, ExistingValue');
-  if (storage.get(codeKey(args.executable().wasmHash())) === null) throw new HostError('Storage, MissingValue');
-  putInstance(contract, args.executable(), storage);
+  if (storage.get(codeKey(wasmHashOf(args.executable))) === null) throw new HostError('Storage, MissingValue');
+  putInstance(contract, args.executable, storage);
   return xdr.ScVal.scvAddress(contract);
 }
 
@@ -102,9 +107,9 @@ function create(
 export function putInstance(contract: xdr.ScAddress, executable: xdr.ContractExecutable, storage: Storage): void {
   const instance = xdr.ScVal.scvContractInstance(new xdr.ScContractInstance({ executable, storage: null }));
   const key = xdr.ScVal.scvLedgerKeyContractInstance();
-  storage.put(instanceKey(contract), contractData(contract, key, instance, xdr.ContractDataDurability.persistent()));
+  storage.put(instanceKey(contract), contractData(contract, key, instance, xdr.ContractDataDurability.persistent));
 }
 
-function contractIdOf(contractIdPreimage: xdr.ContractIdPreimage, networkId: Buffer): Buffer {
-  return hash(xdr.HashIdPreimage.envelopeTypeContractId(new xdr.HashIdPreimageContractId({ networkId, contractIdPreimage })).toXDR());
+function contractIdOf(contractIdPreimage: xdr.ContractIdPreimage, networkId: Uint8Array): Uint8Array {
+  return hash(xdr.HashIdPreimage.envelopeTypeContractId(new xdr.HashIdPreimageContractId({ networkId, contractIdPreimage })).toXdr());
 }

@@ -24,14 +24,14 @@ export const limits = {
  */
 export function nonRefundableStroops(resources: xdr.SorobanResources, sizeBytes: number): bigint {
   const { readOnly, readWrite } = {
-    readOnly: resources.footprint().readOnly().length,
-    readWrite: resources.footprint().readWrite().length,
+    readOnly: resources.footprint.readOnly.length,
+    readWrite: resources.footprint.readWrite.length,
   };
   return (
-    ceilDivide(BigInt(resources.instructions()) * price.per10kInstructions, 10_000n) +
+    ceilDivide(BigInt(resources.instructions) * price.per10kInstructions, 10_000n) +
     BigInt(readOnly + readWrite) * price.perEntryRead +
     BigInt(readWrite) * price.perEntryWritten +
-    ceilDivide(BigInt(resources.writeBytes()) * price.perKiBWritten, 1024n) +
+    ceilDivide(BigInt(resources.writeBytes) * price.perKiBWritten, 1024n) +
     ceilDivide(BigInt(sizeBytes) * price.perKiBSent, 1024n)
   );
 }

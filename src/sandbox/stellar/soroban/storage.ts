@@ -23,8 +23,8 @@ export interface Storage {
 export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint | null, ledger: number): Storage {
   const read = new Set<string>();
   const written = new Map<string, number>();
-  const mayWrite = declared === null ? null : new Set(declared.readWrite().map((key) => key.toXDR('base64')));
-  const mayRead = declared === null ? null : new Set([...declared.readOnly(), ...declared.readWrite()].map((key) => key.toXDR('base64')));
+  const mayWrite = declared === null ? null : new Set(declared.readWrite.map((key) => key.toXdr('base64')));
+  const mayRead = declared === null ? null : new Set([...declared.readOnly, ...declared.readWrite].map((key) => key.toXdr('base64')));
 
   function demand(allowed: ReadonlySet<string> | null, key: string): void {
     if (allowed !== null && !allowed.has(key)) throw new HostError('Storage, ExceededLimit');
@@ -32,15 +32,15 @@ export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint 
 
   return {
     get(key) {
-      const name = key.toXDR('base64');
+      const name = key.toXdr('base64');
       demand(mayRead, name);
       read.add(name);
       return state.contracts.get(name)?.data ?? null;
     },
     put(key, data) {
-      const name = key.toXDR('base64');
+      const name = key.toXdr('base64');
       demand(mayWrite, name);
-      written.set(name, data.toXDR().length);
+      written.set(name, data.toXdr().length);
       const entry: ContractEntry = { data, liveUntil: ledger + lifeLedgers, modifiedAt: ledger };
       state.contracts.set(name, entry);
     },
@@ -56,11 +56,11 @@ export function contractDataKey(contract: xdr.ScAddress, key: xdr.ScVal, durabil
 
 /** Returns the key of a contract instance. */
 export function instanceKey(contract: xdr.ScAddress): xdr.LedgerKey {
-  return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance(), xdr.ContractDataDurability.persistent());
+  return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance(), xdr.ContractDataDurability.persistent);
 }
 
 /** Returns the key of code by its hash. */
-export function codeKey(hash: Buffer): xdr.LedgerKey {
+export function codeKey(hash: Uint8Array | xdr.Hash): xdr.LedgerKey {
   return xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash }));
 }
 
@@ -78,5 +78,5 @@ export function contractData(
   val: xdr.ScVal,
   durability: xdr.ContractDataDurability,
 ): xdr.LedgerEntryData {
-  return xdr.LedgerEntryData.contractData(new xdr.ContractDataEntry({ ext: new xdr.ExtensionPoint(0), contract, key, durability, val }));
+  return xdr.LedgerEntryData.contractData(new xdr.ContractDataEntry({ ext: xdr.ExtensionPoint.v0(), contract, key, durability, val }));
 }

@@ -36,18 +36,20 @@ export function callTestContract(call: ContractCall): xdr.ScVal {
 }
 
 function increment({ contract, storage }: ContractCall, by: number): xdr.ScVal {
-  const persistent = xdr.ContractDataDurability.persistent();
+  const persistent = xdr.ContractDataDurability.persistent;
   const key = contractDataKey(contract, counterKey, persistent);
-  const value = u32((storage.get(key)?.contractData().val().u32() ?? 0) + by);
+  const entry = storage.get(key);
+  const before = entry === null ? 0 : unsigned(xdr.expectUnionVariant(entry, 'contractData').contractData.val);
+  const value = u32(before + by);
   storage.put(key, contractData(contract, counterKey, value, persistent));
   return value;
 }
 
 function greet({ contract, name, args, authorization }: ContractCall): xdr.ScVal {
   const who = argument(args, 0, 1);
-  if (who.switch().name !== 'scvAddress') throw new HostError('Value, UnexpectedType');
+  if (who.type !== 'scvAddress') throw new HostError('Value, UnexpectedType');
   const call = new xdr.InvokeContractArgs({ contractAddress: contract, functionName: name, args: [...args] });
-  authorization.require(who.address(), xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(call));
+  authorization.require(who.address, xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(call));
   return xdr.ScVal.scvVoid();
 }
 
@@ -58,8 +60,8 @@ function argument(args: readonly xdr.ScVal[], index: number, count: number): xdr
 }
 
 function unsigned(value: xdr.ScVal): number {
-  if (value.switch().name !== 'scvU32') throw new HostError('Value, UnexpectedType');
-  return value.u32();
+  if (value.type !== 'scvU32') throw new HostError('Value, UnexpectedType');
+  return value.u32;
 }
 
 function u32(value: number): xdr.ScVal {
