@@ -318,6 +318,7 @@ export async function startApp(
         recordEvent,
         feed,
         watchHeartbeatMs,
+        shutdownSignal,
         journal,
         clock: agreedClock,
         ids,

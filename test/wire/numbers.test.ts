@@ -359,7 +359,10 @@ describe('amounts in bodies', () => {
   function amountAsRead(token: string): bigint | undefined {
     const reading = new Reading('evm', []);
     const body = objectOf(jsonFromBytes(Buffer.from(`{"value":${token}}`)));
-    const message = readRequest({ params: { relayer_id: 'r1' }, query: '', body, ifMatch: [] }, reading) as SendTransactionRequest;
+    const message = readRequest(
+      { params: { relayer_id: 'r1' }, query: '', body, ifMatch: [], prefer: [] },
+      reading,
+    ) as SendTransactionRequest;
     if (reading.problem !== null || bounds?.(message) !== undefined) return undefined;
     return message.transaction.case === 'evm' ? weiOf(message.transaction.value.value) : undefined;
   }

@@ -122,6 +122,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     }),
   },
   'TransactionService.GetTransaction': { answer: done(records.sentTransaction) },
+  'TransactionService.WaitTransaction': { answer: done(records.sentTransaction) },
   'TransactionService.GetTransactionByNonce': { answer: done(records.sentTransaction) },
   'TransactionService.ListTransactions': { answer: page(records.sentTransaction) },
   'TransactionService.ListAttempts': { answer: page(records.attempt) },

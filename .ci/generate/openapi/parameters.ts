@@ -28,6 +28,14 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
       'Makes the call change the record only if it still has this revision, in quotes: `"3"`. With another revision the call returns 412 and changes nothing. `*` allows every revision.',
     schema: { type: 'string', pattern: ifMatchPattern.source },
   },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description:
+      '`wait=<seconds>, until=<state>`: the call waits, at most 120 seconds, until the transaction is `submitted`, `mined` (the default) or `final`. Other preferences are ignored.',
+    schema: { type: 'string' },
+  },
 };
 
 /** The parameters of a request, and the fields that are not keys of its body. */
@@ -54,6 +62,7 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   const inHeader = [
     ...(plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : []),
     ...(guarded.length > 0 ? [refTo('parameters', 'IfMatch')] : []),
+    ...(fields.some((field) => fieldRulesOf(field).prefer !== '') ? [refTo('parameters', 'Prefer')] : []),
   ];
   return { parameters: [...inPath, ...inQuery, ...inHeader], taken };
 }

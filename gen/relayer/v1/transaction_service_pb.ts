@@ -4,8 +4,8 @@
 // @generated from file relayer/v1/transaction_service.proto (package relayer.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import { file_relayer_rest_v1_options } from "../rest/v1/options_pb.js";
 import type { Pagination, RecordView, ResponseMetadata } from "./common_pb.js";
@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/transaction_service.proto.
  */
 export const file_relayer_v1_transaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEioQIKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAGIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSL9AgoZUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjAKA2V2bRgCIAEoCzIhLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25SZXF1ZXN0SAASOAoHc3RlbGxhchgDIAEoCzIlLnJlbGF5ZXIudjEuU3RlbGxhclRyYW5zYWN0aW9uUmVxdWVzdEgAEjYKBnNvbGFuYRgEIAEoCzIkLnJlbGF5ZXIudjEuU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0SAASFgoOdHJhbnNhY3Rpb25faWQYBSABKAkSKQoRZXhwZWN0ZWRfcmV2aXNpb24YHiABKARCCdLzGAVgAaABAUgBiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUIUChJfZXhwZWN0ZWRfcmV2aXNpb25CEgoQX2lkZW1wb3RlbmN5X2tleSJ6ChpSZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEihwEKGENhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEikKEWV4cGVjdGVkX3JldmlzaW9uGB4gASgEQgnS8xgFYAGgAQFIAIgBAUIUChJfZXhwZWN0ZWRfcmV2aXNpb24ieQoZQ2FuY2VsVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiNgogQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSKQAQohQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3BvbnNlEjsKBnJlc3VsdBgBIAEoCzIrLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKUAQofQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIvCidxdWV1ZWRfZm9yX2NhbmNlbGxhdGlvbl90cmFuc2FjdGlvbl9pZHMYASADKAkSJwofZmFpbGVkX3RvX3F1ZXVlX3RyYW5zYWN0aW9uX2lkcxgCIAMoCRIXCg90b3RhbF9wcm9jZXNzZWQYAyABKA0iQwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkidgoWR2V0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiWgocR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhwKBW5vbmNlGAIgASgEQgjS8xgECAFQAUgAiAEBQggKBl9ub25jZSJ9Ch1HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipgIKF0xpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGQoEcGFnZRgCIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAyABKA1CBtLzGAI4AUgBiAEBEi0KBnN0YXR1cxgEIAMoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgARIsCgR2aWV3GAwgASgOMhYucmVsYXllci52MS5SZWNvcmRWaWV3QgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUivgEKGExpc3RUcmFuc2FjdGlvbnNSZXNwb25zZRItCgx0cmFuc2FjdGlvbnMYASADKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIosCChNMaXN0QXR0ZW1wdHNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkSGQoEcGFnZRgDIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYBCABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAESLAoEdmlldxgMIAEoDjIWLnJlbGF5ZXIudjEuUmVjb3JkVmlld0IG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIvoBChRMaXN0QXR0ZW1wdHNSZXNwb25zZRIlCghhdHRlbXB0cxgBIAMoCzITLnJlbGF5ZXIudjEuQXR0ZW1wdBIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCRJGChltaW5pbXVtX3JlcGxhY2VtZW50X3ByaWNlGAUgASgLMiMucmVsYXllci52MS5NaW5pbXVtUmVwbGFjZW1lbnRQcmljZSJUChdNaW5pbXVtUmVwbGFjZW1lbnRQcmljZRIXCg9tYXhfZmVlX3Blcl9nYXMYASABKAkSIAoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAIgASgJIooBChhXYXRjaFRyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIbCg50cmFuc2FjdGlvbl9pZBgCIAEoCUgAiAEBEhkKDHJlc3VtZV90b2tlbhgDIAEoCUgBiAEBQhEKD190cmFuc2FjdGlvbl9pZEIPCg1fcmVzdW1lX3Rva2VuItEBChlXYXRjaFRyYW5zYWN0aW9uc1Jlc3BvbnNlEi4KC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbkgAEjkKEXNuYXBzaG90X2NvbXBsZXRlGAIgASgLMhwucmVsYXllci52MS5TbmFwc2hvdENvbXBsZXRlSAASKgoJaGVhcnRiZWF0GAMgASgLMhUucmVsYXllci52MS5IZWFydGJlYXRIABIUCgxyZXN1bWVfdG9rZW4YBCABKAlCBwoFZXZlbnQiEgoQU25hcHNob3RDb21wbGV0ZSILCglIZWFydGJlYXQylBEKElRyYW5zYWN0aW9uU2VydmljZRLYAQoPU2VuZFRyYW5zYWN0aW9uEiIucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXF1ZXN0GiMucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXNwb25zZSJ8yvMYNggEEAEgAjABQhRSRUNFSVZFUl9OT1RfQUxMT1dFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFRILT5JMCPDoBKmILdHJhbnNhY3Rpb24iKi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucxK0AwoSUmVwbGFjZVRyYW5zYWN0aW9uEiUucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXF1ZXN0GiYucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZSLOAsrzGPYBCAQQASACMAFCEVRSQU5TQUNUSU9OX01JTkVEQhVUUkFOU0FDVElPTl9DT05GSVJNRURCElRSQU5TQUNUSU9OX0ZBSUxFREITVFJBTlNBQ1RJT05fRVhQSVJFREIUVFJBTlNBQ1RJT05fQ0FOQ0VMRURCF1JFUExBQ0VNRU5UX1VOREVSUFJJQ0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhJJTlNVRkZJQ0lFTlRfRlVORFNCEkVYRUNVVElPTl9SRVZFUlRFREIUUkVDRUlWRVJfTk9UX0FMTE9XRURCElNJR05FUl9VTkFWQUlMQUJMRVABgtPkkwJNOgEqYgt0cmFuc2FjdGlvbho7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SqQMKEUNhbmNlbFRyYW5zYWN0aW9uEiQucmVsYXllci52MS5DYW5jZWxUcmFuc2FjdGlvblJlcXVlc3QaJS5yZWxheWVyLnYxLkNhbmNlbFRyYW5zYWN0aW9uUmVzcG9uc2UixgLK8xjxAQgEEAEgAUIRVFJBTlNBQ1RJT05fTUlORURCFVRSQU5TQUNUSU9OX0NPTkZJUk1FREISVFJBTlNBQ1RJT05fRkFJTEVEQhNUUkFOU0FDVElPTl9FWFBJUkVEQhRUUkFOU0FDVElPTl9DQU5DRUxFREIXUkVQTEFDRU1FTlRfVU5ERVJQUklDRURCFkdBU19QUklDRV9DQVBfRVhDRUVERURCEklOU1VGRklDSUVOVF9GVU5EU0ISRVhFQ1VUSU9OX1JFVkVSVEVEQhNDQU5DRUxfTk9UX1BPU1NJQkxFQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAkpiC3RyYW5zYWN0aW9uKjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRLGAQoZQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9ucxIsLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QaLS5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXNwb25zZSJMyvMYBggEEAEgAYLT5JMCPGIGcmVzdWx0KjIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvcGVuZGluZxK2AQoOR2V0VHJhbnNhY3Rpb24SIS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoiLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25SZXNwb25zZSJdkAIByvMYBggDEAEgAYLT5JMCSmILdHJhbnNhY3Rpb24SOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9EuUBChVHZXRUcmFuc2FjdGlvbkJ5Tm9uY2USKC5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uQnlOb25jZVJlcXVlc3QaKS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uQnlOb25jZVJlc3BvbnNlIneQAgHK8xggCAMQASABQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUkuC0+STAkpiC3RyYW5zYWN0aW9uEjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvYnktbm9uY2Uve25vbmNlfRKsAQoQTGlzdFRyYW5zYWN0aW9ucxIjLnJlbGF5ZXIudjEuTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QaJC5yZWxheWVyLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXNwb25zZSJNkAIByvMYBggDEAEgAYLT5JMCOmIMdHJhbnNhY3Rpb25zEiovYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMStgEKDExpc3RBdHRlbXB0cxIfLnJlbGF5ZXIudjEuTGlzdEF0dGVtcHRzUmVxdWVzdBogLnJlbGF5ZXIudjEuTGlzdEF0dGVtcHRzUmVzcG9uc2UiY5ACAcrzGAYIAxABIAGC0+STAlBiCGF0dGVtcHRzEkQvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfS9hdHRlbXB0cxJuChFXYXRjaFRyYW5zYWN0aW9ucxIkLnJlbGF5ZXIudjEuV2F0Y2hUcmFuc2FjdGlvbnNSZXF1ZXN0GiUucmVsYXllci52MS5XYXRjaFRyYW5zYWN0aW9uc1Jlc3BvbnNlIgrK8xgGCAMQASABMAFCjgEKDmNvbS5yZWxheWVyLnYxQhdUcmFuc2FjdGlvblNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
+  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEimQMKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEjkKCndhaXRfdW50aWwYHyABKA4yFS5yZWxheWVyLnYxLldhaXRVbnRpbEIO0vMYCmAB0gEFdW50aWwSKgoMd2FpdF9zZWNvbmRzGCAgASgNQg/S8xgLQHhgAdIBBHdhaXRIAYgBARIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgCiAEBQhUKC3RyYW5zYWN0aW9uEgba8xgCCAFCDwoNX3dhaXRfc2Vjb25kc0ISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSL1AwoZUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjAKA2V2bRgCIAEoCzIhLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25SZXF1ZXN0SAASOAoHc3RlbGxhchgDIAEoCzIlLnJlbGF5ZXIudjEuU3RlbGxhclRyYW5zYWN0aW9uUmVxdWVzdEgAEjYKBnNvbGFuYRgEIAEoCzIkLnJlbGF5ZXIudjEuU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0SAASFgoOdHJhbnNhY3Rpb25faWQYBSABKAkSKQoRZXhwZWN0ZWRfcmV2aXNpb24YHiABKARCCdLzGAVgAaABAUgBiAEBEjkKCndhaXRfdW50aWwYHyABKA4yFS5yZWxheWVyLnYxLldhaXRVbnRpbEIO0vMYCmAB0gEFdW50aWwSKgoMd2FpdF9zZWNvbmRzGCAgASgNQg/S8xgLQHhgAdIBBHdhaXRIAogBARIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgDiAEBQhUKC3RyYW5zYWN0aW9uEgba8xgCCAFCFAoSX2V4cGVjdGVkX3JldmlzaW9uQg8KDV93YWl0X3NlY29uZHNCEgoQX2lkZW1wb3RlbmN5X2tleSJ6ChpSZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEihwEKGENhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEikKEWV4cGVjdGVkX3JldmlzaW9uGB4gASgEQgnS8xgFYAGgAQFIAIgBAUIUChJfZXhwZWN0ZWRfcmV2aXNpb24ieQoZQ2FuY2VsVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiNgogQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSKQAQohQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3BvbnNlEjsKBnJlc3VsdBgBIAEoCzIrLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKUAQofQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIvCidxdWV1ZWRfZm9yX2NhbmNlbGxhdGlvbl90cmFuc2FjdGlvbl9pZHMYASADKAkSJwofZmFpbGVkX3RvX3F1ZXVlX3RyYW5zYWN0aW9uX2lkcxgCIAMoCRIXCg90b3RhbF9wcm9jZXNzZWQYAyABKA0iQwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkidgoWR2V0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipAEKFldhaXRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgCIAEoCRIkCgV1bnRpbBgDIAEoDjIVLnJlbGF5ZXIudjEuV2FpdFVudGlsEiQKD3RpbWVvdXRfc2Vjb25kcxgEIAEoDUIG0vMYAkB4SACIAQFCEgoQX3RpbWVvdXRfc2Vjb25kcyJ3ChdXYWl0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiWgocR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhwKBW5vbmNlGAIgASgEQgjS8xgECAFQAUgAiAEBQggKBl9ub25jZSJ9Ch1HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipgIKF0xpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGQoEcGFnZRgCIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAyABKA1CBtLzGAI4AUgBiAEBEi0KBnN0YXR1cxgEIAMoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgARIsCgR2aWV3GAwgASgOMhYucmVsYXllci52MS5SZWNvcmRWaWV3QgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUivgEKGExpc3RUcmFuc2FjdGlvbnNSZXNwb25zZRItCgx0cmFuc2FjdGlvbnMYASADKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIosCChNMaXN0QXR0ZW1wdHNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkSGQoEcGFnZRgDIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYBCABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAESLAoEdmlldxgMIAEoDjIWLnJlbGF5ZXIudjEuUmVjb3JkVmlld0IG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIvoBChRMaXN0QXR0ZW1wdHNSZXNwb25zZRIlCghhdHRlbXB0cxgBIAMoCzITLnJlbGF5ZXIudjEuQXR0ZW1wdBIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCRJGChltaW5pbXVtX3JlcGxhY2VtZW50X3ByaWNlGAUgASgLMiMucmVsYXllci52MS5NaW5pbXVtUmVwbGFjZW1lbnRQcmljZSJUChdNaW5pbXVtUmVwbGFjZW1lbnRQcmljZRIXCg9tYXhfZmVlX3Blcl9nYXMYASABKAkSIAoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAIgASgJIooBChhXYXRjaFRyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIbCg50cmFuc2FjdGlvbl9pZBgCIAEoCUgAiAEBEhkKDHJlc3VtZV90b2tlbhgDIAEoCUgBiAEBQhEKD190cmFuc2FjdGlvbl9pZEIPCg1fcmVzdW1lX3Rva2VuItEBChlXYXRjaFRyYW5zYWN0aW9uc1Jlc3BvbnNlEi4KC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbkgAEjkKEXNuYXBzaG90X2NvbXBsZXRlGAIgASgLMhwucmVsYXllci52MS5TbmFwc2hvdENvbXBsZXRlSAASKgoJaGVhcnRiZWF0GAMgASgLMhUucmVsYXllci52MS5IZWFydGJlYXRIABIUCgxyZXN1bWVfdG9rZW4YBCABKAlCBwoFZXZlbnQiEgoQU25hcHNob3RDb21wbGV0ZSILCglIZWFydGJlYXQqhwEKCVdhaXRVbnRpbBIaChZXQUlUX1VOVElMX1VOU1BFQ0lGSUVEEAASGAoUV0FJVF9VTlRJTF9TVUJNSVRURUQQARIUChBXQUlUX1VOVElMX01JTkVEEAISGAoUV0FJVF9VTlRJTF9DT05GSVJNRUQQAxIUChBXQUlUX1VOVElMX0ZJTkFMEAQy1RIKElRyYW5zYWN0aW9uU2VydmljZRLYAQoPU2VuZFRyYW5zYWN0aW9uEiIucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXF1ZXN0GiMucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXNwb25zZSJ8yvMYNggEEAEgAjABQhRSRUNFSVZFUl9OT1RfQUxMT1dFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFRILT5JMCPDoBKmILdHJhbnNhY3Rpb24iKi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucxK0AwoSUmVwbGFjZVRyYW5zYWN0aW9uEiUucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXF1ZXN0GiYucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZSLOAsrzGPYBCAQQASACMAFCEVRSQU5TQUNUSU9OX01JTkVEQhVUUkFOU0FDVElPTl9DT05GSVJNRURCElRSQU5TQUNUSU9OX0ZBSUxFREITVFJBTlNBQ1RJT05fRVhQSVJFREIUVFJBTlNBQ1RJT05fQ0FOQ0VMRURCF1JFUExBQ0VNRU5UX1VOREVSUFJJQ0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhJJTlNVRkZJQ0lFTlRfRlVORFNCEkVYRUNVVElPTl9SRVZFUlRFREIUUkVDRUlWRVJfTk9UX0FMTE9XRURCElNJR05FUl9VTkFWQUlMQUJMRVABgtPkkwJNOgEqYgt0cmFuc2FjdGlvbho7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SqQMKEUNhbmNlbFRyYW5zYWN0aW9uEiQucmVsYXllci52MS5DYW5jZWxUcmFuc2FjdGlvblJlcXVlc3QaJS5yZWxheWVyLnYxLkNhbmNlbFRyYW5zYWN0aW9uUmVzcG9uc2UixgLK8xjxAQgEEAEgAUIRVFJBTlNBQ1RJT05fTUlORURCFVRSQU5TQUNUSU9OX0NPTkZJUk1FREISVFJBTlNBQ1RJT05fRkFJTEVEQhNUUkFOU0FDVElPTl9FWFBJUkVEQhRUUkFOU0FDVElPTl9DQU5DRUxFREIXUkVQTEFDRU1FTlRfVU5ERVJQUklDRURCFkdBU19QUklDRV9DQVBfRVhDRUVERURCEklOU1VGRklDSUVOVF9GVU5EU0ISRVhFQ1VUSU9OX1JFVkVSVEVEQhNDQU5DRUxfTk9UX1BPU1NJQkxFQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAkpiC3RyYW5zYWN0aW9uKjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRLGAQoZQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9ucxIsLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QaLS5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXNwb25zZSJMyvMYBggEEAEgAYLT5JMCPGIGcmVzdWx0KjIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvcGVuZGluZxK2AQoOR2V0VHJhbnNhY3Rpb24SIS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoiLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25SZXNwb25zZSJdkAIByvMYBggDEAEgAYLT5JMCSmILdHJhbnNhY3Rpb24SOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9Er4BCg9XYWl0VHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLldhaXRUcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLldhaXRUcmFuc2FjdGlvblJlc3BvbnNlImKQAgHK8xgGCAMQASABgtPkkwJPYgt0cmFuc2FjdGlvbhJAL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0vd2FpdBLlAQoVR2V0VHJhbnNhY3Rpb25CeU5vbmNlEigucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXF1ZXN0GikucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZSJ3kAIByvMYIAgDEAEgAUIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLgtPkkwJKYgt0cmFuc2FjdGlvbhI7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL2J5LW5vbmNlL3tub25jZX0SrAEKEExpc3RUcmFuc2FjdGlvbnMSIy5yZWxheWVyLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0GiQucmVsYXllci52MS5MaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2UiTZACAcrzGAYIAxABIAGC0+STAjpiDHRyYW5zYWN0aW9ucxIqL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zErYBCgxMaXN0QXR0ZW1wdHMSHy5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1JlcXVlc3QaIC5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1Jlc3BvbnNlImOQAgHK8xgGCAMQASABgtPkkwJQYghhdHRlbXB0cxJEL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0vYXR0ZW1wdHMSbgoRV2F0Y2hUcmFuc2FjdGlvbnMSJC5yZWxheWVyLnYxLldhdGNoVHJhbnNhY3Rpb25zUmVxdWVzdBolLnJlbGF5ZXIudjEuV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZSIKyvMYBggDEAEgATABQo4BCg5jb20ucmVsYXllci52MUIXVHJhbnNhY3Rpb25TZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
 
 /**
  * A transaction to send.
@@ -69,6 +69,21 @@ export type SendTransactionRequest = Message<"relayer.v1.SendTransactionRequest"
     value: SolanaTransactionRequest;
     case: "solana";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * What the call waits for before it returns, once the transaction is accepted. Default: `mined`, if `wait_seconds` is set. The response has the record as
+   * it is then, also if the time passes first. In REST this is the preference `until` of the header `Prefer`.
+   *
+   * @generated from field: relayer.v1.WaitUntil wait_until = 31;
+   */
+  waitUntil: WaitUntil;
+
+  /**
+   * How long the call waits. Default: 30 if `wait_until` is set, otherwise the call does not wait. In REST this is the header `Prefer: wait=<seconds>`.
+   *
+   * @generated from field: optional uint32 wait_seconds = 32;
+   */
+  waitSeconds?: number | undefined;
 
   /**
    * Makes the call safe to repeat, like the metadata `idempotency-key`: 1 to 255 visible ASCII characters. If both are sent, they must be equal.
@@ -173,6 +188,21 @@ export type ReplaceTransactionRequest = Message<"relayer.v1.ReplaceTransactionRe
    * @generated from field: optional uint64 expected_revision = 30;
    */
   expectedRevision?: bigint | undefined;
+
+  /**
+   * What the call waits for before it returns, once the transaction is accepted. Default: `mined`, if `wait_seconds` is set. The response has the record as
+   * it is then, also if the time passes first. In REST this is the preference `until` of the header `Prefer`.
+   *
+   * @generated from field: relayer.v1.WaitUntil wait_until = 31;
+   */
+  waitUntil: WaitUntil;
+
+  /**
+   * How long the call waits. Default: 30 if `wait_until` is set, otherwise the call does not wait. In REST this is the header `Prefer: wait=<seconds>`.
+   *
+   * @generated from field: optional uint32 wait_seconds = 32;
+   */
+  waitSeconds?: number | undefined;
 
   /**
    * Makes the call safe to repeat, like the metadata `idempotency-key`: 1 to 255 visible ASCII characters. If both are sent, they must be equal.
@@ -424,6 +454,76 @@ export const GetTransactionResponseSchema: GenMessage<GetTransactionResponse> = 
   messageDesc(file_relayer_v1_transaction_service, 10);
 
 /**
+ * A wait for a transaction.
+ *
+ * @generated from message relayer.v1.WaitTransactionRequest
+ */
+export type WaitTransactionRequest = Message<"relayer.v1.WaitTransactionRequest"> & {
+  /**
+   * The relayer of the transaction.
+   *
+   * @generated from field: string relayer_id = 1;
+   */
+  relayerId: string;
+
+  /**
+   * The transaction.
+   *
+   * @generated from field: string transaction_id = 2;
+   */
+  transactionId: string;
+
+  /**
+   * The state to wait for. Default: `mined`.
+   *
+   * @generated from field: relayer.v1.WaitUntil until = 3;
+   */
+  until: WaitUntil;
+
+  /**
+   * The maximum duration. Default: 30.
+   *
+   * @generated from field: optional uint32 timeout_seconds = 4;
+   */
+  timeoutSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.WaitTransactionRequest.
+ * Use `create(WaitTransactionRequestSchema)` to create a new message.
+ */
+export const WaitTransactionRequestSchema: GenMessage<WaitTransactionRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 11);
+
+/**
+ * The transaction.
+ *
+ * @generated from message relayer.v1.WaitTransactionResponse
+ */
+export type WaitTransactionResponse = Message<"relayer.v1.WaitTransactionResponse"> & {
+  /**
+   * The record.
+   *
+   * @generated from field: relayer.v1.Transaction transaction = 1;
+   */
+  transaction?: Transaction | undefined;
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.WaitTransactionResponse.
+ * Use `create(WaitTransactionResponseSchema)` to create a new message.
+ */
+export const WaitTransactionResponseSchema: GenMessage<WaitTransactionResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 12);
+
+/**
  * Identifies a transaction by its nonce.
  *
  * @generated from message relayer.v1.GetTransactionByNonceRequest
@@ -449,7 +549,7 @@ export type GetTransactionByNonceRequest = Message<"relayer.v1.GetTransactionByN
  * Use `create(GetTransactionByNonceRequestSchema)` to create a new message.
  */
 export const GetTransactionByNonceRequestSchema: GenMessage<GetTransactionByNonceRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 11);
+  messageDesc(file_relayer_v1_transaction_service, 13);
 
 /**
  * The transaction.
@@ -477,7 +577,7 @@ export type GetTransactionByNonceResponse = Message<"relayer.v1.GetTransactionBy
  * Use `create(GetTransactionByNonceResponseSchema)` to create a new message.
  */
 export const GetTransactionByNonceResponseSchema: GenMessage<GetTransactionByNonceResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 12);
+  messageDesc(file_relayer_v1_transaction_service, 14);
 
 /**
  * Request for a page of a relayer's transactions.
@@ -540,7 +640,7 @@ export type ListTransactionsRequest = Message<"relayer.v1.ListTransactionsReques
  * Use `create(ListTransactionsRequestSchema)` to create a new message.
  */
 export const ListTransactionsRequestSchema: GenMessage<ListTransactionsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 13);
+  messageDesc(file_relayer_v1_transaction_service, 15);
 
 /**
  * A page of transactions.
@@ -582,7 +682,7 @@ export type ListTransactionsResponse = Message<"relayer.v1.ListTransactionsRespo
  * Use `create(ListTransactionsResponseSchema)` to create a new message.
  */
 export const ListTransactionsResponseSchema: GenMessage<ListTransactionsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 14);
+  messageDesc(file_relayer_v1_transaction_service, 16);
 
 /**
  * Request for a page of a transaction's attempts.
@@ -645,7 +745,7 @@ export type ListAttemptsRequest = Message<"relayer.v1.ListAttemptsRequest"> & {
  * Use `create(ListAttemptsRequestSchema)` to create a new message.
  */
 export const ListAttemptsRequestSchema: GenMessage<ListAttemptsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 15);
+  messageDesc(file_relayer_v1_transaction_service, 17);
 
 /**
  * A page of attempts.
@@ -695,7 +795,7 @@ export type ListAttemptsResponse = Message<"relayer.v1.ListAttemptsResponse"> & 
  * Use `create(ListAttemptsResponseSchema)` to create a new message.
  */
 export const ListAttemptsResponseSchema: GenMessage<ListAttemptsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 16);
+  messageDesc(file_relayer_v1_transaction_service, 18);
 
 /**
  * The minimum price of a replacement on an EVM network. A legacy replacement must pay the higher of both as its `gas_price`.
@@ -723,7 +823,7 @@ export type MinimumReplacementPrice = Message<"relayer.v1.MinimumReplacementPric
  * Use `create(MinimumReplacementPriceSchema)` to create a new message.
  */
 export const MinimumReplacementPriceSchema: GenMessage<MinimumReplacementPrice> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 17);
+  messageDesc(file_relayer_v1_transaction_service, 19);
 
 /**
  * The transactions to watch.
@@ -758,7 +858,7 @@ export type WatchTransactionsRequest = Message<"relayer.v1.WatchTransactionsRequ
  * Use `create(WatchTransactionsRequestSchema)` to create a new message.
  */
 export const WatchTransactionsRequestSchema: GenMessage<WatchTransactionsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 18);
+  messageDesc(file_relayer_v1_transaction_service, 20);
 
 /**
  * A message of a watch.
@@ -811,7 +911,7 @@ export type WatchTransactionsResponse = Message<"relayer.v1.WatchTransactionsRes
  * Use `create(WatchTransactionsResponseSchema)` to create a new message.
  */
 export const WatchTransactionsResponseSchema: GenMessage<WatchTransactionsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 19);
+  messageDesc(file_relayer_v1_transaction_service, 21);
 
 /**
  * Everything up to now was delivered: the snapshot, or what changed since the resume token.
@@ -826,7 +926,7 @@ export type SnapshotComplete = Message<"relayer.v1.SnapshotComplete"> & {
  * Use `create(SnapshotCompleteSchema)` to create a new message.
  */
 export const SnapshotCompleteSchema: GenMessage<SnapshotComplete> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 20);
+  messageDesc(file_relayer_v1_transaction_service, 22);
 
 /**
  * Nothing has changed since the last message, or since the resume token.
@@ -841,7 +941,55 @@ export type Heartbeat = Message<"relayer.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 21);
+  messageDesc(file_relayer_v1_transaction_service, 23);
+
+/**
+ * What a call waits for.
+ *
+ * @generated from enum relayer.v1.WaitUntil
+ */
+export enum WaitUntil {
+  /**
+   * Not set: `mined`.
+   *
+   * @generated from enum value: WAIT_UNTIL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * An RPC node has accepted it, or more.
+   *
+   * @generated from enum value: WAIT_UNTIL_SUBMITTED = 1;
+   */
+  SUBMITTED = 1,
+
+  /**
+   * It is in a block, or final.
+   *
+   * @generated from enum value: WAIT_UNTIL_MINED = 2;
+   */
+  MINED = 2,
+
+  /**
+   * It is confirmed, or final in another way: failed, expired or canceled.
+   *
+   * @generated from enum value: WAIT_UNTIL_CONFIRMED = 3;
+   */
+  CONFIRMED = 3,
+
+  /**
+   * The same as `confirmed`.
+   *
+   * @generated from enum value: WAIT_UNTIL_FINAL = 4;
+   */
+  FINAL = 4,
+}
+
+/**
+ * Describes the enum relayer.v1.WaitUntil.
+ */
+export const WaitUntilSchema: GenEnum<WaitUntil> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_transaction_service, 0);
 
 /**
  * Sends transactions through a relayer, replaces and cancels them until they are mined, and reports their state.
@@ -907,6 +1055,17 @@ export const TransactionService: GenService<{
     methodKind: "unary";
     input: typeof GetTransactionRequestSchema;
     output: typeof GetTransactionResponseSchema;
+  },
+  /**
+   * Returns the transaction as soon as it has reached a state, at once if it has or is final, and otherwise as it is when the time is over, when the service
+   * stops, or shortly before the deadline of the call. A log entry says that the state was not reached. Errors: NOT_FOUND.
+   *
+   * @generated from rpc relayer.v1.TransactionService.WaitTransaction
+   */
+  waitTransaction: {
+    methodKind: "unary";
+    input: typeof WaitTransactionRequestSchema;
+    output: typeof WaitTransactionResponseSchema;
   },
   /**
    * Returns the transaction at a nonce. Errors: NOT_FOUND; UNIMPLEMENTED if the network has no nonces.

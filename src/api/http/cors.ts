@@ -8,6 +8,7 @@ const allowedHeaders = [
   'Baggage',
   'Idempotency-Key',
   'If-Match',
+  'Prefer',
   'Traceparent',
   'Tracestate',
   'X-Request-Id',

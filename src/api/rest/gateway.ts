@@ -109,7 +109,8 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   async function serve(endpoint: Endpoint, params: RouteMatch['params'], body: JsonObject | null, exchange: RestExchange) {
     const { call } = exchange;
     const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
-    const message = endpoint.read({ params, query: exchange.query, body, ifMatch: headerValuesOf(exchange.request, 'if-match') }, reading);
+    const [ifMatch, prefer] = [headerValuesOf(exchange.request, 'if-match'), headerValuesOf(exchange.request, 'prefer')];
+    const message = endpoint.read({ params, query: exchange.query, body, ifMatch, prefer }, reading);
     call.bodyProblem = reading.problem;
     const values = createContextValues().set(callKey, call);
     // REST has no deadlines.

@@ -19,6 +19,8 @@ export interface RequestParts {
   readonly body: JsonObject | null;
   /** The values of `If-Match`. */
   readonly ifMatch: readonly string[];
+  /** The values of `Prefer`. */
+  readonly prefer: readonly string[];
 }
 
 /**
@@ -43,11 +45,13 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   const codec = plan.http.hasBody ? compiler.object(input, taken) : null;
   const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
   const readIfMatch = compileIfMatch(input.fields);
+  const readPrefer = compilePrefer(input.fields);
   const filledMask = plan.http.mergePatch ? mask : undefined;
-  return ({ params: texts, query, body, ifMatch }, reading) => {
+  return ({ params: texts, query, body, ifMatch, prefer }, reading) => {
     const message = codec !== null && body !== null ? readBody(codec, body, filledMask, reading) : (create(input) as unknown as Properties);
     readQuery(query, message, reading);
     readIfMatch(ifMatch, message, reading);
+    readPrefer(prefer, message, reading);
     for (const { field, read } of params) {
       const value = read(texts[field.name] ?? '', field.name, reading);
       if (value !== undefined) message[field.localName] = value;
@@ -134,5 +138,26 @@ function compileIfMatch(fields: readonly DescField[]): (values: readonly string[
     const match = values.length === 1 ? ifMatchPattern.exec(value) : null;
     if (match === null) reading.refuse('If-Match', 'must be one revision in quotes, such as "3", or *');
     else if (match[1] !== undefined) target[field.localName] = BigInt(match[1]);
+  };
+}
+
+/** Reads the preferences (RFC 7240) that fields take: `Prefer: wait=30, until=mined`. Unknown preferences are ignored, as HTTP demands. */
+function compilePrefer(fields: readonly DescField[]): (values: readonly string[], target: Properties, reading: Reading) => void {
+  const preferred = fields.flatMap((field) => {
+    const { prefer, max } = fieldRulesOf(field);
+    if (prefer === '') return [];
+    return [
+      { field, name: prefer, max, read: textReaderOf(field), pattern: new RegExp(`(?:^|[,;])\\s*${prefer}\\s*=\\s*"?([\\w-]{1,64})`, 'i') },
+    ];
+  });
+  return (values, target, reading) => {
+    if (values.length === 0) return;
+    const header = values.join(',');
+    for (const { field, name, max, read, pattern } of preferred) {
+      const text = pattern.exec(header)?.[1];
+      if (text === undefined) continue;
+      const value = read(max !== undefined && Number(text) > Number(max) ? String(max) : text, `Prefer: ${name}`, reading);
+      if (value !== undefined) target[field.localName] = value;
+    }
   };
 }

@@ -4,7 +4,7 @@ import type { TransactionReads } from '../ports/store/transactions.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import { onAbort } from '../work/abort.js';
-import type { Feed } from './feed.js';
+import type { Feed, LoadChanges, Topic } from './feed.js';
 import { findTransaction } from './find-transaction.js';
 import { type Cursor, cursorOf, tokenExpired, tokenOf, type WatchScope } from './resume-token.js';
 
@@ -114,7 +114,7 @@ export async function* watchTransactions(
 }
 
 /** The changes that a reader at a position gets next. Throws RESUME_TOKEN_EXPIRED if it missed one that was removed. */
-function loaderOf(read: FeedReads, { relayerId, transactionId }: WatchScope) {
+export function loaderOf(read: FeedReads, { relayerId, transactionId }: Topic): LoadChanges {
   return async (after: number): Promise<readonly ChangedTransaction[]> => {
     if (transactionId !== null) {
       const changed = await read.changeAfter(transactionId, after);

@@ -16,33 +16,39 @@ import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, viewedAttempt, viewedTransaction } from './transaction.js';
+import { createWaits } from './wait.js';
 import { createWatch } from './watch.js';
 
 export type TransactionServiceDeps = TransactionDeps & {
   readonly store: { readonly read: WatchDeps['read'] & TransactionListReads };
   /** How long a watch may be silent. */
   readonly watchHeartbeatMs: number;
+  /** Aborts when the service begins to stop, which ends all waits. */
+  readonly shutdownSignal: AbortSignal;
 };
 
 /** Implements `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionServiceDeps): ServiceImpl<typeof TransactionService> {
   const { read } = deps.store;
+  const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
+  const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
+    const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
+    const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), save, callOf(context));
+    return { transaction: protoOfTransaction(view) };
+  });
+  const replace = replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
+    const wanted = contentRequestOf(request);
+    if (wanted.network === 'evm' && wanted.to === undefined)
+      callOf(context).warnings.push({ level: 'warn', message: 'to is not set, so the replacement creates a contract' });
+    const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wanted, {
+      expectedRevision: request.expectedRevision ?? null,
+      saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
+    });
+    return { transaction: protoOfTransaction(view) };
+  });
   return {
-    sendTransaction: replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
-      const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
-      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), save, callOf(context));
-      return { transaction: protoOfTransaction(view) };
-    }),
-    replaceTransaction: replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
-      const wanted = contentRequestOf(request);
-      if (wanted.network === 'evm' && wanted.to === undefined)
-        callOf(context).warnings.push({ level: 'warn', message: 'to is not set, so the replacement creates a contract' });
-      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wanted, {
-        expectedRevision: request.expectedRevision ?? null,
-        saveResponse: (replaced) => saveResponse(() => ({ transaction: protoOfTransaction(replaced) })),
-      });
-      return { transaction: protoOfTransaction(view) };
-    }),
+    sendTransaction: async (request, context) => waits.after(context, request, await send(request, context)),
+    replaceTransaction: async (request, context) => waits.after(context, request, await replace(request, context)),
     async cancelTransaction(request, context) {
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId, request.expectedRevision ?? null);
       return { transaction: protoOfTransaction(view) };
@@ -63,6 +69,10 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), nonce)) };
     },
     watchTransactions: createWatch({ read, feed: deps.feed, heartbeatMs: deps.watchHeartbeatMs }),
+    async waitTransaction(request, context) {
+      const wanted = { until: request.until, seconds: request.timeoutSeconds };
+      return { transaction: protoOfTransaction(await waits.view(context, request, wanted)) };
+    },
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };
     },
