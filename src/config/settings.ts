@@ -1,6 +1,7 @@
 import type { Environment } from './environment.js';
 import { foreignSettings } from './foreign-settings.js';
 import { ConfigError, type Problem } from './problem.js';
+import { readSecretFile } from './secret-file.js';
 import {
   addressRanges,
   apiKey,
@@ -28,7 +29,7 @@ export interface Setting<T> {
   readonly name: string;
   /** Read if the variable is unset or empty; undefined: it must be set. */
   readonly default?: string;
-  /** Its text is never shown. */
+  /** Its text is never shown, and can be in the file that the variable `<name>_FILE` names. */
   readonly secret?: true;
   /** One line for operators. */
   readonly doc: string;
@@ -308,6 +309,15 @@ function isSet(value: string | undefined): value is string {
 }
 
 function read(entry: Setting<unknown>, env: Environment): Parsed<unknown> {
+  const fileVariable = `${entry.name}_FILE`;
+  const file = entry.secret ? env[fileVariable] : undefined;
+  if (isSet(file)) {
+    if (isSet(env[entry.name])) return { problem: `must not be set together with ${fileVariable}` };
+    const content = readSecretFile(file);
+    return 'text' in content
+      ? entry.parse(content.text)
+      : { problem: `has no value: ${fileVariable} names a file that ${content.problem}` };
+  }
   const given = env[entry.name];
   if (isSet(given)) {
     const parsed = entry.parse(given);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigError } from '../../src/config/problem.js';
 import { loadSettings, readSetting, settings } from '../../src/config/settings.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const encryptionKey = Buffer.alloc(32, 7).toString('base64');
 const needed = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: encryptionKey };
@@ -233,4 +236,31 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
 test('settings: one can be read alone', () => {
   assert.equal(readSetting({}, 'databaseUrl'), 'sqlite:./data/relayer.db');
   assert.throws(() => readSetting({ DATABASE_URL: 'mysql:x' }, 'databaseUrl'), ConfigError);
+});
+
+test('settings: a secret can be in the file that its variable with _FILE names', async () => {
+  const file = join(await temporaryFolder(), 'key');
+  writeFileSync(file, `${'f'.repeat(40)}\n`);
+  const { API_KEY, ...others } = needed;
+  assert.equal(loadSettings({ ...others, API_KEY_FILE: file }).apiKey, 'f'.repeat(40));
+  const problemsOf = (env: Record<string, string | undefined>) => {
+    try {
+      loadSettings(env);
+    } catch (error) {
+      return (error as ConfigError).problems;
+    }
+    return [];
+  };
+  assert.deepEqual(problemsOf({ ...others, API_KEY, API_KEY_FILE: file }), [
+    { path: 'API_KEY', problem: 'must not be set together with API_KEY_FILE' },
+  ]);
+  writeFileSync(file, '');
+  assert.deepEqual(problemsOf({ ...others, API_KEY_FILE: file }), [
+    { path: 'API_KEY', problem: 'has no value: API_KEY_FILE names a file that is empty' },
+  ]);
+  // The text of a secret is never shown.
+  writeFileSync(file, 'short-secret');
+  assert.deepEqual(problemsOf({ ...others, API_KEY_FILE: file }), [
+    { path: 'API_KEY', problem: 'has 12 characters; at least 32 are required' },
+  ]);
 });
