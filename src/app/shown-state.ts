@@ -21,11 +21,12 @@ export function engineFigures(engine: Engine, directory: Pick<Directory, 'relaye
       }
     },
     networks: () =>
-      engine.networks().map(({ network, head, problem, forkedHosts }) => ({
+      engine.networks().map(({ network, head, problem, forkedHosts, stillSinceMs }) => ({
         network,
         head,
         isReachable: head !== null && problem === null,
         forkedEndpoints: forkedHosts.length,
+        standsStill: stillSinceMs !== null,
       })),
   };
 }
@@ -45,8 +46,8 @@ export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'lease
 
 /**
  * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An
- * instance that drains is ready, because it still answers every call. One that may not sign is not ready. Networks are shown, but
- * unreachable ones do not make it unready.
+ * instance that drains is ready, because it still answers every call. One that may not sign is not ready. Networks are shown, but neither
+ * unreachable ones nor those that stand still make it unready.
  */
 export async function measureReadiness(
   engine: Engine,
@@ -61,8 +62,9 @@ export async function measureReadiness(
     () => true,
     () => false,
   );
-  const networks = engine.networks().map(({ network, head, problem, forkedHosts }): [string, string] => {
+  const networks = engine.networks().map(({ network, head, problem, forkedHosts, stillSinceMs }): [string, string] => {
     if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
+    if (problem === null && stillSinceMs !== null) return [network, `no new block since ${new Date(stillSinceMs).toISOString()}`];
     return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
   });
   const hold = ownHold();

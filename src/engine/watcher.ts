@@ -7,9 +7,11 @@ import type { LaneChanges, LaneReads } from '../core/ports/store/lanes.js';
 import type { StoreFor } from '../core/ports/store/store.js';
 import { chainKeyOf } from '../core/records/network.js';
 import { markRelayers } from '../core/relayer/mark-relayers.js';
+import type { DurationClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
 import { type Repeating, repeat } from '../core/work/repeat.js';
 import type { Timers } from '../core/work/timers.js';
+import { createLoggedStillness } from './lane/stillness.js';
 
 /** The state of a network, for readiness. */
 export interface NetworkHealth {
@@ -21,6 +23,8 @@ export interface NetworkHealth {
   readonly problem: string | null;
   /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. */
   readonly forkedHosts: readonly string[];
+  /** See `Stillness.sinceMs`. */
+  readonly stillSinceMs: number | null;
 }
 
 /** A relayer on the chain. */
@@ -67,6 +71,7 @@ export interface WatcherDeps {
   readonly directory: Directory;
   readonly recordRelayerState: RecordRelayerState;
   readonly timers: Timers;
+  readonly clock: DurationClock;
   readonly log: Log;
 }
 
@@ -77,8 +82,9 @@ const lanesPerTurn = 50;
  * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it.
  * If every node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
  */
-export function createWatcher({ chain, store, directory, recordRelayerState, timers, log }: WatcherDeps): Watcher {
+export function createWatcher({ chain, store, directory, recordRelayerState, timers, clock, log }: WatcherDeps): Watcher {
   const { network } = chain;
+  const stillness = createLoggedStillness(clock, network, log);
   // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that
   // one poll each is enough, and its public nodes limit the rate.
   const pollsPerBlock = network.type === 'solana' ? 1 : 4;
@@ -117,10 +123,11 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       if (!isStored) await storeGenesis();
       head = await chain.head();
       isReading = false;
+      stillness.see(head);
       if (problem !== null) log.info({ network: network.name }, 'an RPC node of the network answers again');
       problem = null;
       if (disabledReason !== null) await enableAgain();
-      await tickAll(head);
+      await tickAll(listeners, head);
     } catch (error) {
       isReading = false;
       const detail = error instanceof Error ? error.message : String(error);
@@ -143,22 +150,6 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     isWanted = true;
     polling.wake();
     return true;
-  }
-
-  async function tickAll(newest: Head): Promise<void> {
-    const working: HeadListener[] = [];
-    // Those that rest do nothing now, but one that wakes during a later turn must know that the head is new.
-    for (const lane of listeners) {
-      if (lane.isResting()) lane.tick(newest);
-      else working.push(lane);
-    }
-    let count = 0;
-    for (const lane of working) {
-      if (!listeners.has(lane)) continue;
-      if (count > 0 && count % lanesPerTurn === 0) await nextTurn();
-      count += 1;
-      lane.tick(newest);
-    }
   }
 
   /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
@@ -219,6 +210,30 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       polling = null;
       await stopped;
     },
-    health: () => ({ network: network.name, chain, head, problem: problem?.shown ?? null, forkedHosts: chain.forkedHosts() }),
+    health: () => ({
+      network: network.name,
+      chain,
+      head,
+      problem: problem?.shown ?? null,
+      forkedHosts: chain.forkedHosts(),
+      stillSinceMs: stillness.sinceMs(),
+    }),
   };
+}
+
+/** Calls the lanes, some in each turn of the event loop. */
+async function tickAll(listeners: ReadonlySet<HeadListener>, newest: Head): Promise<void> {
+  const working: HeadListener[] = [];
+  // Those that rest do nothing now, but one that wakes during a later turn must know that the head is new.
+  for (const lane of listeners) {
+    if (lane.isResting()) lane.tick(newest);
+    else working.push(lane);
+  }
+  let count = 0;
+  for (const lane of working) {
+    if (!listeners.has(lane)) continue;
+    if (count > 0 && count % lanesPerTurn === 0) await nextTurn();
+    count += 1;
+    lane.tick(newest);
+  }
 }

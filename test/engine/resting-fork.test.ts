@@ -67,6 +67,7 @@ async function start(test: TestContext, { blockMs, rests, answerMs }: { blockMs:
     directory: createDirectory([]),
     recordRelayerState: () => [],
     timers,
+    clock: { nowMs: () => elapsedMs, elapsedMs: () => elapsedMs },
     log: silentLog,
   });
   watcher.listen({ tick: () => undefined, unreachable: () => undefined, isResting: () => rests });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Chain, Head } from '../../src/core/ports/chain.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { systemClock } from '../../src/core/work/clock.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createWatcher } from '../../src/engine/watcher.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -44,7 +45,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
     told.push(`${event} ${id} ${disabledReason}`);
     return [];
   };
-  const watcher = createWatcher({ chain, store, directory, recordRelayerState, timers: systemTimers, log: silentLog });
+  const watcher = createWatcher({ chain, store, directory, recordRelayerState, timers: systemTimers, clock: systemClock, log: silentLog });
   test.after(async () => {
     await watcher.stop();
     await store.close();

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/core/work/clock.js';
 import { healthWithoutFile } from '../../src/core/work/log.js';
 import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
-const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
+const network = { network: 'local', isReachable: true, forkedEndpoints: 0, standsStill: false, head: null };
 
 const noInstances = {
   states: [],

@@ -65,7 +65,15 @@ export async function createModelWatcher({
     },
   };
   const directory = createDirectory([]);
-  const watcher = createWatcher({ chain, store, directory, recordRelayerState: () => [], timers: timersOf(time), log: silentLog });
+  const watcher = createWatcher({
+    chain,
+    store,
+    directory,
+    recordRelayerState: () => [],
+    timers: timersOf(time),
+    clock: time.clock,
+    log: silentLog,
+  });
   return {
     watcher,
     store,

@@ -1,4 +1,5 @@
 import type { Head } from '../../core/ports/chain.js';
+import type { Stillness } from './stillness.js';
 
 /** The heads that a lane has seen, and up to which of them it knows its account. */
 export interface Heads {
@@ -14,6 +15,8 @@ export interface Heads {
   readonly isStale: boolean;
   /** A head is being read that may be much newer: nothing is decided at the known one. */
   readonly isAwaited: boolean;
+  /** See `Stillness.sinceMs`. */
+  readonly stillSinceMs: number | null;
   see(head: Head): void;
   noteUnreachable(): void;
   /** Every slot is resolved up to this head. */
@@ -25,7 +28,7 @@ export interface Heads {
 }
 
 /** Creates the heads of a lane that has seen none. */
-export function createHeads(): Heads {
+export function createHeads(stillness: Stillness): Heads {
   let newest: Head | null = null;
   let isUnreachable = false;
   let settled: Head | null = null;
@@ -52,7 +55,11 @@ export function createHeads(): Heads {
     get isAwaited() {
       return isAwaited;
     },
+    get stillSinceMs() {
+      return stillness.sinceMs();
+    },
     see(head) {
+      stillness.see(head);
       newest = head;
       isAwaited = false;
       isUnreachable = false;

@@ -17,6 +17,7 @@ import { createOpenTransactions, type LaneFigures, type OpenTransactions } from 
 import { createRecords } from './records.js';
 import { createRest } from './rest.js';
 import { createSigningPace } from './signing-pace.js';
+import { createStillness } from './stillness.js';
 import { createTaskMaker, logFailure } from './task.js';
 import { createBroadcaster } from './tasks/broadcast.js';
 import { createWaitingExplainer } from './tasks/explain-waiting.js';
@@ -85,7 +86,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     onLateFailure: (name, error) => logFailure(deps.log, { relayer: relayer().id, task: name }, error),
   });
   const pause = createPause(deps.timers);
-  const heads = createHeads();
+  const heads = createHeads(createStillness(deps.clock, chain.network));
   let stopped = false;
 
   const inFlightLimit = createInFlightLimit({

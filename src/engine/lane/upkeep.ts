@@ -7,6 +7,7 @@ import { createFeeBumper } from './tasks/bump-fee.js';
 import { checkAccount } from './tasks/check-account.js';
 import { createExpirer } from './tasks/expire.js';
 import { createForeignExplainer } from './tasks/explain-foreign.js';
+import { createStillnessExplainer } from './tasks/explain-stillness.js';
 import { createGapFiller } from './tasks/fill-gaps.js';
 import { createRebroadcaster } from './tasks/rebroadcast.js';
 import { createSlotReleaser } from './tasks/release-slot.js';
@@ -43,6 +44,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () 
         ];
   const checkIsUsable = task('check account', (newest: Head) => checkAccount(lane, newest));
   const expirer = createExpirer(lane);
+  const explainStillness = task('explain stillness', createStillnessExplainer(lane));
   const expireUnsigned = task('expire unsigned', expirer.expireUnsigned);
   const expireSigned = signingTask('expire', expirer.expireSigned);
 
@@ -58,6 +60,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () 
     // What is drafted by now does not wait for the nodes that the tasks below ask.
     if (!couldSign && isSettled(heads)) lane.loops.wakePrepare();
     if (heads.settled !== null) await checkIsUsable(newest);
+    await explainStillness();
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (heads.settled !== null) await expireSigned(newest);
     // While no node shows the account, nothing that was signed can be mined. After a reset neither, and the gaps show whether the chain

@@ -28,6 +28,8 @@ export interface NetworkFigures {
   readonly isReachable: boolean;
   /** The number of RPC endpoints that are left out because they are on another branch of the chain. */
   readonly forkedEndpoints: number;
+  /** It shows no new block for long. */
+  readonly standsStill: boolean;
   /** The newest block seen; null before the first. */
   readonly head: { readonly number: bigint; readonly timestampMs: number } | null;
 }
@@ -112,6 +114,11 @@ const networkGauges: readonly GaugeOf<NetworkFigures>[] = [
     name: 'relayer_network_forked_endpoints',
     help: 'RPC endpoints that are left out because they are on another branch of the chain',
     valueOf: ({ forkedEndpoints }) => forkedEndpoints,
+  },
+  {
+    name: 'relayer_network_stands_still',
+    help: '1 if the network shows no new block for a minute and for 20 block times, else 0',
+    valueOf: ({ standsStill }) => (standsStill ? 1 : 0),
   },
   {
     name: 'relayer_head_block',

@@ -3,10 +3,12 @@ import { describe, it } from 'node:test';
 import type { AttemptOutcome, NonceAnswer, Sequence, Unsequenced } from '../../../src/core/ports/chain.js';
 import type { Decide, Move } from '../../../src/core/ports/lanes.js';
 import type { OpenTransaction, Transaction } from '../../../src/core/records/transaction.js';
+import { systemClock } from '../../../src/core/work/clock.js';
 import { createAccountDoubts } from '../../../src/engine/lane/account-doubts.js';
 import { createHeads } from '../../../src/engine/lane/heads.js';
 import type { LaneContext } from '../../../src/engine/lane/lane-context.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
+import { createStillness } from '../../../src/engine/lane/stillness.js';
 import { createForeignExplainer } from '../../../src/engine/lane/tasks/explain-foreign.js';
 import { createGapFiller } from '../../../src/engine/lane/tasks/fill-gaps.js';
 import { settleSlots } from '../../../src/engine/lane/tasks/settle-slots.js';
@@ -41,7 +43,7 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     () => null,
   );
   transactions.put(seen);
-  const heads = createHeads();
+  const heads = createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 }));
   heads.settle(head);
   const lane = {
     id: seen.transaction,
@@ -204,7 +206,7 @@ describe('a nonce above what was signed', () => {
   it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
-    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(0n) });
+    Object.assign(lane, { heads: createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 })), numbers: numbersOf(0n) });
     const sequence = {
       nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
         otherThan === undefined ? { next: 831n, endpoint: 1 } : { next: 'pruned' },
@@ -221,7 +223,7 @@ describe('a nonce above what was signed', () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (NonceAnswer | undefined)[] = [];
-    Object.assign(lane, { heads: createHeads(), numbers: numbersOf(200n, 8n) });
+    Object.assign(lane, { heads: createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 })), numbers: numbersOf(200n, 8n) });
     Object.assign(lane.deps, { log: silentLog, store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
     const sequence = {
       async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {

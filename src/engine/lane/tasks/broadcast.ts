@@ -6,6 +6,7 @@ import { waitsFor } from '../commit-moves.js';
 import { type Broadcast, dueAttempts, heldBackBy, keptAttempt, retryAfterMs } from '../due-attempts.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Decision, moveAll } from '../move-all.js';
+import { whyStill } from '../stillness.js';
 import { isUnpooled } from '../unpooled.js';
 
 const unanswered: BroadcastOutcome = { kind: 'unknown', sentence: 'the RPC node did not answer' };
@@ -126,8 +127,9 @@ function decisionOn(lane: LaneContext, { attempt, outcome }: Answered, nowMs: nu
         if (isUnpooled(transaction)) return null;
         const isNews =
           after.status !== transaction.status || after.statusReason !== transaction.statusReason || transaction.sentAtMs === null;
-        // That a node still has it does not change why its fee is not increased.
-        const keepsReason = transaction.status === 'submitted' && isNotIncreasedReason(transaction.statusReason);
+        // That a node still has it changes neither why its fee is not increased, nor that the network stands still.
+        const isOwnReason = isNotIncreasedReason(transaction.statusReason) || transaction.statusReason === whyStill(lane);
+        const keepsReason = transaction.status === 'submitted' && isOwnReason;
         return isNews && !keepsReason ? { steps: [after] } : null;
       }
       case 'nonce_used':
