@@ -8,6 +8,9 @@ export interface Durability {
   readonly synchronous_standby_names: boolean;
 }
 
+/** The settings of a database whose answered commits are kept, such as SQLite's. */
+export const durable: Durability = { fsync: true, full_page_writes: true, synchronous_standby_names: true };
+
 /** What is wrong with the settings of a server whose commits can get lost. */
 const dangers: { readonly [Key in keyof Durability]: string } = {
   fsync: 'fsync is off: a crash of the database server loses commits that it had answered; set it to on',
