@@ -1,6 +1,7 @@
 import type { Fault, SimNetwork } from './faults.js';
 import { chainPlants } from './plants-chains.js';
 import { enginePlants } from './plants-engine.js';
+import { liePlants } from './plants-lies.js';
 import { instancePlants, storagePlants } from './plants-storage.js';
 import type { Seam } from './seam.js';
 
@@ -11,6 +12,8 @@ export interface Plant {
   readonly seams: readonly Seam[];
   /** The only faults of the worlds that are searched, since others hide this one. Absent: the seed chooses. */
   readonly faults?: readonly Fault[];
+  /** The cells of the matrix of lies that find it have this in their names. Absent: seeded worlds find it. */
+  readonly cells?: string;
   /** Absent: EVM. */
   readonly network?: SimNetwork;
   /** Absent: one. */
@@ -18,7 +21,7 @@ export interface Plant {
 }
 
 /** The faults. Several are what the engine once did wrong. */
-export const plants: readonly Plant[] = [...enginePlants, ...chainPlants, ...storagePlants, ...instancePlants];
+export const plants: readonly Plant[] = [...enginePlants, ...chainPlants, ...storagePlants, ...instancePlants, ...liePlants];
 
 /** Returns the fault of this name. */
 export function plantNamed(name: string | undefined): Plant {

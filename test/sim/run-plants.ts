@@ -16,29 +16,38 @@ const { values } = parseArgs({
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 let missed = 0;
-for (const { name, faults, network = 'evm', instances = 1 } of plants.filter((plant) => plant.name.includes(values.name))) {
+for (const { name, faults, network = 'evm', instances = 1, cells } of plants.filter((plant) => plant.name.includes(values.name))) {
   const only = faults === undefined ? [] : ['--faults', faults.join(',')];
+  const simulation = [
+    file('./run.js'),
+    '--first',
+    '--seeds',
+    values.seeds,
+    '--from',
+    values.from,
+    '--tail',
+    '0',
+    '--network',
+    network,
+    '--instances',
+    String(instances),
+    ...only,
+  ];
+  const matrix = [file('./lies/run.js'), '--first', '--name', cells ?? ''];
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [
-      '--import',
-      file('./plant.js'),
-      file('./run.js'),
-      '--first',
-      '--seeds',
-      values.seeds,
-      '--from',
-      values.from,
-      '--tail',
-      '0',
-      '--network',
-      network,
-      '--instances',
-      String(instances),
-      ...only,
-    ],
+    ['--import', file('./plant.js'), ...(cells === undefined ? simulation : matrix)],
     { env: { ...process.env, PLANT: name }, encoding: 'utf8' },
   );
+  if (cells !== undefined) {
+    const [cell] = stdout.split('\n');
+    const isFound = status === 1 && stderr === '';
+    if (!isFound) missed += 1;
+    const isRun = stderr === '';
+    const result = isFound ? `found by ${cell}` : isRun ? `NOT FOUND in the cells of ${cells}` : `did not run: ${stderr.slice(-500)}`;
+    process.stdout.write(`${name}: ${result}\n`);
+    continue;
+  }
   const found = /^seed (\d+) at commit \S+: (.*)/m.exec(stdout);
   const after = found === null ? null : Number(found[1]) - Number(values.from) + 1;
   if (after === null) missed += 1;

@@ -8,6 +8,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
+import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
@@ -48,7 +49,11 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const isBalanceKnown = deps.memory.isAnswered(balanceKey(account));
   // One reading for the whole draft: a head that comes meanwhile must not make it ask again.
   const balance = deps.memory.recall(balanceKey(account), () => deps.rpc.ask(questions.balance(account), { shared: true }));
-  const refusalAt = (costWei: bigint) => fundsRefusal(deps, account, balance, { costWei, mustRemainWei });
+  const refusalAt = (costWei: bigint): Promise<Refusal | null> => {
+    const refusal = fundsRefusal(deps, account, balance, { costWei, mustRemainWei });
+    // An unknown balance keeps no slot occupied.
+    return isFiller ? refusal.catch(nullIfUnavailable) : refusal;
+  };
   const funds = refusalAt(content.valueWei);
   const unpaid = isBalanceKnown ? await funds : null;
   if (unpaid !== null) return unpaid;
@@ -179,7 +184,7 @@ const maxFillerDoublings = 7;
 async function fillerGas(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint> {
   const earlier = [...request.outbids, ...(request.untaken ?? [])].filter(({ purpose }) => purpose !== 'content').length;
   const fallback = plainTransferGas << BigInt(Math.min(earlier, maxFillerDoublings));
-  const estimated = await gasLimitFor(deps, request, content).catch(refusedIfUnavailable);
+  const estimated = await gasLimitFor(deps, request, content).catch(nullIfUnavailable);
   const limit = paysPublishingByGas(deps.network) ? maxFillerGas.byGas : maxFillerGas.usual;
   return typeof estimated === 'bigint' && estimated <= limit ? max(estimated, fallback) : fallback;
 }
@@ -194,14 +199,8 @@ export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, out
   const wanted = isContent ? onNetwork('evm', content) : fillerOf(relayer.address);
   if (!paysPublishingByGas(deps.network) || wanted.gasLimit !== null) return gasLimit;
   const request = { relayer, content: isContent ? content : ('filler' as const), outbids, validUntilMs: null };
-  const estimated = await gasLimitFor(deps, request, wanted).catch(refusedIfUnavailable);
+  const estimated = await gasLimitFor(deps, request, wanted).catch(nullIfUnavailable);
   return typeof estimated === 'bigint' && estimated > gasLimit ? estimated : gasLimit;
-}
-
-/** A missing estimate keeps no fee bump waiting. */
-function refusedIfUnavailable(error: unknown): null {
-  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
-  throw error;
 }
 
 /** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
@@ -277,7 +276,7 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
     const answeredBy = new Set<number>();
     const [atHead, other, limit] = await Promise.all([
       ask({ first: 'head', answeredBy }),
-      deps.rpc.isSingle() ? null : ask({ first: 'another' }).catch(refusedIfUnavailable),
+      deps.rpc.isSingle() ? null : ask({ first: 'another' }).catch(nullIfUnavailable),
       deps.market.blockGasLimit(),
     ]);
     return { estimate: highestSane(atHead, other, limit), answeredBy };

@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors/errors.js';
 import { max } from '../../core/fees/price.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
@@ -8,7 +7,7 @@ import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
+import { nodeUnavailable, nullIfUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
 import { latestBlockKey, quantityOf } from './answer.js';
 import { createBranch } from './branch.js';
@@ -98,7 +97,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     },
     isUnsequenced: () => false,
     async genesisHash() {
-      const genesis = await rpc.ask(questions.anchor(genesisAnchor)).catch(noneIfUnavailable);
+      const genesis = await rpc.ask(questions.anchor(genesisAnchor)).catch(nullIfUnavailable);
       if (genesis !== null) return genesis;
       const { number } = await rpc.ask(questions.head());
       const anchor = await rpc.ask(questions.anchor(anchorAt(number > anchorDepth ? number - anchorDepth : number)));
@@ -187,11 +186,6 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     unsequenced: null,
     signForeign: null,
   };
-}
-
-function noneIfUnavailable(error: unknown): null {
-  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
-  throw error;
 }
 
 function speedOf(content: Content | null): Speed | null {

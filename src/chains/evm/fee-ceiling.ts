@@ -5,7 +5,7 @@ import type { EvmPrice } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
-import { minimumToOutbid, minimumToOutbidContent, selfTransferPricing } from './price-attempt.js';
+import { minimumToOutbid, minimumToOutbidContent } from './price-attempt.js';
 
 /** The default of `MAX_FEE_PER_TRANSACTION` on networks whose currency is ether, as nodes have it: one unit of the native currency. */
 export const defaultMaxFeeWei = 10n ** 18n;
@@ -23,7 +23,7 @@ export interface ChosenPrice {
   readonly outbids: readonly Attempt[];
   /** It frees a slot. */
   readonly isFiller: boolean;
-  readonly market: Pick<Market, 'baseFeeWei' | 'priceOf'>;
+  readonly market: Pick<Market, 'baseFeeWei' | 'priceToFree'>;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function withinCeiling(maxFeeWei: bigint | null, chosen: ChosenPric
   if (isTaken) return lowered;
   if (isFiller) {
     if (priceWei <= highestToFree(mostWei, minimumToOutbidContent(outbids))) return price;
-    if (priceWei <= maxCostPerGasWei(await market.priceOf(selfTransferPricing.speed, price.kind))) return price;
+    if (priceWei <= maxCostPerGasWei(await market.priceToFree(price.kind))) return price;
   }
   const sentence = `waiting: the fee may reach ${priceWei * gasLimit} wei, above MAX_FEE_PER_TRANSACTION (${maxFeeWei} wei); set that higher to send at this price`;
   return { refused: 'above_cap', sentence, lasting: false, metadata: { cap_wei: String(mostWei) } };

@@ -1,6 +1,7 @@
 import type { MarketView } from '../../core/ports/chain.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
+import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey } from './answer.js';
 import type { OwnBids } from './own-bids.js';
@@ -11,6 +12,8 @@ import { type FeeHistoryAnswer, questions } from './questions.js';
 export interface Market {
   /** Returns the price of a speed, as a legacy or an EIP-1559 price. */
   priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
+  /** The price of a self-transfer, which frees a slot: that of `fast`, or if no node tells one, twice the base fee of the newest block. */
+  priceToFree(kind: EvmPrice['kind']): Promise<EvmPrice>;
   /** The next block's base fee in wei per gas; null if the network has none. */
   baseFeeWei(): Promise<bigint | null>;
   /** Null: the network shows none. */
@@ -109,8 +112,19 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
       // Twice the base fee stays sufficient for six full blocks in a row.
       return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
     },
+    async priceToFree(kind) {
+      const price = await market.priceOf('fast', kind).catch(nullIfUnavailable);
+      if (price !== null) return price;
+      const priorityWei = defaultPriorityWei('fast');
+      const mostWei = ((await latest()).baseFeePerGasWei ?? 0n) * 2n + priorityWei;
+      if (kind === 'legacy') return { kind, gasPriceWei: mostWei };
+      return { kind, maxFeePerGasWei: mostWei, maxPriorityFeePerGasWei: priorityWei };
+    },
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
-    baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeePerGasWei),
+    async baseFeeWei() {
+      const known = isEip1559 ? await history().catch(nullIfUnavailable) : null;
+      return known === null ? (await latest()).baseFeePerGasWei : known.nextBaseFeeWei;
+    },
     blockGasLimit: async () => (await latest()).gasLimit,
     demanded: bounds.demanded,
     async view(kind) {

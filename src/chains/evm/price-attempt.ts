@@ -41,8 +41,11 @@ export async function priceAttempt(
   const isEip1559 = network.eip1559 && policies.eip1559Pricing;
   const minimum = minimumToOutbid(outbids);
   const contentMinimum = minimumToOutbidContent(outbids);
-  const marketPrice = (): Promise<EvmPrice> =>
-    pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
+  const marketPrice = (): Promise<EvmPrice> => {
+    const kind = pricing.kind !== 'speed' ? pricing.kind : isEip1559 ? 'eip1559' : 'legacy';
+    if (bidder === 'self_transfer') return market.priceToFree(kind);
+    return market.priceOf(pricing.kind === 'speed' ? pricing.speed : 'fast', kind);
+  };
   // A caller's explicit price does not depend on the market, and the base fee matters only for a cap or a fee bump.
   const [price, baseFeeWei] = await Promise.all([
     explicit !== null && bidder === 'caller' ? explicit : marketPrice(),

@@ -8,7 +8,7 @@ const gwei = 10n ** 9n;
 const priceOf = (wei: bigint): EvmPrice => ({ kind: 'eip1559', maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei / 2n });
 const marketAt = (baseFeeWei: bigint | null, priceWei: bigint): ChosenPrice['market'] => ({
   baseFeeWei: async () => baseFeeWei,
-  priceOf: async () => priceOf(priceWei),
+  priceToFree: async () => priceOf(priceWei),
 });
 const chosen = (changes: Partial<ChosenPrice> = {}): ChosenPrice => ({
   price: priceOf(10n ** 15n),

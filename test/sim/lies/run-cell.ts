@@ -40,7 +40,9 @@ const confirmations = 3;
 const rpcTimeoutMs = 5_000;
 /** Blocks leave out the relayer's transactions meanwhile, and ask for a higher price for a while after it. */
 const held = { fromMs: 12_000, toMs: 40_000, surgeUntilMs: 70_000 };
-const at = { first: 1_000, lies: 10_000, second: 12_100, kill: 16_000, act: 20_000, validUntil: 32_000 } as const;
+const at = { first: 1_000, second: 12_100, kill: 16_000, act: 20_000, validUntil: 32_000 } as const;
+/** When the lies begin: with the service, while it is down, or after the second request was signed. */
+const liesFromMs = { send: 0, restart: 10_000, replace: 15_000, cancel: 15_000, expiry: 15_000 } as const;
 /** Without an honest endpoint, the lies end. */
 const healMs = 240_000;
 /** Everything is final within this time after the last request if one endpoint is honest, or after the lies. */
@@ -115,8 +117,11 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     elapsedMs: time.elapsedMs,
     told: { market: 'by liars', chain: hasHonest ? 'by one that is honest too' : 'by liars alone' },
   });
-  const liar = createLiar({ subject, oddity, time, fromMs: action === 'send' ? 0 : at.lies, untilMs: hasHonest ? null : healMs });
+  const liar = createLiar({ subject, oddity, time, fromMs: liesFromMs[action], untilMs: hasHonest ? null : healMs });
   for (const node of nodes) node.behavior.paysNoTips = subject.world === 'quiet';
+
+  /** The second request is ended, by its caller or by its time limit. */
+  const isEnding = action === 'cancel' || action === 'expiry';
 
   function gossip(transaction: SimTransaction, from: SimNode | null): void {
     const state = ledger.head().accounts.get(transaction.from) ?? { nonce: 0, balanceWei: 0n };
@@ -128,7 +133,9 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     const nowMs = time.elapsedMs();
     const isHeld = nowMs >= held.fromMs && nowMs < held.toMs;
     const isSurge = nowMs >= held.fromMs && nowMs < held.surgeUntilMs;
-    const block = ledger.build(builder.all(), {
+    // Only what takes its slot can free it.
+    const candidates = builder.all().filter(({ valueWei }) => !isEnding || valueWei !== 2n);
+    const block = ledger.build(candidates, {
       timestampS: Math.floor(trueTimeMs(time) / 1000),
       baseFeeWei: 10n * gwei,
       marketTipWei: isSurge ? 3n * gwei : gwei,
@@ -164,7 +171,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
         time,
         fate(host, body) {
           const role = roles[Number(host.slice(1, 2))];
-          if (role === 'away' && time.elapsedMs() >= at.lies) return 'lost';
+          if (role === 'away' && time.elapsedMs() >= liesFromMs[action]) return 'lost';
           return role === 'liar' && liar.isSilent(body) ? 'acted' : 'answered';
         },
         delayMs: () => 20,
@@ -314,14 +321,16 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     )[0];
   const areAllFinal = (): boolean => accepted.size === 3 && openCalls === 0 && [...accepted.keys()].every(isFinal) && isIdle();
   const isIdle = (): boolean => service.isReady() && [...service.engine.lanes()].every(({ waiting, inFlight }) => waiting + inFlight === 0);
-  const mustFree = !hasHonest && subject.isDispensable && (action === 'cancel' || action === 'expiry');
+  // An account without balance cannot pay for a self-transfer, and the only endpoint says that it has none.
+  const isBroke = subject.name === 'balance' && oddity === '0';
+  const mustFree = !hasHonest && subject.isDispensable && isEnding && !isBroke;
 
   /** All contents can be executed: what the chain shows is what the caller asked for. */
   function requireExpected(): void {
     for (const [id, request] of accepted) {
       const { status = 'missing', status_reason: reason = null } = rowOf(id) ?? {};
       const isReverting = request === 3 && subject.world === 'reverting';
-      const isEnded = request === 2 && (action === 'cancel' || action === 'expiry');
+      const isEnded = request === 2 && isEnding;
       if (!hasHonest && mayFail(status, id)) continue;
       const ends = isEnded ? ['confirmed', action === 'cancel' ? 'canceled' : 'expired'] : [isReverting ? 'failed' : 'confirmed'];
       require(ends.includes(status), () => `request ${request} is ${status}: ${reason}`);

@@ -10,7 +10,7 @@ import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
-import { signerAwayError } from '../unanswered.js';
+import { nullIfUnavailable, signerAwayError } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
@@ -72,14 +72,16 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
     if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
-    const isPayable = isRefusal(draft) || (await readSpendable(lane)) >= maxCost(draft);
+    const isPayable = isRefusal(draft) || (await isWithinFunds(lane, live, maxCost(draft)));
     await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
   }
 }
 
-async function readSpendable(lane: LaneContext): Promise<bigint> {
-  const { balance, locked } = await lane.funds.read();
-  return balance - locked;
+/** True if the account can pay that much. An unknown balance keeps no slot occupied. */
+async function isWithinFunds(lane: LaneContext, { purpose }: Attempt, cost: bigint): Promise<boolean> {
+  const reading = lane.funds.read();
+  const funds = await (purpose === 'content' ? reading : reading.catch(nullIfUnavailable));
+  return funds === null || funds.balance - funds.locked >= cost;
 }
 
 function first<T>(items: Iterable<T>, count: number): readonly T[] {

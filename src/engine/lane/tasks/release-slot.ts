@@ -5,7 +5,7 @@ import type { Attempt, OpenTransaction } from '../../../core/records/transaction
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import type { LaneContext } from '../lane-context.js';
-import { isUnavailable } from '../unanswered.js';
+import { isUnavailable, nullIfUnavailable } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**
@@ -124,7 +124,8 @@ function isHeld(lane: LaneContext, open: OpenTransaction): boolean {
 }
 
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
-  const balance = await lane.chain.balanceOf(lane.id.account);
+  const balance = await lane.chain.balanceOf(lane.id.account).catch(nullIfUnavailable);
+  if (balance === null) return false;
   // Any attempt that can be paid may still be mined.
   return attemptsInSlot(open).every((one) => balance < maxCost(one.fields) || lane.transactions.stateOf(one)?.lacksFunds === true);
 }
