@@ -235,7 +235,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.InstanceService.ListInstances": "Lists the instances that use the database, newest first, as the responding instance last saw them.",
   "relayer.v1.InstanceService.DrainInstance": "Drains an instance: it gives up its lanes and its other work to the other instances, and takes none until its process starts again. It still answers\nevery call. The call returns at once; the instance is drained when `lanes` is 0. If no other instance shares the work, it keeps its lanes until one\njoins. Draining it again changes nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (`INSTANCE_ALONE`: with SQLite no other instance can take over).",
   "relayer.v1.RpcUrl": "An RPC endpoint of a network. In REST requests it can also be the bare URL.",
-  "relayer.v1.RpcUrl.url": "The URL, http or https. Responses show `***` instead of everything after the host; requests must not contain `***`. Required.",
+  "relayer.v1.RpcUrl.url": "The URL: http or https, and on EVM networks ws or wss. Responses show `***` instead of everything after the host; requests must not contain `***`. Required.",
   "relayer.v1.RpcUrl.weight": "Its weight, 0 to 100. The endpoints of a list get calls in proportion to their weights; 0: never used. Default 100.",
   "relayer.v1.Network": "A network.",
   "relayer.v1.Network.id": "Its type and its name, such as `evm:sepolia`.",

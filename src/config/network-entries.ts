@@ -1,8 +1,9 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type Network as NetworkMessage, NetworkSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../codec/relayer-values.js';
-import { checkNodeUrls, httpUrlProblem } from '../core/network/node-urls.js';
+import { checkNodeUrls } from '../core/network/node-urls.js';
 import { type Network, type NetworkType, networkTypes, usualBlockTimeMs } from '../core/records/network.js';
+import { syntaxes, textProblem } from '../core/text/text-syntax.js';
 import { jsonFromText } from '../json/json-reader.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
@@ -123,9 +124,9 @@ function networkAsWritten(type: NetworkType, object: JsonObject, path: string, e
   for (const name of ['symbol', 'passphrase']) if (fields.get(name) === '') problems.add(`${path}.${name}`, 'must not be empty');
   if (Array.isArray(fields.get('rpc_urls')) && message.rpcUrls.length === 0 && !problems.has(`${path}.rpc_urls`))
     problems.add(`${path}.rpc_urls`, 'must have at least one item');
-  problems.check(path, () => checkNodeUrls('rpc_urls', message.rpcUrls.map(rpcUrlFromProto)));
+  problems.check(path, () => checkNodeUrls('rpc_urls', message.rpcUrls.map(rpcUrlFromProto), { type }));
   for (const [index, url] of message.explorerUrls.entries()) {
-    const problem = httpUrlProblem(url);
+    const problem = textProblem(syntaxes.http_url, url);
     if (problem !== undefined) problems.add(`${path}.explorer_urls[${index}]`, problem);
   }
   const name = textIn(object, 'network') ?? '';

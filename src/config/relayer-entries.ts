@@ -57,7 +57,7 @@ function relayerFrom(
   const { id = '', name, network: networkName, signerId, notificationId = '' } = message;
   problems.check(path, () => entryIdFromText(id));
   const wanted = networkTypeFromProto(message.networkType) && problems.check(path, () => newRelayerFromProto(message, () => id));
-  problems.check(path, () => checkRelayerParts(wanted ?? { name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
+  problems.check(path, () => checkRelayerParts(wanted ?? { name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }, { type }));
   if (type !== undefined) {
     checkNetwork(networkName, type, references.networks, `${path}.network`, problems);
     const unserved = references.signers.get(signerId)?.unservedReason(type);

@@ -75,6 +75,9 @@ export interface WatcherDeps {
   readonly log: Log;
 }
 
+/** Nodes that announce heads make the watcher poll at most this often. */
+const announcedPollsMs = 200;
+
 /** How many lanes get a head in one turn of the event loop: all of them may have work then, such as after the start. */
 const lanesPerTurn = 50;
 
@@ -91,6 +94,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
   const restingIntervalMs = Math.min(15_000, Math.max(1_000, network.averageBlockTimeMs));
   const members = new Map<string, Watched>();
+  const pace = createPace(timers, Math.min(intervalMs, announcedPollsMs));
   /** Only the lanes that are open: thousands of relayers may have nothing to do. */
   const listeners = new Set<HeadListener>();
   let head: Head | null = null;
@@ -152,6 +156,11 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     return true;
   }
 
+  /** A node announces heads: they are only a hint to poll, so that one that announces none, or too many, changes nothing else. */
+  function noteAnnounced(): void {
+    if (polling !== null && !areAllResting() && pace.isDue()) polling.wake();
+  }
+
   /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
   async function storeGenesis(): Promise<void> {
     const key = chainKeyOf(network);
@@ -202,12 +211,14 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
     wake,
     stopListening: (lane) => void listeners.delete(lane),
     start() {
+      chain.onNewHead?.(noteAnnounced);
       const onError = (error: unknown) => log.error({ err: error, network: network.name }, 'the network cannot be followed; retrying');
       polling ??= repeat(pollUnlessResting, pauseMs, { onError, timers });
     },
     async stop() {
       const stopped = polling?.stop();
       polling = null;
+      pace.stop();
       await stopped;
     },
     health: () => ({
@@ -236,4 +247,19 @@ async function tickAll(listeners: ReadonlySet<HeadListener>, newest: Head): Prom
     count += 1;
     lane.tick(newest);
   }
+}
+
+/** Says yes at most once in this time. */
+function createPace(timers: Timers, gapMs: number): { isDue(): boolean; stop(): void } {
+  let cancel: (() => void) | null = null;
+  return {
+    isDue() {
+      if (cancel !== null) return false;
+      cancel = timers.after(gapMs, () => {
+        cancel = null;
+      });
+      return true;
+    },
+    stop: () => cancel?.(),
+  };
 }

@@ -171,7 +171,7 @@ test('config file: reports every problem of every section at once, with its path
       networks: [
         sampleNetwork({
           chain_id: 0,
-          rpc_urls: ['wss://a.example.com', { url: 'https://b.example.com', weigth: 1, weight: 101 }],
+          rpc_urls: ['ftp://a.example.com', { url: 'https://b.example.com', weigth: 1, weight: 101 }],
           average_blocktime_ms: 0,
           symbol: '',
         }),
@@ -211,7 +211,7 @@ test('config file: reports every problem of every section at once, with its path
       'relayer: is not a known section; did you mean `relayers`?',
       'plugins: plugins are not supported; leave them out',
       'networks[0].chain_id: must be an integer from 1 to 18446744073709551615',
-      'networks[0].rpc_urls[0].url: must be a URL that begins with http:// or https://',
+      'networks[0].rpc_urls[0].url: must be a URL that begins with http://, https://, ws:// or wss://',
       'networks[0].rpc_urls[1].weight: must be an integer from 0 to 100',
       'networks[0].rpc_urls[1].weigth: is not a known field; did you mean `weight`?',
       'networks[0].average_blocktime_ms: must be an integer from 1 to 4294967295',

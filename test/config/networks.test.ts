@@ -138,7 +138,7 @@ test('networks: read a URL from the environment if it is a reference', async () 
     [
       'networks[0].rpc_urls[0]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',
       'networks[0].rpc_urls[1]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',
-      'networks[0].rpc_urls[2].url: must be a URL that begins with http:// or https://',
+      'networks[0].rpc_urls[2].url: must be a URL that begins with http://, https://, ws:// or wss://',
     ],
   );
 });

@@ -214,11 +214,11 @@ const evmRows: readonly Row[] = [
     rest: {
       verb: 'PATCH',
       path: '/api/v1/networks/evm:local',
-      body: { rpc_urls: ['https://a/***', 'ws://b', { url: 'https://c', weight: 101 }] },
+      body: { rpc_urls: ['https://a/***', 'ftp://b', { url: 'https://c', weight: 101 }] },
     },
     rpc: {
       method: NetworkService.method.updateNetwork,
-      message: { network_id: 'evm:local', rpc_urls: [{ url: 'https://a/***' }, { url: 'ws://b' }, { url: 'https://c', weight: 101 }] },
+      message: { network_id: 'evm:local', rpc_urls: [{ url: 'https://a/***' }, { url: 'ftp://b' }, { url: 'https://c', weight: 101 }] },
     },
     fields: ['rpc_urls[1].url', 'rpc_urls[2].weight', 'rpc_urls[0].url'],
   },

@@ -41,7 +41,7 @@ const noCap = 'must be at least 1; leave it out for no cap';
 const noLimit = 'must not be empty; leave it out to allow all';
 const nameRule = 'name must be 1 to 100 characters without control characters';
 const idRule = 'id must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
-const urlRule = 'must be a URL that begins with http:// or https://';
+const urlRule = 'must be a URL that begins with http://, https://, ws:// or wss://';
 const base58Rule = 'must be 32 bytes in base58';
 
 const evm = (policies: unknown) => ({ policies });
@@ -73,7 +73,7 @@ const relayers: readonly Row[] = [
   { name: 'an empty notification, which means none', change: { notification_id: '' } },
 
   { name: 'nodes', change: { custom_rpc_urls: ['http://127.0.0.1:9', { url: 'https://b.example.com/key', weight: 0 }] } },
-  { name: 'a node that is not http', change: { custom_rpc_urls: ['ws://a'] }, refused: `custom_rpc_urls[0].url ${urlRule}` },
+  { name: 'a node that is not http', change: { custom_rpc_urls: ['ftp://a'] }, refused: `custom_rpc_urls[0].url ${urlRule}` },
   { name: 'a node with a space', change: { custom_rpc_urls: ['http://a/b c'] }, refused: `custom_rpc_urls[0].url ${urlRule}` },
   {
     name: 'a masked node',
@@ -214,7 +214,7 @@ const notifications: readonly Row[] = [
 const networks: readonly Row[] = [
   { name: 'a node', change: { rpc_urls: ['http://127.0.0.1:9'] } },
   { name: 'no node', change: { rpc_urls: [] }, refused: 'rpc_urls must have at least one item' },
-  { name: 'a node that is not http', change: { rpc_urls: ['http://a', 'ws://a'] }, refused: `rpc_urls[1].url ${urlRule}` },
+  { name: 'a node that is not http', change: { rpc_urls: ['http://a', 'ftp://a'] }, refused: `rpc_urls[1].url ${urlRule}` },
   { name: 'a masked node', change: { rpc_urls: ['https://a/***'] }, refused: 'rpc_urls[0].url is masked; send the complete URL' },
 ];
 

@@ -64,7 +64,9 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
       (request, { relayer }, isRefused) => relayer && checkRelayerChange(deps, relayerChangeFromProto(relayer, request, isRefused)),
     ),
     checkOf(SignerService.method.createSigner, keyFrom),
-    checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) => checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), deps.nodeUrls)),
+    checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) =>
+      checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), { policy: deps.nodeUrls }),
+    ),
     ...lists.map((method): [DescMethod, RequestCheck] => [method, checkPage as RequestCheck]),
     checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),
   ]);

@@ -17,6 +17,7 @@ export function evmDialect(chainId: bigint): NodeDialect {
     genesis: questions.anchor,
     position: questions.head(),
     hashAt: questions.blockHash,
+    newHeads: questions.newHeads(),
     isVerdict: isRevert,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),

@@ -71,6 +71,14 @@ export const questions = {
     decides: 'a wait',
     fallback: 'no head: nothing is decided until one is shown',
   }),
+  newHeads: question({
+    method: 'eth_subscribe',
+    params: () => ['newHeads'],
+    read: (): null => null,
+    asks: 'any',
+    decides: 'nothing final',
+    fallback: 'the head is polled, as it is in any case',
+  }),
   anchor: question({
     method: 'eth_getBlockByNumber',
     params: (anchor: string) => [quantityOf(heightOf(anchor)), false],

@@ -42,8 +42,9 @@ export function createBatchSender({ networkName, responder, client, verified, cl
     if (asOne && calls.length > maxBatch) return unbatchable(calls);
     if (maxBatch === 1) return singles(calls, inOrder);
     if (calls.length > maxBatch) return inParts(calls, maxBatch, inOrder);
-    const response = await client.post(batchBody(calls), calls.length, verified);
-    const answer = settledFromBatch(response, calls, responder);
+    const firstId = responder.takeIds(calls.length);
+    const response = await client.post(batchBody(calls, firstId), calls.length, verified);
+    const answer = settledFromBatch(response, calls, responder, firstId);
     if (answer.kind === 'answered') return answer.settled;
     if (asOne) {
       const alone = first === undefined ? [] : [await single(first)];
@@ -124,7 +125,7 @@ export function createBatchSender({ networkName, responder, client, verified, cl
   }
 
   async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await client.post(singleBody(call), 1, verified), call, responder);
+    return settledFromSingle(await client.post(singleBody(call, responder.takeIds(1)), 1, verified), call, responder);
   }
 
   return { send };

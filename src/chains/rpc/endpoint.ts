@@ -6,11 +6,12 @@ import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createBatchSender, isEndpointFailure, transportErrorOf } from './batch-sender.js';
 import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
-import { type createHttpClient, rpcTargetFrom } from './http-client.js';
+import { createHttpClient, type HttpClient, type HttpClientOptions, rpcTargetFrom } from './http-client.js';
 import { createIdentityCheck, OtherChainError } from './identity-check.js';
-import type { NodeDialect, RpcCall, Settled } from './json-rpc.js';
+import { type NodeDialect, type RpcCall, type Settled, singleBody } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
+import { createWebSocketClient, subscriptionId } from './web-socket-client.js';
 
 /** The options of the RPC client of a network. */
 export interface RpcOptions<N extends Network = Network> {
@@ -25,8 +26,10 @@ export interface RpcOptions<N extends Network = Network> {
   readonly telemetry?: Telemetry;
   /** Default: the system clock. */
   readonly clock?: DurationClock;
-  /** Opens the way to a URL. Default: HTTP. */
-  readonly openHttp?: typeof createHttpClient;
+  /** Opens the way to a URL. Default: HTTP, or a WebSocket if the URL says so. */
+  readonly openHttp?: (options: HttpClientOptions) => HttpClient;
+  /** Called when a node with a WebSocket URL announces a new head. */
+  readonly onNewHead?: (() => void) | undefined;
 }
 
 /** One RPC URL of a network. */
@@ -52,8 +55,10 @@ export interface Endpoint
   close(): Promise<void>;
 }
 
+type OptionalOptions = 'connectorFor' | 'openHttp' | 'onNewHead';
+
 /** The options of an endpoint. */
-export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls' | 'connectorFor'>>, Pick<RpcOptions, 'connectorFor'> {
+export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls' | OptionalOptions>>, Pick<RpcOptions, OptionalOptions> {
   readonly url: RpcUrl;
   readonly dialect: NodeDialect;
   /** The genesis hash that it must have; null while it is unknown. Verified together with the identity. */
@@ -72,13 +77,17 @@ export function createEndpoint({
   telemetry,
   clock,
   openHttp,
+  onNewHead,
 }: EndpointOptions): Endpoint {
   const networkName = network.name;
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
-  const responder = { target, dialect };
-  const client = openHttp({
+  const responder = { target, dialect, takeIds: target.isSocket ? createIds() : () => 1 };
+  const { newHeads } = dialect;
+  const open = openHttp ?? (target.isSocket ? createWebSocketClient : createHttpClient);
+  const client = open({
     target,
+    subscription: newHeads && onNewHead && { body: singleBody(newHeads, subscriptionId), onNews: onNewHead },
     networkName,
     timeoutMs: rpcTimeoutMs,
     onLost: () => identity.forget(),
@@ -140,3 +149,12 @@ const offDetails = {
   ahead: 'its newest block is further ahead of the other endpoints than the chain can have grown',
   contradictory: 'it shows its newest block at another height than before',
 };
+
+/** On a WebSocket only the IDs say which request an answer belongs to. */
+function createIds(): (count: number) => number {
+  let next = subscriptionId + 1;
+  return (count) => {
+    next += count;
+    return next - count;
+  };
+}

@@ -11,8 +11,8 @@ import { longestPauseMs } from './circuit-breaker.js';
 import { TransportError } from './node-error.js';
 
 /** Enough for the receipts of a large block with logs. */
-const maxResponseBytes = 32 * 1024 * 1024;
-const connectTimeoutMs = 3_000;
+export const maxResponseBytes = 32 * 1024 * 1024;
+export const connectTimeoutMs = 3_000;
 /** Redirects of one request that are followed. */
 const maxRedirects = 3;
 /** How to undo the compressions that gateways use, asked or not. */
@@ -31,6 +31,8 @@ export interface RpcTarget {
   readonly headers: Readonly<Record<string, string>>;
   /** Parts of the URL to mask if a node echoes them. */
   readonly secrets: readonly string[];
+  /** A WebSocket carries the requests. */
+  readonly isSocket: boolean;
 }
 
 /** An HTTP response of any status. */
@@ -60,6 +62,8 @@ export interface HttpClientOptions {
   /** Called when a connection ends: the next one may lead to another node. */
   readonly onLost: () => void;
   readonly telemetry: Telemetry;
+  /** Sent once on each WebSocket, whose later messages without an answer are news. */
+  readonly subscription?: { readonly body: string; readonly onNews: () => void } | undefined;
   /** Opens the connections; absent: undici does. */
   readonly connect?: buildConnector.connector | undefined;
 }
@@ -79,7 +83,8 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
   if (credentials !== null) headers.authorization = `Basic ${credentials}`;
   const secrets = [...(credentials === null ? [] : [credentials]), ...secretPartsOf(url)];
-  return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets };
+  const isSocket = ['ws:', 'wss:'].includes(url.protocol);
+  return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets, isSocket };
 }
 
 /** Opens a pool of keep-alive connections. */
@@ -180,7 +185,8 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   return bytes.toString();
 }
 
-function codeOf(error: unknown): string | null {
+/** Returns an error's code; null if it has none. */
+export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 

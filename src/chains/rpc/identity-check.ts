@@ -80,7 +80,7 @@ export function createIdentityCheck({ networkName, responder, genesisHash, clien
   }
 
   async function askUnverified<T>(call: RpcCall<T>, what: string): Promise<T> {
-    const settled = settledFromSingle(await client.post(singleBody(call), 1), call, responder);
+    const settled = settledFromSingle(await client.post(singleBody(call, responder.takeIds(1)), 1), call, responder);
     if ('error' in settled) throw new TransportError(host, `did not return its ${what}: ${settled.error.message}`);
     return settled.result;
   }

@@ -42,6 +42,8 @@ export interface NodeDialect {
   readonly position: RpcCall<Position>;
   /** Reads the hash of the block at a height, to compare the branches that two nodes are on. Null if `position` has no hash. */
   readonly hashAt: ((height: bigint) => RpcCall<string | null>) | null;
+  /** Makes a node announce new heads on a WebSocket. Absent: no node of the network does. */
+  readonly newHeads?: RpcCall<unknown>;
   /** True if the error is about the request, for any words: they are decided before any table. Absent: none is. */
   isVerdict?(error: { readonly code: number; readonly message: string; readonly data: string | null }): boolean;
   /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
@@ -64,18 +66,20 @@ export interface NodeIdentity {
 export interface Responder {
   readonly target: RpcTarget;
   readonly dialect: NodeDialect;
+  /** Returns the first ID of this many calls; they are 1 and up, or differ from all others if they share a connection. */
+  takeIds(count: number): number;
 }
 
 /** Writes the body of a request with one call. */
-export function singleBody(call: RpcCall<unknown>): string {
+export function singleBody(call: RpcCall<unknown>, id: number): string {
   const { method, paramsJson } = call;
-  if (paramsJson !== undefined) return `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(method)},"params":${paramsJson}}`;
-  return JSON.stringify(itemOf(call, 1));
+  if (paramsJson !== undefined) return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${paramsJson}}`;
+  return JSON.stringify(itemOf(call, id));
 }
 
-/** Writes the body of a batch. IDs count from 1. */
-export function batchBody(calls: readonly RpcCall<unknown>[]): string {
-  return JSON.stringify(calls.map((call, index) => itemOf(call, index + 1)));
+/** Writes the body of a batch. IDs count from `firstId`. */
+export function batchBody(calls: readonly RpcCall<unknown>[], firstId: number): string {
+  return JSON.stringify(calls.map((call, index) => itemOf(call, firstId + index)));
 }
 
 function itemOf({ method, params }: RpcCall<unknown>, id: number): object {
@@ -109,7 +113,12 @@ export type BatchAnswer<T> =
  * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a
  * `TransportError` of its own. Throws `TransportError` for an overload.
  */
-export function settledFromBatch<T>(response: HttpResponse, calls: readonly RpcCall<T>[], responder: Responder): BatchAnswer<T> {
+export function settledFromBatch<T>(
+  response: HttpResponse,
+  calls: readonly RpcCall<T>[],
+  responder: Responder,
+  firstId: number,
+): BatchAnswer<T> {
   const { host } = responder.target;
   const { statusCode, retryAfterMs, text } = response;
   if (overloadStatuses.includes(statusCode)) throw new TransportError(host, `answered HTTP ${statusCode}`, retryAfterMs);
@@ -120,10 +129,10 @@ export function settledFromBatch<T>(response: HttpResponse, calls: readonly RpcC
   for (const item of items.map(itemFrom)) {
     if (typeof item?.id === 'number') byId.set(item.id, byId.has(item.id) ? null : item);
   }
-  if (!calls.some((_, index) => byId.has(index + 1))) return { kind: 'rejected' };
+  if (!calls.some((_, index) => byId.has(firstId + index))) return { kind: 'rejected' };
   let isTooLarge = false;
   const settled = calls.map((call, index): Settled<T> | null => {
-    const item = byId.get(index + 1) ?? null;
+    const item = byId.get(firstId + index) ?? null;
     if (index > 0 && isResponseTooLarge(item)) {
       isTooLarge = true;
       return null;

@@ -12,7 +12,8 @@ export interface Nodes {
   readonly rpc: Rpc;
   readonly memory: BlockMemory;
   /** The methods of `Chain` that are the same on every network. */
-  readonly methods: Pick<Chain, 'expectGenesis' | 'foreignGenesis' | 'forkedHosts' | 'endpoints' | 'forward' | 'calls' | 'close'>;
+  readonly methods: Pick<Chain, 'expectGenesis' | 'foreignGenesis' | 'forkedHosts' | 'endpoints' | 'forward' | 'calls' | 'close'> &
+    Required<Pick<Chain, 'onNewHead'>>;
 }
 
 /** Maximum number of forwarded calls in flight per network: an answer may be large. */
@@ -24,7 +25,8 @@ const minMemoryMs = 200;
 
 /** Opens the nodes of a network; sends nothing yet. `memoryBlocks`: block times after which a remembered answer is stale at the latest. */
 export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlocks = 0.5): Nodes {
-  const rpc = createRpc(options, dialect);
+  let noteNewHead = (): void => {};
+  const rpc = createRpc({ ...options, onNewHead: () => noteNewHead() }, dialect);
   const memoryMs = memoryBlocks * options.network.averageBlockTimeMs;
   const memory = createBlockMemory(Math.min(maxMemoryMs, Math.max(minMemoryMs, memoryMs)), options.clock?.elapsedMs);
   // Forwarded calls have connections and circuit breakers of their own: a caller's call may overload a node, and that must not make the
@@ -62,6 +64,9 @@ export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlo
       forkedHosts: rpc.forkedHosts,
       endpoints: rpc.endpoints,
       forward,
+      onNewHead(listener) {
+        noteNewHead = listener;
+      },
       calls: rpc.calls,
       close: async () => void (await Promise.all([rpc.close(), forwardingRpc.close()])),
     },

@@ -4,7 +4,6 @@ import { systemClock } from '../../core/work/clock.js';
 import { type BatchOptions, type CallOptions, createCallRouter } from './call-router.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
 import { createEndpointSelector } from './endpoint-selector.js';
-import { createHttpClient } from './http-client.js';
 import type { NodeDialect, RpcCall, Settled } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
@@ -68,12 +67,12 @@ const maxBatchCharacters = 512 * 1024;
  * lags is removed from rotation and probed in the background before it is used again. If none works, all are tried except blocked ones.
  */
 export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
-  const { network, rpcUrls, log, telemetry = noTelemetry, clock = systemClock, openHttp = createHttpClient } = rpcOptions;
+  const { network, rpcUrls, log, telemetry = noTelemetry, clock = systemClock } = rpcOptions;
   let genesis: string | null = null;
   const endpoints = rpcUrls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ ...rpcOptions, telemetry, clock, openHttp, url, dialect, genesisHash: () => genesis }));
+    .map((url) => createEndpoint({ ...rpcOptions, telemetry, clock, url, dialect, genesisHash: () => genesis }));
   const selector = createEndpointSelector(endpoints, {
     networkName: network.name,
     averageBlockTimeMs: network.averageBlockTimeMs,

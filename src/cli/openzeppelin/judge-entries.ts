@@ -176,6 +176,6 @@ function relayerFrom(content: JsonObject, parts: RelayerParts, judging: Judging,
     notificationIds: new Set([...parts.notifications.keys(), ...config.notifications.map(({ id }) => id)]),
   };
   const [entry] = relayerEntries([{ value: written, path: 'record' }], references, env, problems);
-  if (entry !== undefined) problems.check('record', () => checkRelayerParts({ customRpcUrls: entry.customRpcUrls }, nodeUrls));
+  if (entry !== undefined) problems.check('record', () => checkRelayerParts({ customRpcUrls: entry.customRpcUrls }, { policy: nodeUrls }));
   return problems.list.length === 0 ? entry : undefined;
 }

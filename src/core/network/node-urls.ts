@@ -1,7 +1,8 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../records/definition.js';
-import type { RpcUrl } from '../records/network.js';
+import type { NetworkType, RpcUrl } from '../records/network.js';
+import { isSocketUrl } from '../text/http-url.js';
 import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 
@@ -15,19 +16,23 @@ export function maskedUrl(url: string): string {
   return `${protocol}//${host}${mask}`;
 }
 
+/** What the URLs of nodes are checked against. */
+export interface NodeUrlRules {
+  /** The network's type, if it is known: only nodes of EVM networks answer calls through a WebSocket. */
+  readonly type?: NetworkType | undefined;
+  /** For URLs that the API sets. */
+  readonly policy?: Pick<NodeUrlPolicy, 'problemOf'> | undefined;
+}
+
 /**
- * Returns what is wrong with a list of nodes: each must be http or https, at most 20, at least one with a weight above 0. The sentences
- * never contain the URL, which may hold a provider's key. The policy is for URLs that the API sets. A masked URL is refused: a caller that
- * sends back a URL from a response would lose its key.
+ * Returns what is wrong with a list of nodes: each must be an address of a node, at most 20, at least one with a weight above 0. The
+ * sentences never contain the URL, which may hold a provider's key. A masked URL is refused: a caller that sends back a URL from a response
+ * would lose its key.
  */
-export function nodeUrlProblems(
-  field: string,
-  urls: readonly RpcUrl[],
-  policy?: Pick<NodeUrlPolicy, 'problemOf'>,
-): readonly FieldProblem[] {
+export function nodeUrlProblems(field: string, urls: readonly RpcUrl[], { type, policy }: NodeUrlRules = {}): readonly FieldProblem[] {
   if (urls.length > maxUrls) return [{ field, description: `must have at most ${maxUrls} items` }];
   const problems = urls.flatMap(({ url }, index) => {
-    const description = httpUrlProblem(url) ?? policy?.problemOf(url);
+    const description = nodeUrlProblem(url, type) ?? policy?.problemOf(url);
     return description === undefined ? [] : [{ field: `${field}[${index}].url`, description }];
   });
   const noneIsUsed = urls.length > 0 && urls.every(({ weight }) => weight === 0);
@@ -35,14 +40,15 @@ export function nodeUrlProblems(
 }
 
 /** Checks a list of nodes. Throws `FIELD_INVALID`. */
-export function checkNodeUrls(field: string, urls: readonly RpcUrl[], policy?: Pick<NodeUrlPolicy, 'problemOf'>): void {
-  throwProblems(nodeUrlProblems(field, urls, policy));
+export function checkNodeUrls(field: string, urls: readonly RpcUrl[], rules?: NodeUrlRules): void {
+  throwProblems(nodeUrlProblems(field, urls, rules));
 }
 
-/** Returns what is wrong with the address of a node or an explorer; undefined: nothing. */
-export function httpUrlProblem(text: string): string | undefined {
-  const problem = textProblem(syntaxes.http_url, text);
+function nodeUrlProblem(text: string, type: NetworkType | undefined): string | undefined {
+  const problem = textProblem(syntaxes.node_url, text);
   if (problem !== undefined) return problem;
+  if (type !== undefined && type !== 'evm' && isSocketUrl(text))
+    return 'must begin with http:// or https://; only EVM nodes answer ws and wss';
   return text.endsWith(mask) ? 'is masked; send the complete URL' : undefined;
 }
 

@@ -350,6 +350,8 @@ export interface Chain {
   expectGenesis(hash: string): void;
   /** Returns the genesis block of a node if every node was left out because it has another one; else null. */
   foreignGenesis(): string | null;
+  /** Calls the listener when a node may have a new head, before the next poll shows it. Absent: no node of the network says so. */
+  onNewHead?(listener: () => void): void;
   /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. Calls no node. */
   forkedHosts(): readonly string[];
   /** The RPC endpoints that are used, by weight. Calls no node. */

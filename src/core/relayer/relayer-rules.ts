@@ -1,6 +1,5 @@
 import { type FieldProblem, throwProblems } from '../errors/errors.js';
-import type { NodeUrlPolicy } from '../network/node-url-policy.js';
-import { nodeUrlProblems } from '../network/node-urls.js';
+import { type NodeUrlRules, nodeUrlProblems } from '../network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../records/relayer.js';
 import { syntaxes, type TextSyntax, textProblem } from '../text/text-syntax.js';
 
@@ -13,10 +12,10 @@ type Parts = Partial<Pick<Relayer, 'name' | 'customRpcUrls' | 'policies'>>;
 /**
  * Checks parts of a relayer by the rules that the API and the configuration file share. Throws `FIELD_INVALID` with all problems.
  */
-export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, nodeUrls?: Pick<NodeUrlPolicy, 'problemOf'>): void {
+export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, rules?: NodeUrlRules): void {
   throwProblems([
     ...(name === undefined ? [] : problemsOf('name', name, syntaxes.name)),
-    ...(customRpcUrls === undefined ? [] : nodeUrlProblems('custom_rpc_urls', customRpcUrls, nodeUrls)),
+    ...(customRpcUrls === undefined ? [] : nodeUrlProblems('custom_rpc_urls', customRpcUrls, rules)),
     ...(policies === undefined ? [] : policyProblems(policies)),
   ]);
 }

@@ -70,7 +70,7 @@ export async function checkNewRelayer(
   const hasNotification = await isNotification(deps.store, notificationId);
   readAll({
     id: () => id === undefined || entryIdFromText(id),
-    parts: () => checkRelayerParts({ name, customRpcUrls, ...(policies && { policies }) }, deps.nodeUrls),
+    parts: () => checkRelayerParts({ name, customRpcUrls, ...(policies && { policies }) }, { type: networkType, policy: deps.nodeUrls }),
     network: () => networkType && findNetwork(deps, networkType, network),
     signer: () => findSigner(deps, networkType, signerId),
     notification: () => requireNotification(hasNotification),
@@ -137,7 +137,7 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
-    await checkRelayerChange(deps, change);
+    await checkRelayerChange(deps, change, before.networkType);
     const relayer = { ...before, ...change };
     await writer.commit([definitionFromRelayer(secretBox, relayer)], []);
     // The service may have disabled it meanwhile.
@@ -149,10 +149,11 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
 export async function checkRelayerChange(
   { store, nodeUrls }: Pick<RelayerDeps, 'store' | 'nodeUrls'>,
   change: RelayerChange,
+  type?: NetworkType,
 ): Promise<void> {
   const hasNotification = await isNotification(store, change.notificationId ?? null);
   readAll({
-    parts: () => checkRelayerParts(change, nodeUrls),
+    parts: () => checkRelayerParts(change, { type, policy: nodeUrls }),
     notification: () => requireNotification(hasNotification),
   });
 }

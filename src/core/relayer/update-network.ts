@@ -25,7 +25,7 @@ export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: read
   return exclusively(async () => {
     const before = getNetwork(networks, id);
     if (rpcUrls.length === 0) throw invalidField('rpc_urls', 'must have at least one item');
-    checkNodeUrls('rpc_urls', rpcUrls, nodeUrls);
+    checkNodeUrls('rpc_urls', rpcUrls, { type: before.type, policy: nodeUrls });
     const network: Network = { ...before, rpcUrls };
     const key = { kind: 'network', id } as const;
     await writer.commit([{ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) }], []);

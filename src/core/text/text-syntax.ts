@@ -1,6 +1,6 @@
 import { invalidField } from '../errors/errors.js';
 import { bytesFromBase58 } from './base58.js';
-import { controls, httpUrlFrom, httpUrlPattern } from './http-url.js';
+import { controls, httpUrlFrom, httpUrlPattern, nodeUrlPattern } from './http-url.js';
 
 /** The syntax of a text field. The codec, the checks of RPC, the OpenAPI document and the domain use the same one. */
 export interface TextSyntax {
@@ -35,6 +35,12 @@ export const syntaxes = {
     accepts: (text) => httpUrlFrom(text) !== null,
     maxLength: 2048,
     description: 'must be a URL that begins with http:// or https://',
+  },
+  node_url: {
+    pattern: nodeUrlPattern,
+    accepts: URL.canParse,
+    maxLength: 2048,
+    description: 'must be a URL that begins with http://, https://, ws:// or wss://',
   },
   webhook_url: {
     pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,

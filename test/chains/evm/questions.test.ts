@@ -17,6 +17,7 @@ const receipt = { transactionHash: hash, blockHash: hash, blockNumber: '0x7', st
 const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown>, unknown]>> = {
   chainId: [questions.chainId(), '0x7a69'],
   head: [questions.head(), block],
+  newHeads: [questions.newHeads(), '0x1'],
   anchor: [questions.anchor(anchorAt(7n)), block],
   block: [questions.block(7n), block],
   blockHash: [questions.blockHash(7n), block],

@@ -21,22 +21,38 @@ describe('RPC URLs', () => {
   it('RPC URLs: are masked after the host', () => {
     assert.equal(maskedUrl('https://eth.example.com:8443/v2/secret?key=secret'), 'https://eth.example.com:8443/***');
     assert.equal(maskedUrl('http://user:secret@127.0.0.1:8545'), 'http://127.0.0.1:8545/***');
+    assert.equal(maskedUrl('wss://user:secret@eth.example.com/ws/v3/secret'), 'wss://eth.example.com/***');
   });
 
   for (const [what, urls, expected] of [
     ['http and https', ['http://127.0.0.1:8545', 'HTTPS://eth.example.com/v2/secret?key=1'], 'none'],
     ['no URL at all, which is for its caller to judge', [], 'none'],
-    ['another protocol', ['ws://eth.example.com/secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
-    ['what is no URL', ['http://[secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ['ws and wss', ['ws://127.0.0.1:8545', 'WSS://eth.example.com/v2/secret?key=1'], 'none'],
+    [
+      'another protocol',
+      ['ftp://eth.example.com/secret'],
+      'rpc_urls[0].url must be a URL that begins with http://, https://, ws:// or wss://',
+    ],
+    ['what is no URL', ['http://[secret'], 'rpc_urls[0].url must be a URL that begins with http://, https://, ws:// or wss://'],
     ...['https:///a', 'http:////a/b', 'https:a', 'https:/a', 'https:\\\\a', 'https://\\a', 'https://?a', 'https://#a'].map(
-      (url) => [`${url}, which has no host`, [url], 'rpc_urls[0].url must be a URL that begins with http:// or https://'] as const,
+      (url) =>
+        [`${url}, which has no host`, [url], 'rpc_urls[0].url must be a URL that begins with http://, https://, ws:// or wss://'] as const,
     ),
-    ['white space', ['http://a/ secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ['white space', ['http://a/ secret'], 'rpc_urls[0].url must be a URL that begins with http://, https://, ws:// or wss://'],
     ['one that was masked', ['http://a/secret', 'https://eth.example.com/***'], 'rpc_urls[1].url is masked; send the complete URL'],
     ['one that is too long', [`http://a/${'x'.repeat(2048)}`], 'rpc_urls[0].url must be at most 2048 characters'],
     ['too many', Array.from({ length: 21 }, () => 'http://a/'), 'rpc_urls must have at most 20 items'],
     ['none that is used', [{ url: 'http://a/', weight: 0 }], 'rpc_urls must have at least one item with a weight above 0'],
   ] as const) {
     it(`RPC URLs: ${expected === 'none' ? 'accepts' : 'rejects'} ${what}`, () => assert.equal(refusal(urls), expected));
+  }
+
+  for (const type of ['stellar', 'solana'] as const) {
+    it(`RPC URLs: rejects a WebSocket on ${type}, whose nodes answer no calls there`, () => {
+      const urls = [{ url: 'wss://node.example.com/', weight: 100 }];
+      const expected = /^rpc_urls\[0\]\.url must begin with http:\/\/ or https:\/\/; only EVM nodes answer ws and wss$/;
+      assert.throws(() => checkNodeUrls('rpc_urls', urls, { type }), { message: expected });
+      assert.doesNotThrow(() => checkNodeUrls('rpc_urls', urls, { type: 'evm' }));
+    });
   }
 });

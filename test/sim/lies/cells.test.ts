@@ -34,7 +34,7 @@ describe('lies: the matrix', () => {
   it('has cells about every question, but for those that look like another one', () => {
     const named = new Set([...subjects('answers'), ...subjects('amounts')].map(({ question }) => question));
     assert.deepEqual(
-      Object.keys(questions).filter((question) => ![...named].some((name) => name === question)),
+      Object.keys(questions).filter((question) => question !== 'newHeads' && ![...named].some((name) => name === question)),
       ['blockHash', 'hashesInBlock'],
     );
   });

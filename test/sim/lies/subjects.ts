@@ -1,7 +1,7 @@
 import { genesisAnchor, questions } from '../../../src/chains/evm/questions.js';
 
-/** The name of a question of the table. */
-export type QuestionName = keyof typeof questions;
+/** The name of a question of the table. Only WebSockets get the one for announcements of heads, and nothing waits for its answer. */
+export type QuestionName = Exclude<keyof typeof questions, 'newHeads'>;
 
 /** How nodes can lie about a question, and the world in which the service asks it. */
 interface Lies<N extends QuestionName> {
@@ -109,7 +109,7 @@ export interface Subject {
   readonly isDispensable: boolean;
 }
 
-const names = Object.keys(questions) as readonly QuestionName[];
+const names = Object.keys(lies) as readonly QuestionName[];
 
 /** The subjects that lies of any kind have, or those about amounts. Questions that are the same on the wire are one. */
 export function subjects(about: 'answers' | 'amounts'): readonly Subject[] {
