@@ -214,7 +214,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
 
   let service = start();
 
-  /** Calls the service until it answers, as a caller does who gets a 503. */
+  /** Calls the service until it accepts, as a caller does whose nodes are down or whose account is shown as empty. */
   function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => undefined): void {
     log.write(what);
     const asked = service;
@@ -229,7 +229,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
         openCalls -= 1;
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         if (!(error instanceof DomainError)) return fail(error);
-        if (error.reason === 'NODE_UNAVAILABLE' || asked !== service) retry();
+        if (['NODE_UNAVAILABLE', 'INSUFFICIENT_FUNDS'].includes(error.reason) || asked !== service) retry();
       },
     );
     function retry(): void {
