@@ -8,6 +8,11 @@ import { nullIfUnavailable } from './unanswered.js';
 
 /** The maximum time that other transactions wait for nodes to estimate one, and a finished draft for what else nodes are asked. */
 export const slowDraftMs = 2_000;
+/**
+ * A transaction that no node answered about is tried again after this time: each try can last as long as a node may take, and others wait
+ * for it.
+ */
+export const retryUnansweredAfterMs = 2_000;
 /** A draft that waited for room has an old price: it is used up to this age, or for this number of block times, the longer of the two. */
 const usableFor = { ms: 15_000, blocks: 2 };
 
@@ -29,26 +34,34 @@ export async function draftInTime(lane: LaneContext, open: OpenTransaction): Pro
   return drafted.outcome;
 }
 
-/** Begins a draft before anything may be signed. It is used when that is so, unless no node could answer. */
+/**
+ * Begins a draft before anything may be signed. It is used when that is so. If no node could answer, it is begun again after a while, and
+ * wakes nothing: nodes that are known to be away answer at once, and the loop would take the whole time of the process.
+ */
 export function beginDraft(lane: LaneContext, open: OpenTransaction): void {
   const record = lane.transactions.tracked(open.transaction.id);
   if (record === undefined) return;
   const before = record.drafting;
   const drafting = draftingOf(lane, record, open);
   if (drafting === before) return;
-  goOn(lane, drafting);
+  lane.funds.expectRead();
   void drafting.done.then((drafted) => {
-    if (record.drafting === drafting && ('error' in drafted || drafted.outcome === null)) record.drafting = null;
+    if (!('error' in drafted) && drafted.outcome !== null) return noteDone(lane, drafting);
+    if (record.drafting !== drafting) return;
+    record.drafting = null;
+    record.notBeforeMs = lane.deps.clock.elapsedMs() + retryUnansweredAfterMs;
   });
 }
 
 /** Notes when the draft is done, and wakes the loop then. What else its signature needs is asked for meanwhile, since nodes are slow. */
 function goOn(lane: LaneContext, drafting: RunningDraft): void {
   lane.funds.expectRead();
-  void drafting.done.then(() => {
-    drafting.doneAtMs ??= lane.deps.clock.elapsedMs();
-    lane.loops.wakePrepare();
-  });
+  void drafting.done.then(() => noteDone(lane, drafting));
+}
+
+function noteDone(lane: LaneContext, drafting: RunningDraft): void {
+  drafting.doneAtMs ??= lane.deps.clock.elapsedMs();
+  lane.loops.wakePrepare();
 }
 
 type RunningDraft = NonNullable<Tracked['drafting']>;
@@ -56,17 +69,23 @@ type RunningDraft = NonNullable<Tracked['drafting']>;
 /** Returns the draft that was begun, or begins one if it is too old or the content has changed. */
 function draftingOf(lane: LaneContext, record: Tracked, open: OpenTransaction): RunningDraft {
   const { revision } = open.transaction;
-  const { elapsedMs } = lane.deps.clock;
-  const longestMs = Math.max(usableFor.ms, usableFor.blocks * lane.relayer().network.averageBlockTimeMs);
-  const isOld = elapsedMs() - (record.drafting?.doneAtMs ?? Number.POSITIVE_INFINITY) > longestMs;
-  if (record.drafting?.revision !== revision || isOld) {
-    const done = draftOf(lane, open)
-      .catch(nullIfUnavailable)
-      .then((outcome) => ({ outcome }))
-      .catch((error: unknown) => ({ error }));
-    record.drafting = { revision, done, doneAtMs: null };
-  }
+  if (record.drafting !== null && isUsable(lane, record.drafting, revision)) return record.drafting;
+  const done = draftOf(lane, open)
+    .catch(nullIfUnavailable)
+    .then((outcome) => ({ outcome }))
+    .catch((error: unknown) => ({ error }));
+  record.drafting = { revision, done, doneAtMs: null };
   return record.drafting;
+}
+
+/** True if a draft of this content was begun, and may still be used. */
+export function isBegun(lane: LaneContext, { drafting, transaction }: Tracked): boolean {
+  return drafting !== null && isUsable(lane, drafting, transaction.revision);
+}
+
+function isUsable(lane: LaneContext, { revision: madeFrom, doneAtMs }: RunningDraft, revision: number): boolean {
+  const longestMs = Math.max(usableFor.ms, usableFor.blocks * lane.relayer().network.averageBlockTimeMs);
+  return madeFrom === revision && (doneAtMs === null || lane.deps.clock.elapsedMs() - doneAtMs <= longestMs);
 }
 
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {

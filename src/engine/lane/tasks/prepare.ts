@@ -6,7 +6,7 @@ import { isSigned, type OpenTransaction } from '../../../core/records/transactio
 import { inTime } from '../../../core/work/abort.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
 import { storedAtOnce, waitsFor } from '../commit-moves.js';
-import { beginDraft, draftInTime, slowDraftMs } from '../draft-in-time.js';
+import { beginDraft, draftInTime, isBegun, retryUnansweredAfterMs, slowDraftMs } from '../draft-in-time.js';
 import { createForbidden, type Forbidden } from '../forbidden.js';
 import { splitByFunds } from '../funds.js';
 import { isSettled } from '../heads.js';
@@ -22,12 +22,6 @@ import { askAhead, nullIfUnavailable } from '../unanswered.js';
 const maxReads = 16;
 /** Maximum number of drafts that are under way or wait for room. */
 const maxDrafting = 100;
-/**
- * A transaction that no node answered about is tried again after this time: each try can last as long as a node may take, and others wait
- * for it.
- */
-const retryUnansweredAfterMs = 2_000;
-
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
 /** The same for a refusal that is doubted briefly: the chain may have no other block soon. */
@@ -100,8 +94,10 @@ async function beginDrafts(lane: LaneContext, pace: SigningPace, forbidden: Forb
   const { newest, isAwaited, isUnreachable } = lane.heads;
   if (newest === null || isAwaited || isUnreachable || lane.chain.sequence?.draftsAnyNumber !== true) return;
   const { due } = dueCandidates(lane, pace, forbidden, new Set());
-  if (due.length > 0) askAhead(lane, lane.inFlightLimit.read());
-  for (const open of await withContent(lane, due, new Set())) beginDraft(lane, open);
+  // The content of a large transaction is read from the store.
+  const unbegun = due.filter((record) => !isBegun(lane, record));
+  if (unbegun.length > 0) askAhead(lane, lane.inFlightLimit.read());
+  for (const open of await withContent(lane, unbegun, new Set())) beginDraft(lane, open);
 }
 
 /** Asks nodes how many transactions they accept. Once that is known, a slow answer counts from the next round on. */
