@@ -357,6 +357,7 @@ export async function startApp(
       handler: handle,
       newRequestId: ids.timeOrdered,
       log,
+      meter: metrics.meter,
       shutdownDeadlineMs,
       connectionLimits: {
         total: await connectionsThatFit(),

@@ -110,9 +110,9 @@ const table = {
   }),
   connectionsPerAddress: setting({
     name: 'CONNECTIONS_PER_ADDRESS',
-    default: '500',
-    doc: 'Maximum number of open connections from one address (IPv6: one /64 network), except those in TRUSTED_PROXIES. No address can have more than half of all connections.',
-    parse: integer(1, 100_000),
+    default: '0',
+    doc: 'Maximum number of open connections from one address (IPv6: one /64 network), except those in TRUSTED_PROXIES; 0: half of all connections, which is always the maximum.',
+    parse: integer(0, 100_000),
   }),
   trustedProxies: setting({
     name: 'TRUSTED_PROXIES',

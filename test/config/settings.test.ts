@@ -37,7 +37,7 @@ test('settings: have defaults', () => {
     requireSynchronousStandby: false,
     rateLimitBurst: 300,
     accessStaleAfterSeconds: 30,
-    connectionsPerAddress: 500,
+    connectionsPerAddress: 0,
     corsAllowedOrigins: [],
     tlsCertFile: null,
     tlsKeyFile: null,

@@ -1,5 +1,6 @@
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
+import { type Meter, noMeter } from '../../core/ports/telemetry.js';
 import type { Log } from '../../core/work/log.js';
 import { backgroundTimers } from '../../core/work/timers.js';
 import { breakOff } from './answer.js';
@@ -39,6 +40,7 @@ export interface ServerOptions {
   readonly handler: (request: ApiRequest, response: ApiResponse) => void;
   readonly newRequestId: () => string;
   readonly log: Log;
+  readonly meter?: Meter;
   /** How long running calls may go on after `stop`. */
   readonly shutdownDeadlineMs: number;
   /** Replaces the defaults. */
@@ -71,6 +73,7 @@ export function createServer({
   handler,
   newRequestId,
   log,
+  meter = noMeter,
   shutdownDeadlineMs,
   timeouts = defaultTimeouts,
   connectionLimits,
@@ -103,7 +106,7 @@ export function createServer({
 
   const acceptor =
     tls === null ? createTcpServer({ noDelay: true, keepAlive: true }) : createTlsAcceptor(tls, timeouts.firstByteMs, takeOver);
-  const admit = connectionLimits === undefined ? () => true : createConnectionLimit(connectionLimits);
+  const admit = connectionLimits === undefined ? () => true : createConnectionLimit(connectionLimits, { log, meter });
   acceptor.on('connection', (socket) => {
     if (!admit(socket)) {
       socket.on('error', () => undefined);

@@ -13,6 +13,8 @@ export interface Meter {
    * uses for the outcome, on every protocol; 499 if the caller left early. `seconds`: null if the duration says nothing, as for a stream.
    */
   requestEnded(method: string, protocol: string, code: number, seconds: number | null): void;
+  /** A new connection was closed: all connections are in use (`total`), or those of its address. */
+  connectionRefused(limit: 'total' | 'address'): void;
   /** The store wrote, or failed to write, a commit shared by this many callers. */
   batchEnded(callers: number, seconds: number, isWritten: boolean): void;
   /** `seconds`: duration of the delivery attempt; null if it never started. */
@@ -32,6 +34,7 @@ const nothing = () => undefined;
 /** A meter that counts nothing. */
 export const noMeter: Meter = {
   requestEnded: nothing,
+  connectionRefused: nothing,
   batchEnded: nothing,
   webhookTried: nothing,
   webhookDelivered: nothing,

@@ -37,6 +37,11 @@ export function createPrometheusMeter(): PrometheusMeter {
   );
   const commits = counter('relayer_commits_total', 'Database commits, written or failed', ['result']);
   const callersOfCommits = histogram('relayer_commit_callers', 'Number of callers whose changes share one commit', commitCallers);
+  const refusedConnections = counter(
+    'relayer_connections_refused_total',
+    'New connections that were closed: all connections are in use (total), or those of their address (address)',
+    ['limit'],
+  );
   const commitDurations = histogram('relayer_commit_duration_seconds', 'Time until a commit is durable', commitSeconds);
   const webhookAttempts = counter(
     'relayer_webhook_tries_total',
@@ -69,6 +74,7 @@ export function createPrometheusMeter(): PrometheusMeter {
     ['relayer', 'kind'],
   );
   // Rates and alerts need a zero to start from.
+  for (const limit of ['total', 'address']) refusedConnections(limit).inc(0);
   for (const result of ['written', 'failed']) commits(result).inc(0);
   for (const outcome of ['delivered', 'failed', 'dead']) webhookAttempts(outcome).inc(0);
 
@@ -77,6 +83,7 @@ export function createPrometheusMeter(): PrometheusMeter {
       requests(method, protocol, String(code)).inc();
       if (seconds !== null) requestDurations(method, protocol, resultOf(code)).observe(seconds);
     },
+    connectionRefused: (limit) => refusedConnections(limit).inc(),
     batchEnded(callers, seconds, isWritten) {
       commits(isWritten ? 'written' : 'failed').inc();
       callersOfCommits().observe(callers);

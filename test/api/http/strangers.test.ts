@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { createConnectionLimit } from '../../../src/api/http/connection-limit.js';
 import { addressRangesFrom } from '../../../src/core/text/address-ranges.js';
 import { startRig, testKey } from '../../support/api-rig.js';
 import { deferred } from '../../support/deferred.js';
@@ -113,6 +115,28 @@ test('connections: one address has at most its part of them, a trusted proxy all
     'room',
     async () => (await sendRaw(rig.port, health.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')).catch(() => '')) !== '' || undefined,
   );
+});
+
+test('connections: a refusal is counted, and one line names the address and the setting; 0 is half of all', async () => {
+  const lines: { readonly fields: object; readonly message: string }[] = [];
+  const counted: string[] = [];
+  const admit = createConnectionLimit(
+    { total: 1_000, perAddress: 0, isProxy: () => false },
+    {
+      log: { warn: (fields, message) => void lines.push({ fields, message }) },
+      meter: { connectionRefused: (limit) => void counted.push(limit) },
+    },
+  );
+  const socketOf = (remoteAddress: string) => Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket;
+  const held = Array.from({ length: 500 }, () => socketOf('192.0.2.7'));
+  assert.ok(held.every(admit));
+  for (let index = 0; index < 3; index += 1) assert.equal(admit(socketOf('192.0.2.7')), false);
+  assert.deepEqual(counted, ['address', 'address', 'address']);
+  assert.equal(lines.length, 1);
+  assert.deepEqual(lines[0]?.fields, { address: '192.0.2.7', connections: 500, refused: 1 });
+  assert.match(lines[0]?.message ?? '', /CONNECTIONS_PER_ADDRESS.*TRUSTED_PROXIES/);
+  held[0]?.emit('close');
+  assert.ok(admit(socketOf('192.0.2.7')));
 });
 
 test('wrong keys: an address is slowed down after 20 of them, its valid keys and other addresses are not', async (t) => {
