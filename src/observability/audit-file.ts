@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, type Stats, statSync, writeSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { AuditHealth, Log } from '../core/work/log.js';
 import { backgroundTimers } from '../core/work/timers.js';
@@ -9,7 +9,7 @@ import { backgroundTimers } from '../core/work/timers.js';
  * States: *working*; and *failing*, from a write that failed until one that succeeds. While it fails, lines wait in memory up to a limit,
  * further ones are lost and counted, and the write is tried again every second and with each line. Nothing that happens to the file ends
  * the process. Before each write the file is looked up by its name: if it was renamed or deleted, a new one is opened. A line is never
- * split between two files.
+ * split between two files, and begins after a line break: a part of a line, which a failed write or a killed process left, ends first.
  */
 
 /** The maximum size of the lines that wait. */
@@ -30,13 +30,33 @@ export interface AuditFile extends AuditHealth {
   write(line: string): void;
 }
 
+/** Returns false for a file that cannot be read. */
+function endsInPartOfLine(path: string): boolean {
+  let open: number | null = null;
+  try {
+    open = openSync(path, 'r');
+    const { size } = fstatSync(open);
+    const last = Buffer.alloc(1);
+    return size > 0 && readSync(open, last, 0, 1, size - 1) === 1 && last[0] !== newLine;
+  } catch {
+    return false;
+  } finally {
+    if (open !== null) closeSync(open);
+  }
+}
+
 /** Opens the file, readable by its owner only. Throws if it cannot be opened, or is a pipe or a socket. */
 export async function openAuditFile(path: string, { failsClosed, log }: AuditFileOptions): Promise<AuditFile> {
   // Opening a pipe waits for its reader, and writing to it for a slow one: the whole service would wait.
   const found = await stat(path).catch(() => undefined);
   if (found?.isFIFO() || found?.isSocket()) throw new Error(`AUDIT_LOG_FILE ${path} is a pipe or a socket; must be a file`);
-  const openNow = () => openSync(path, 'a', 0o600);
   let descriptor: number | null;
+  let endsInPart = false;
+  const openNow = () => {
+    const open = openSync(path, 'a', 0o600);
+    endsInPart = endsInPartOfLine(path);
+    return open;
+  };
   try {
     descriptor = openNow();
   } catch (cause) {
@@ -52,15 +72,29 @@ export async function openAuditFile(path: string, { failsClosed, log }: AuditFil
   let stopRetry = (): void => undefined;
 
   function isReplaced(open: number): boolean {
-    const own = fstatSync(open);
+    let own: Stats;
+    try {
+      own = fstatSync(open);
+    } catch {
+      // Nothing can be written to it.
+      return true;
+    }
     const named = statSync(path, { throwIfNoEntry: false });
     return named === undefined || named.ino !== own.ino || named.dev !== own.dev;
   }
 
   function reopen(): void {
-    if (descriptor !== null) closeSync(descriptor);
+    const open = descriptor;
+    // First: what failed to close is never closed again, when its number may be that of another file.
     descriptor = null;
     leftWritten = 0;
+    if (open === null) return;
+    try {
+      closeSync(open);
+    } catch (error) {
+      lost += 1;
+      log.warn({ err: error, file: path }, 'closing the audit log failed; its last lines may be lost');
+    }
   }
 
   function writeAll(): void {
@@ -69,8 +103,10 @@ export async function openAuditFile(path: string, { failsClosed, log }: AuditFil
     let written = leftWritten;
     try {
       if (descriptor !== null && isReplaced(descriptor)) reopen();
-      descriptor ??= openNow();
       written = leftWritten;
+      descriptor ??= openNow();
+      if (endsInPart) writeSync(descriptor, '\n');
+      endsInPart = false;
       while (written < lines.length) written += writeSync(descriptor, lines, written);
       left = Buffer.alloc(0);
       leftWritten = 0;

@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openAuditFile } from '../../src/observability/audit-file.js';
@@ -23,6 +34,19 @@ async function opened(failsClosed = false) {
 }
 
 const contentOf = (path: string) => waitFor('the file', () => readFileSync(path, 'utf8') || undefined);
+
+/** The number under which this process has the file open. */
+function descriptorOf(path: string): number {
+  const found = readdirSync('/proc/self/fd').find((number) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${number}`) === path;
+    } catch {
+      return false;
+    }
+  });
+  assert.ok(found !== undefined);
+  return Number(found);
+}
 
 describe('the file of the audit log', () => {
   it('audit file: lines after a rename or a deletion are in a new file, without SIGHUP', async () => {
@@ -74,6 +98,34 @@ describe('the file of the audit log', () => {
       assert.deepEqual(lines, ['the audit log cannot be written; its lines wait in memory', 'the audit log can be written again']);
     });
   }
+
+  for (const reopens of [false, true])
+    it(`audit file: a descriptor that cannot be closed ends nothing and is replaced, ${reopens ? 'on SIGHUP' : 'at the next line'}`, async () => {
+      const { path, file, lines } = await opened(true);
+      file.write('one\n');
+      closeSync(descriptorOf(path));
+      if (reopens) file.reopen();
+      file.write('two\n');
+      assert.equal(readFileSync(path, 'utf8'), 'one\ntwo\n');
+      assert.deepEqual([file.problem(), file.lostLines(), lines], [null, 1, ['closing the audit log failed; its last lines may be lost']]);
+      file.reopen();
+      file.write('three\n');
+      assert.equal(readFileSync(path, 'utf8'), 'one\ntwo\nthree\n');
+    });
+
+  it('audit file: a line begins after a line break, also if the file ends in a part of a line', async () => {
+    const { path, file } = await opened(true);
+    file.write('one\n');
+    appendFileSync(path, 'a part');
+    file.reopen();
+    file.write('two\n');
+    file.write('three\n');
+    assert.equal(readFileSync(path, 'utf8'), 'one\na part\ntwo\nthree\n');
+    appendFileSync(path, 'another part');
+    const again = await openAuditFile(path, { failsClosed: true, log: aLog().log });
+    again.write('four\n');
+    assert.equal(readFileSync(path, 'utf8'), 'one\na part\ntwo\nthree\nanother part\nfour\n');
+  });
 
   it('audit file: closed writes each line before it returns', async () => {
     const { path, file } = await opened(true);
