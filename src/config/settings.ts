@@ -312,8 +312,10 @@ function read(entry: Setting<unknown>, env: Environment): Parsed<unknown> {
   const fileVariable = `${entry.name}_FILE`;
   const file = entry.secret ? env[fileVariable] : undefined;
   if (isSet(file)) {
-    if (isSet(env[entry.name])) return { problem: `must not be set together with ${fileVariable}` };
     const content = readSecretFile(file);
+    const both = env[entry.name];
+    if ('text' in content && isSet(both) && both !== content.text)
+      return { problem: `has another value than the file that ${fileVariable} names; set only one of them` };
     return 'text' in content
       ? entry.parse(content.text)
       : { problem: `has no value: ${fileVariable} names a file that ${content.problem}` };

@@ -252,8 +252,9 @@ test('settings: a secret can be in the file that its variable with _FILE names',
     return [];
   };
   assert.deepEqual(problemsOf({ ...others, API_KEY, API_KEY_FILE: file }), [
-    { path: 'API_KEY', problem: 'must not be set together with API_KEY_FILE' },
+    { path: 'API_KEY', problem: 'has another value than the file that API_KEY_FILE names; set only one of them' },
   ]);
+  assert.equal(loadSettings({ ...others, API_KEY: 'f'.repeat(40), API_KEY_FILE: file }).apiKey, 'f'.repeat(40));
   writeFileSync(file, '');
   assert.deepEqual(problemsOf({ ...others, API_KEY_FILE: file }), [
     { path: 'API_KEY', problem: 'has no value: API_KEY_FILE names a file that is empty' },
