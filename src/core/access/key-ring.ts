@@ -106,7 +106,11 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
 
   /** A store that cannot be read neither adds nor removes a key. Logs once per outage. */
   function logOnce(error: unknown): void {
-    if (!isUnreadable) log.error({ err: error }, 'cannot read API keys; the known keys stay valid');
+    if (!isUnreadable)
+      log.error(
+        { err: error, staleAfterMs },
+        'cannot read API keys; the known keys stay valid for ACCESS_STALE_AFTER_SECONDS after the last read',
+      );
     isUnreadable = true;
   }
 
@@ -130,8 +134,9 @@ export function createKeyRing({ store, clock, timers, staleAfterMs, log }: KeyRi
     },
     readAgain: () => reloading?.wake(),
     async stop() {
-      stopEnding();
       await reloading?.stop();
+      // Last: a read that ends meanwhile sets the timer again.
+      stopEnding();
     },
   };
 }
