@@ -70,6 +70,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const target = targetOf(method, path, request.headers['content-type']);
     // Read now: the socket of a caller that left has none.
     const callerAddress = addressOf(request);
+    let isCheckingKey = false;
     const watched = watch({ request, response, path, requestId, target });
 
     // Requests and answers may break off; without listeners that would end the process.
@@ -87,7 +88,9 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         throw options.closed();
       checkFound(target);
       if (target.scope !== 'public') {
+        isCheckingKey = true;
         const principal = principalOf(request, authenticate, () => brakeWrongKeys(callerAddress));
+        isCheckingKey = false;
         watched.principal = principal;
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
@@ -158,11 +161,14 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType], ...own], body });
     }
 
-    /** Writes an audit line of a wrong key, and of a known key that is not served, unless the call has its line. */
+    /**
+     * Writes an audit line of a wrong key, of one that cannot be checked, and of a known key that is not served, unless the call has its
+     * line.
+     */
     function noteRefusal(failure: DomainError): void {
       const { principal, call } = watched;
       if (call?.isAudited) return;
-      const isWrongKey = failure.kind === 'unauthenticated' || (failure.reason === 'RATE_LIMITED' && principal === null);
+      const isWrongKey = failure.kind === 'unauthenticated' || isCheckingKey;
       const isWrite = principal !== null && 'writes' in target && target.writes;
       if (!isWrongKey && !isWrite && failure.kind !== 'forbidden' && failure.reason !== 'RATE_LIMITED') return;
       auditRefusal({ requestId, callerAddress, principal, method: 'label' in target ? target.label : null, failure });

@@ -322,6 +322,20 @@ describe('the audit log', () => {
     assert.match(service.output(), /the audit log cannot be written; its lines wait in memory/);
   });
 
+  it('audit: a write that goes on after the deadline of its caller has one line, about its end', async () => {
+    const before = rig.audited.length;
+    const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
+    const client = createClient(TransactionService, createGrpcTransport({ baseUrl: rig.baseUrl }));
+    const request = { relayerId: 'r1', transaction: { case: 'evm' as const, value: { to, value: '1' } } };
+    const headers = { authorization: `Bearer ${apiKey}` };
+    await assert.rejects(client.sendTransaction(request, { headers, timeoutMs: 500 }), /deadline/);
+    await waitFor('the write', () => rig.heldCommits() > 0 || undefined);
+    release();
+    await waitFor('the line', () => rig.audited.length > before || undefined);
+    const outcomes = (rig.audited.slice(before) as readonly { readonly outcome: string }[]).map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes, ['OK']);
+  });
+
   it('audit: reads have no line', async () => {
     assert.deepEqual(await linesOf('GET', '/relayers', {}), []);
     assert.deepEqual(await linesOf('POST', '/relayers/r1/rpc', { body: '{"method":"eth_chainId"}' }), []);

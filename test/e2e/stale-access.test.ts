@@ -45,6 +45,11 @@ describe('an instance that does not see its database', () => {
       await waitFor('stored keys to be refused', async () => (await sign(rig, key)).status === 503 || undefined, 20_000);
       const seconds = (performance.now() - lostAtMs) / 1000;
       assert.ok(seconds < staleAfterSeconds + 4, `the key signed for ${seconds} s`);
+      const refused = rig.audited.some((line) => {
+        const { keyId, method, outcome } = line as Record<string, unknown>;
+        return keyId === null && method === 'SigningService.SignData' && outcome === 'SERVICE_UNAVAILABLE';
+      });
+      assert.ok(refused, 'an audit line');
       assert.equal((await ended).code, Code.Unavailable);
       assert.equal((await sign(rig)).status, 200);
 

@@ -50,11 +50,12 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
     const plan = written.get(request.method);
     if (plan === undefined || request.stream) return auditedRead(next, request, auditRefusal);
     const call = callOf({ values: request.contextValues });
+    // From here on, since its work may go on after its caller was answered at the deadline.
+    call.isAudited = true;
     // Before the call: its service may change the message.
     const asked = idsOfRequest(plan, request.message);
     Object.assign(call.auditFacts, contentFacts(plan, request.message));
     const write = (failure: DomainError | null): void => {
-      call.isAudited = true;
       const status = statusOf(plan, call, failure);
       log.audit(lineOf(plan, call, { ids: asked, outcome: failure?.reason ?? 'OK', status }));
       if (log.isAuditInLog) call.auditedStatus = status;
@@ -184,16 +185,28 @@ export type AuditRefusal = (refusal: Refusal) => void;
 
 /** Lines about refusals, by key, and without one by address: they must not flood the log, nor hide the lines of others. */
 const refusalLimits = { perSecond: 5, burst: 50 };
+/** All lines without a key: strangers have as many addresses as they like, and the disk ends. */
+const strangerLimits = { perSecond: 20, burst: 200 };
+const strangers = 'no key';
 
-/** Creates the writer of audit lines about refusals. The first line after the limit says how many lines of the same key were left out. */
+/**
+ * Creates the writer of audit lines about refusals. The first line after the limit says how many lines of the same key, or of all callers
+ * without one, were left out.
+ */
 export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
   const lines = createTokenBuckets(() => refusalLimits, clock);
+  const strangerLines = createTokenBuckets(() => strangerLimits, clock);
+  /** By key: addresses are too many to count each. */
   const suppressedBy = new Map<string, number>();
   return ({ method, failure, ...who }) => {
     const { principal, callerAddress } = who;
-    const by = principal === null ? `address ${limitedAddress(callerAddress ?? '')}` : `key ${principal.keyId}`;
+    const by = principal === null ? strangers : `key ${principal.keyId}`;
     const suppressed = suppressedBy.get(by) ?? 0;
-    if (!lines.take(by).allowed) {
+    const isAllowed =
+      principal === null
+        ? lines.take(`address ${limitedAddress(callerAddress ?? '')}`).allowed && strangerLines.take(strangers).allowed
+        : lines.take(by).allowed;
+    if (!isAllowed) {
       suppressedBy.set(by, suppressed + 1);
       return;
     }

@@ -18,7 +18,7 @@ export interface Call {
   readonly auditFacts: Record<string, string>;
   /** The status in the audit line that stands in the log in place of the request line; null: there is none (yet). */
   auditedStatus: number | null;
-  /** True once the call has an audit line. */
+  /** True once the call has an audit line, or will have one when its work ends. */
   isAudited: boolean;
   /** The names of fields that the caller uses, and reads in errors. */
   readonly fieldNames: 'rest' | 'proto';
