@@ -11,6 +11,7 @@ import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
 import { createFinalResults, type Final, type Reading } from './final-results.js';
 import { blocksCall, confirmedPosition, hasEveryBlock } from './history.js';
+import { maxSlotsAhead } from './lifetime.js';
 import { type BlockPosition, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** Reads the outcomes of attempts. */
@@ -24,11 +25,10 @@ export interface AttemptOutcomes {
    * - none of these blocks, as nodes show them, contains the attempt.
    *
    * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history, and must deny its
-   * blockhash at such a block: one node alone may have named too low a height. The number of blocks per call is bounded, so the proof of
-   * several can take several calls.
+   * blockhash at a finalized block after that of the blockhash: one node alone may have named too low a height. The number of blocks per
+   * call is bounded, so the proof of several can take several calls.
    *
-   * A landed attempt is final if another endpoint shows the same result in the same block as final. While none answers, it is final after a
-   * minute.
+   * A landed attempt is final as `FinalResults` says.
    *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
@@ -58,7 +58,7 @@ export interface AttemptOutcomesDeps {
 /** Creates a reader of outcomes. */
 export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
   const absence = createAbsence(rpc, log, networkName);
-  const results = createFinalResults({ rpc, clock, log, networkName });
+  const results = createFinalResults({ rpc, memory, clock, log, networkName });
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
@@ -118,23 +118,13 @@ export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: 
     const second = await searchAgain(proved, answeredBy);
     // A node that lags behind the proof may not have the attempt's block yet.
     if (second.slot < finalized.slot) return;
-    const expired = await expiredAmong(new Set(proved.map(({ fields }) => fields.recentBlockhash)), finalized, answeredBy);
-    for (const [at, { hash, fields }] of proved.entries())
-      if (second.value[at] === null && expired.has(fields.recentBlockhash)) outcomes.set(hash, dead);
-  }
-
-  /** Returns the blockhashes that another endpoint denies at a finalized block, so that no later block takes them. */
-  async function expiredAmong(
-    blockhashes: ReadonlySet<string>,
-    finalized: BlockPosition,
-    answeredBy: ReadonlySet<number>,
-  ): Promise<ReadonlySet<string>> {
-    const expired = new Set<string>();
-    for (const blockhash of blockhashes) {
-      const { slot, value } = await rpc.ask(questions.blockhashValidity(blockhash, 'finalized'), { first: { otherThan: answeredBy } });
-      if (!value && slot >= finalized.slot) expired.add(blockhash);
+    const denials = await denialsOf(rpc, new Set(proved.map(({ fields }) => fields.recentBlockhash)), answeredBy);
+    for (const [at, { hash, fields }] of proved.entries()) {
+      const deniedAt = denials.get(fields.recentBlockhash);
+      // A node that has seen the blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
+      const isExpired = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
+      if (second.value[at] === null && isExpired) outcomes.set(hash, dead);
     }
-    return expired;
   }
 
   /** Takes in what an endpoint shows. What it calls final is read again at another one. */
@@ -216,6 +206,21 @@ function landed({ hash, fields }: SolanaAttempt, { slot, error }: SignatureStatu
     isFinal,
     receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts },
   };
+}
+
+/** Returns the blockhashes that another endpoint denies at a finalized block, with the slot of that block. */
+async function denialsOf(
+  rpc: Rpc,
+  blockhashes: ReadonlySet<string>,
+  answeredBy: ReadonlySet<number>,
+): Promise<ReadonlyMap<string, bigint>> {
+  const denials = new Map<string, bigint>();
+  for (const blockhash of blockhashes) {
+    const call = questions.blockhashValidity(blockhash, 'finalized', null);
+    const { slot, value } = await rpc.ask(call, { first: { otherThan: answeredBy } });
+    if (!value) denials.set(blockhash, slot);
+  }
+  return denials;
 }
 
 function sinceOf({ sinceSlot, sinceHeight }: SolanaAttemptFields): BlockPosition {

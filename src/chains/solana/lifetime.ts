@@ -18,6 +18,8 @@ export interface Lifetime {
 
 /** The number of blocks for which a blockhash is valid (`MAX_PROCESSING_AGE`). */
 const validBlocks = 150n;
+/** No working node is further ahead of the confirmed block, so no attempt has the blockhash of a later block. */
+export const maxSlotsAhead = 64n;
 /** An unknown blockhash may come from a node that is ahead, so it is refused permanently only after this time. */
 const unknownForMs = 10_000;
 
@@ -41,24 +43,28 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
 
   async function newest(): Promise<Lifetime> {
     const since = await confirmedPosition(rpc, memory);
-    const latest = await rpc.ask(questions.latestBlockhash((slot) => highestWith(since, slot)));
+    const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), (slot) => highestWith(since, slot)));
     return { ...latest, since };
   }
 
   return {
     fresh: () => memory.recall('newest blockhash', newest),
     async given(blockhash) {
+      const since = await confirmedPosition(rpc, memory);
       // An attempt with a blockhash that one node alone denies can still land.
       const { answer: valid, isDoubted } = await withSecondWord(
-        (options) => rpc.ask(questions.blockhashValidity(blockhash, 'processed'), options),
+        (options) => rpc.ask(questions.blockhashValidity(blockhash, 'processed', latestSlot(since)), options),
         ({ value }) => !value && unknown.isOver(blockhash),
       );
-      const since = await confirmedPosition(rpc, memory);
       if (!valid.value) return refusal(blockhash, isDoubted);
       unknown.forget(blockhash);
       return { since, blockhash, lastValidBlockHeight: highestWith(since, valid.slot) };
     },
   };
+}
+
+function latestSlot(since: BlockPosition): bigint {
+  return since.slot + maxSlotsAhead;
 }
 
 /** The highest block that can take a blockhash which a node knows at this slot: the node may be ahead of the confirmed block. */

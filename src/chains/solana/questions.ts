@@ -98,9 +98,10 @@ export const questions = {
   latestBlockhash: question({
     method: 'getLatestBlockhash',
     // Of a confirmed block: a processed one may be on a fork that is dropped together with the transactions bound to it.
-    params: (_highestAt: (slot: bigint) => bigint) => [{ commitment: 'confirmed' }],
-    read(result, highestAt): LatestBlockhash {
+    params: (_latestSlot: bigint, _highestAt: (slot: bigint) => bigint) => [{ commitment: 'confirmed' }],
+    read(result, latestSlot, highestAt): LatestBlockhash {
       const { slot, value } = atSlotFrom(result, 'latest blockhash', (latest) => objectFrom(latest, 'latest blockhash'));
+      if (slot > latestSlot) throw new MalformedAnswerError('slot of the latest blockhash');
       const lastValidBlockHeight = integerFrom(value.lastValidBlockHeight, 'last valid block height');
       // An attempt stays open until this height: a wrong one would keep it open for as long as a node likes.
       if (lastValidBlockHeight > highestAt(slot)) throw new MalformedAnswerError('last valid block height');
@@ -112,12 +113,15 @@ export const questions = {
   }),
   blockhashValidity: question({
     method: 'isBlockhashValid',
-    params: (blockhash: string, commitment: 'processed' | 'finalized') => [blockhash, { commitment }],
-    read: (result): AtSlot<boolean> =>
-      atSlotFrom(result, 'blockhash validity', (value) => {
+    params: (blockhash: string, commitment: 'processed' | 'finalized', _latestSlot: bigint | null) => [blockhash, { commitment }],
+    read(result, _blockhash, _commitment, latestSlot): AtSlot<boolean> {
+      const validity = atSlotFrom(result, 'blockhash validity', (value) => {
         if (typeof value !== 'boolean') throw new MalformedAnswerError('blockhash validity');
         return value;
-      }),
+      });
+      if (latestSlot !== null && validity.slot > latestSlot) throw new MalformedAnswerError('slot of the blockhash validity');
+      return validity;
+    },
     asks: 'head',
     decides: 'a final state',
     fallback: 'two endpoints must deny it, after 10 s; while no other one answers, the transaction waits for a minute more',
@@ -153,7 +157,9 @@ export const questions = {
       }),
     asks: 'head',
     decides: 'a final state',
-    fallback: 'a final status that no other endpoint shows counts after a minute; one that another contradicts never does',
+    fallback:
+      'a final status counts after a minute if no other endpoint answers, or only one that lags; one that another contradicts, or does not ' +
+      'show as final or at all although it is past its block, never does',
   }),
   transaction: question({
     method: 'getTransaction',

@@ -231,6 +231,10 @@ describe('outcome of an attempt', () => {
       );
     }
     assert.equal(await outcomeBy(test, [solana.url, without.url], dropped), 'dead');
+    for (const blocksBehind of [1, 8, 30]) {
+      lagging.condition.blocksBehind = blocksBehind;
+      assert.equal(await outcomeBy(test, [solana.url, lagging.url], dropped), 'dead', `the second is always ${blocksBehind} blocks behind`);
+    }
   });
 
   for (const batches of ['split', 'refused'] as const) {

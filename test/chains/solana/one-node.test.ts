@@ -20,7 +20,7 @@ import { silentLog } from '../../support/stored-samples.js';
 type Altered = (call: AskedCall, answer: never) => object | null;
 
 /** A chain on the local cluster whose first endpoint answers some calls otherwise. The second, if there is one, is honest. */
-async function chainWith(test: TestContext, url: string, payer: string, altered: Altered, { isAlone = false } = {}) {
+async function chainWith(test: TestContext, url: string, payer: string, altered: Altered, { isAlone = false, second = url } = {}) {
   const lying = await startFakeNode(test, async (request) => {
     const answers = [JSON.parse((await relayed(url, request)).body)].flat();
     const items = answers.map((answer, at) => {
@@ -30,7 +30,7 @@ async function chainWith(test: TestContext, url: string, payer: string, altered:
     });
     return { body: JSON.stringify(request.isBatch ? items : items[0]) };
   });
-  const rpcUrls = [{ url: lying.url, weight: 100 }, ...(isAlone ? [] : [{ url, weight: 1 }])];
+  const rpcUrls = [{ url: lying.url, weight: 100 }, ...(isAlone ? [] : [{ url: second, weight: 1 }])];
   const { network } = solanaRelayer(payer, {}, { rpcUrls, averageBlockTimeMs: 1 });
   assert.ok(network.type === 'solana');
   const warnings: string[] = [];
@@ -82,6 +82,31 @@ describe('the word of one Solana node', () => {
     assert.equal((await outcomeIn(chain, attempt))?.kind, 'dead');
   });
 
+  it('the word of one Solana node: too low a last height does not make an attempt dead because another node lags', async (test) => {
+    const { solana, payer, signed } = await startSolanaChain(test);
+    const lagging = await solana.addNode();
+    lagging.condition.blocksBehind = 20;
+    solana.chain.advance(60);
+    let height = 0;
+    const { chain, draft } = await chainWith(
+      test,
+      solana.url,
+      payer,
+      ({ method }, answer) => (method === 'getLatestBlockhash' ? withValue(answer, { lastValidBlockHeight: height }) : null),
+      { second: lagging.url },
+    );
+    height = Number(solana.chain.tip(newest).height) + 1;
+    solana.chain.pool.losesPackets = true;
+    const made = await draft({ instructions: [transferInstruction(payer, to, 5n)] });
+    assert.ok(!('refused' in made) && made.lastValidBlockHeight === BigInt(height));
+    const attempt = await signed(made);
+    for (let block = 0; block < 80; block += 1) {
+      solana.chain.advance(1);
+      await chain.head();
+      assert.equal((await outcomeIn(chain, attempt))?.kind, 'open', `after ${block + 1} blocks`);
+    }
+  });
+
   it('the word of one Solana node: too high a last height is no answer', async (test) => {
     const { solana, payer } = await startSolanaChain(test);
     const { draft } = await chainWith(test, solana.url, payer, ({ method }, answer) =>
@@ -107,6 +132,7 @@ describe('the word of one Solana node', () => {
       const early = await outcomeIn(chain, attempt);
       assert.ok(early?.kind === 'landed' && !early.isFinal, 'no other node calls the block final');
       await advance(40);
+      await chain.head();
       const late = await outcomeIn(chain, attempt);
       assert.ok(late?.kind === 'landed');
       assert.equal(late.isFinal, end);
@@ -114,6 +140,53 @@ describe('the word of one Solana node', () => {
         warnings.some((words) => words.includes('different results')),
         !end,
       );
+    }
+  });
+
+  for (const [what, isInBlock, keepsHistory] of [
+    ['never saw, as its history shows', false, true],
+    ['never saw, and keeps no history', false, false],
+    ['has in a block that is not final', true, true],
+  ] as const)
+    it(`the word of one Solana node: a final result is never final if it is of a transaction that another node ${what}`, async (test) => {
+      const { solana, payer, sent, advance } = await startSolanaChain(test);
+      solana.chain.pool.losesPackets = !isInBlock;
+      const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+      await advance();
+      const { slot } = solana.chain.tip(newest);
+      solana.node.condition.keepsHistory = keepsHistory;
+      const said = { slot: Number(slot), confirmationStatus: 'finalized', confirmations: null, err: null };
+      const honest = await startFakeNode(test, async (request) => {
+        const { body } = await relayed(solana.url, request);
+        return { body: body.replaceAll('"finalized"', '"confirmed"') };
+      });
+      const lie: Altered = ({ method }) =>
+        method === 'getSignatureStatuses' ? { result: { context: { slot: said.slot }, value: [said] } } : null;
+      const { chain, warnings, pass } = await chainWith(test, honest.url, payer, lie);
+      for (let round = 0; round < 5; round += 1) {
+        await advance(25);
+        await chain.head();
+        const outcome = await outcomeIn(chain, attempt);
+        assert.ok(outcome?.kind === 'landed' && !outcome.isFinal, `round ${round}`);
+        pass(30_000);
+      }
+      assert.ok(warnings.some((words) => words.includes('different results')));
+    });
+
+  it('the word of one Solana node: a final result in a block that no node can have yet is not final', async (test) => {
+    const { solana, payer, sent, advance } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    const said = { slot: 10 ** 6, confirmationStatus: 'finalized', confirmations: null, err: null };
+    const { chain, pass } = await chainWith(test, solana.url, payer, ({ method }) =>
+      method === 'getSignatureStatuses' ? { result: { context: { slot: 10 ** 6 }, value: [said] } } : null,
+    );
+    for (let round = 0; round < 4; round += 1) {
+      await advance();
+      await chain.head();
+      const outcome = await outcomeIn(chain, attempt);
+      assert.ok(outcome?.kind === 'landed' && !outcome.isFinal, `round ${round}`);
+      pass(30_000);
     }
   });
 
@@ -144,6 +217,25 @@ describe('the word of one Solana node', () => {
       const outcome = await outcomeIn(chain, attempt);
       assert.ok(outcome?.kind === 'landed');
       assert.equal(outcome.isFinal, isFinal, `after ${passedMs} ms`);
+    }
+  });
+
+  it('the word of one Solana node: a node that invents its slot as well as the last height gives no attempt a longer life', async (test) => {
+    const { solana, payer, built } = await startSolanaChain(test);
+    const far = 10 ** 6;
+    const inventing: Altered = ({ method }, answer: { readonly result: { readonly value: object } }) => {
+      if (method === 'isBlockhashValid') return { result: { context: { slot: far }, value: true } };
+      if (method !== 'getLatestBlockhash') return null;
+      return { result: { context: { slot: far }, value: { ...answer.result.value, lastValidBlockHeight: far + 100 } } };
+    };
+    const own = { instructions: [transferInstruction(payer, to, 5n)] };
+    const foreign = { transaction: await built([transferOf(other.address, to, 5n)], 0, [other]) };
+    for (const request of [own, foreign]) {
+      const { draft } = await chainWith(test, solana.url, payer, inventing as Altered);
+      const made = await draft(request);
+      assert.ok(!('refused' in made) && made.lastValidBlockHeight < 1_000n, String(Object.values(made)));
+      const alone = await chainWith(test, solana.url, payer, inventing as Altered, { isAlone: true });
+      await assert.rejects(alone.draft(request), { reason: 'NODE_UNAVAILABLE' });
     }
   });
 
