@@ -311,7 +311,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         if (delayMs > 0) await delay(delayMs);
         if (isOpen) return;
         await delay(delayMs > 0 ? answerTimeoutMs : 1);
-        throw new Error('Query read timeout');
+        throw new StoreAwayError('Query read timeout');
       }
       const observer: Observer = {
         async look() {
