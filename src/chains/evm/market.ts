@@ -12,10 +12,12 @@ import { type FeeHistoryAnswer, questions } from './questions.js';
 export interface Market {
   /** Returns the price of a speed, as a legacy or an EIP-1559 price. */
   priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
-  /** The price of a self-transfer, which frees a slot: that of `fast`, or if no node tells one, twice the base fee of the newest block. */
+  /** The price of a self-transfer, which frees a slot: that of `fast`, or if no node tells one, what takes it into the next block. */
   priceToFree(kind: EvmPrice['kind']): Promise<EvmPrice>;
   /** The next block's base fee in wei per gas; null if the network has none. */
   baseFeeWei(): Promise<bigint | null>;
+  /** The highest base fee that the next block can have, as far as a second endpoint shows it; 0: the network has none. */
+  highestBaseFeeWei(): Promise<bigint>;
   /** Null: the network shows none. */
   blockGasLimit(): Promise<bigint | null>;
   /** The price of every speed, and the base fee. */
@@ -49,11 +51,35 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
   const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
 
+  /** The newest block whose base fee was believed; null: none yet. */
+  let believed: { readonly number: bigint; readonly wei: bigint } | null = null;
+
+  function believe({ number }: Block, wei: bigint): bigint {
+    believed = { number, wei };
+    return wei;
+  }
+
+  /**
+   * Returns the base fee of the newest block, but no more than another endpoint shows. If none answers, no more than the chain can have
+   * reached since the last one: a legacy price is paid as a whole, so no single endpoint may raise it.
+   */
+  async function confirmBaseFee(): Promise<bigint> {
+    const block = await latest();
+    const said = block.baseFeePerGasWei ?? 0n;
+    const other = rpc.isSingle() ? null : await rpc.ask(questions.head(), { first: 'another' }).catch(nullIfUnavailable);
+    const reached = believed === null ? null : mostAfter(believed.wei, block.number - believed.number);
+    const most = other === null ? reached : (other.baseFeePerGasWei ?? 0n);
+    return believe(block, most !== null && most < said ? most : said);
+  }
+
+  const confirmedBaseFee = (): Promise<bigint> => memory.recall('confirmed base fee', confirmBaseFee);
+
   async function readGasPrice(): Promise<bigint> {
-    const [prices, { baseFeePerGasWei }] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
-    const baseFeeWei = baseFeePerGasWei ?? 0n;
+    const [prices, block] = await Promise.all([rpc.opinions(questions.gasPrice()), latest()]);
+    const saidWei = block.baseFeePerGasWei ?? 0n;
+    const baseFeeWei = prices.every((one) => one >= saidWei) ? believe(block, saidWei) : await confirmedBaseFee();
     // No block takes less than its base fee. Without a price that does pay it, the highest base fee of the next block does.
-    const price = median(prices.filter((one) => one >= baseFeeWei)) ?? nextAfter(baseFeeWei, baseFeeWei * 2n);
+    const price = median(prices.filter((one) => one >= baseFeeWei)) ?? highestAfter(baseFeeWei);
     return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', await bounds.bounded(price - baseFeeWei));
   }
 
@@ -116,15 +142,16 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
       const price = await market.priceOf('fast', kind).catch(nullIfUnavailable);
       if (price !== null) return price;
       const priorityWei = defaultPriorityWei('fast');
-      const mostWei = ((await latest()).baseFeePerGasWei ?? 0n) * 2n + priorityWei;
-      if (kind === 'legacy') return { kind, gasPriceWei: mostWei };
-      return { kind, maxFeePerGasWei: mostWei, maxPriorityFeePerGasWei: priorityWei };
+      const baseFeeWei = await confirmedBaseFee();
+      if (kind === 'legacy') return { kind, gasPriceWei: highestAfter(baseFeeWei) + priorityWei };
+      return { kind, maxFeePerGasWei: baseFeeWei * 2n + priorityWei, maxPriorityFeePerGasWei: priorityWei };
     },
     // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
     async baseFeeWei() {
       const known = isEip1559 ? await history().catch(nullIfUnavailable) : null;
       return known === null ? (await latest()).baseFeePerGasWei : known.nextBaseFeeWei;
     },
+    highestBaseFeeWei: async () => highestAfter(await confirmedBaseFee()),
     blockGasLimit: async () => (await latest()).gasLimit,
     demanded: bounds.demanded,
     async view(kind) {
@@ -139,8 +166,24 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
 /** The base fee stands in the newest block, and the next one differs from it by at most an eighth: no opinion beats that. */
 function nextAfter(baseFeeWei: bigint | null, opinion: bigint): bigint {
   if (baseFeeWei === null || baseFeeWei === 0n) return opinion;
-  const [least, most] = [(baseFeeWei * 7n) / 8n, (baseFeeWei * 9n) / 8n + 1n];
+  const [least, most] = [(baseFeeWei * 7n) / 8n, highestAfter(baseFeeWei)];
   return opinion < least ? least : opinion > most ? most : opinion;
+}
+
+/** The highest base fee that the block after one with this base fee can have. */
+function highestAfter(baseFeeWei: bigint): bigint {
+  return baseFeeWei === 0n ? 0n : (baseFeeWei * 9n) / 8n + 1n;
+}
+
+/** After more blocks than this, a base fee may have reached any height. */
+const mostBlocksBetween = 64n;
+
+/** The highest base fee after this number of blocks, at least one; null: any. */
+function mostAfter(baseFeeWei: bigint, blocks: bigint): bigint | null {
+  if (baseFeeWei === 0n || blocks > mostBlocksBetween) return null;
+  let most = baseFeeWei;
+  for (let block = 1n; block < blocks; block += 1n) most = highestAfter(most);
+  return highestAfter(most);
 }
 
 /**

@@ -8,6 +8,7 @@ const gwei = 10n ** 9n;
 const priceOf = (wei: bigint): EvmPrice => ({ kind: 'eip1559', maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei / 2n });
 const marketAt = (baseFeeWei: bigint | null, priceWei: bigint): ChosenPrice['market'] => ({
   baseFeeWei: async () => baseFeeWei,
+  highestBaseFeeWei: async () => baseFeeWei ?? 0n,
   priceToFree: async () => priceOf(priceWei),
 });
 const chosen = (changes: Partial<ChosenPrice> = {}): ChosenPrice => ({
@@ -68,6 +69,22 @@ describe('the maximum fee of a transaction', () => {
     const most = (10n ** 16n * 11n) / 10n + 1n;
     assert.deepEqual(await filler(most, [attemptAt(10n ** 16n)]), priceOf(most));
     assert.ok('refused' in (await filler(most + 1n, [attemptAt(10n ** 16n)])));
+  });
+
+  it('the maximum fee of a transaction: a legacy price of a self-transfer exceeds it only by the base fee', async () => {
+    const legacy = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
+    const filler = (baseFeeWei: bigint | null) =>
+      withinCeiling(
+        defaultMaxFeeWei,
+        chosen({
+          price: legacy(10n ** 15n),
+          isFiller: true,
+          market: { ...marketAt(baseFeeWei, 0n), priceToFree: async () => legacy(10n ** 15n) },
+        }),
+      );
+    assert.deepEqual(await filler(gwei), legacy(10n ** 12n));
+    assert.deepEqual(await filler(2n * 10n ** 12n), legacy(2n * 10n ** 12n));
+    assert.ok('refused' in (await filler(null)));
   });
 
   it('the maximum fee of a transaction: is off by default where one unit of the currency may be worth little', () => {

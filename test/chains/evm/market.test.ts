@@ -217,4 +217,36 @@ describe('prices that nodes suggest', () => {
       assert.equal(await (await marketOf(test, [node])).baseFeeWei(), expected);
     }
   });
+
+  const lyingBlock = { ...block, number: '0x5', baseFeePerGas: hex(absurdWei) };
+  const pricing = (head: object, priceWei: bigint | null) => (method: string) =>
+    method === 'eth_getBlockByNumber' ? head : method === 'eth_gasPrice' && priceWei !== null ? hex(priceWei) : null;
+
+  it('prices that nodes suggest: a base fee of the endpoint of the head alone raises no legacy price', async (test) => {
+    for (const others of [1, 2]) {
+      const honest = Array.from({ length: others }, () => pricing(block, 2n * gwei));
+      for (const liars of [2n * gwei, absurdWei, 2n * absurdWei]) {
+        const market = await marketOf(test, [pricing(lyingBlock, liars), ...honest], { isEip1559: false });
+        assert.ok((await tipOf(market, 'legacy')) <= gwei, `${others} others, ${liars} wei`);
+        assert.equal(await market.highestBaseFeeWei(), (gwei * 9n) / 8n + 1n);
+      }
+    }
+  });
+
+  it('prices that nodes suggest: an only endpoint raises a base fee that its prices contradict no faster than a chain can', async (test) => {
+    let head = block;
+    const market = await marketOf(test, [(method) => pricing(head, 2n * gwei)(method)], { isEip1559: false });
+    assert.equal(await tipOf(market, 'legacy'), gwei);
+    head = lyingBlock;
+    assert.equal(await tipOf(market, 'legacy'), gwei);
+    // A price below the base fee is raised to what the next block can demand.
+    head = { ...block, number: '0x40', baseFeePerGas: hex(4n * gwei) };
+    assert.equal(await tipOf(market, 'legacy'), (4n * gwei * 9n) / 8n + 1n - gwei);
+  });
+
+  it('prices that nodes suggest: without one, a self-transfer pays a legacy base fee that another endpoint shows', async (test) => {
+    const market = await marketOf(test, [pricing(lyingBlock, null), pricing(block, null)], { isEip1559: false });
+    const price = await market.priceToFree('legacy');
+    assert.deepEqual(price, { kind: 'legacy', gasPriceWei: (gwei * 9n) / 8n + 1n + (85n * gwei) / 100n });
+  });
 });
