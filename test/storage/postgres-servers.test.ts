@@ -1,26 +1,38 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import pg from 'pg';
 import { chooseServer, requirePostgres } from '../../src/storage/postgres/choose-server.js';
+import { lockPostgres } from '../../src/storage/postgres/open-postgres.js';
 import { serversOf } from '../../src/storage/postgres/postgres-servers.js';
 import { connectionOptions, connectPostgresWriter, endConnection } from '../../src/storage/postgres/postgres-writer.js';
 import { startPostgresPair } from '../support/postgres-pair.js';
+import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 describe('the servers of a database URL', () => {
   for (const [url, expected] of [
-    ['postgres://u:p@h/d', [{ host: 'h', port: 5432, user: 'u', database: 'd', password: 'p' }]],
+    ['postgres://u:p@h/d', [{ host: 'h', user: 'u', database: 'd', password: 'p' }]],
     ['postgres://u@h:6000/d', [{ host: 'h', port: 6000, user: 'u', database: 'd' }]],
     ['postgres://u:a%40b@[::1]:6000/d', [{ host: '::1', port: 6000, user: 'u', database: 'd', password: 'a@b' }]],
-    ['postgresql:///d?host=/run/postgresql&user=u', [{ host: '/run/postgresql', port: 5432, user: 'u', database: 'd' }]],
-    ['postgres://u@h/d?options=-c%20search_path%3Dx', [{ host: 'h', port: 5432, user: 'u', database: 'd', options: '-c search_path=x' }]],
+    ['postgres://u:a@b:c@h/d', [{ host: 'h', user: 'u', database: 'd', password: 'a@b:c' }]],
+    ['postgres:///d', [{ database: 'd' }]],
+    ['postgres://u@/d', [{ user: 'u', database: 'd' }]],
+    ['postgres://', [{}]],
+    ['postgresql:///d?host=/run/postgresql&user=u', [{ host: '/run/postgresql', user: 'u', database: 'd' }]],
+    ['postgresql:///d?hostaddr=10.0.0.1', [{ host: '10.0.0.1', database: 'd' }]],
+    ['postgresql://h/d?hostaddr=10.0.0.1', [{ host: 'h', database: 'd' }]],
+    ['postgres://u@h/d?options=-c%20search_path%3Dx', [{ host: 'h', user: 'u', database: 'd', options: '-c search_path=x' }]],
+    ['postgres://h/d?sslmode=require&sslmode=disable', [{ host: 'h', database: 'd', ssl: false }]],
+    ['postgres://h/d?sslnegotiation=direct', [{ host: 'h', database: 'd', ssl: {}, sslnegotiation: 'direct' }]],
     [
       'postgres://u@a:1,b:2,c/d?target_session_attrs=read-write',
       [
         { host: 'a', port: 1, user: 'u', database: 'd' },
         { host: 'b', port: 2, user: 'u', database: 'd' },
-        { host: 'c', port: 5432, user: 'u', database: 'd' },
+        { host: 'c', user: 'u', database: 'd' },
       ],
     ],
   ] as const)
@@ -28,16 +40,50 @@ describe('the servers of a database URL', () => {
       assert.deepEqual(serversOf(url), expected);
     });
 
+  it('without a host and a port, the environment counts', (test) => {
+    const before = { ...process.env };
+    test.after(() => {
+      process.env = before;
+    });
+    process.env = { ...before, PGHOST: 'elsewhere', PGPORT: '6001' };
+    const { host, port } = new pg.Client(connectionOptions('postgres://u@/d'));
+    assert.deepEqual([host, port], ['elsewhere', 6001]);
+  });
+
+  const unchecked = { rejectUnauthorized: false };
   for (const [query, expected] of [
     ['sslmode=disable', false],
-    ['sslmode=require', { rejectUnauthorized: false }],
+    ['ssl=false', false],
+    ['sslmode=no-verify', unchecked],
+    ['ssl=no-verify', unchecked],
+    ['sslmode=allow', unchecked],
+    ['sslmode=prefer', unchecked],
+    ['sslmode=require', unchecked],
+    ['uselibpqcompat=true&sslmode=require', unchecked],
+    ['sslmode=verify-ca', {}],
     ['sslmode=verify-full', {}],
+    ['ssl=true', {}],
     ['sslmode=verify-full&sslrootcert=system', {}],
+    ['sslrootcert=system', {}],
+    ['channel_binding=require', {}],
+    ['sslmode=require&channel_binding=require', {}],
+    ['sslmode=require&channel_binding=prefer', unchecked],
+    ['sslmode=verify-full&sslpassword=p', { passphrase: 'p' }],
+    ['sslpassword=p', undefined],
     ['', undefined],
   ] as const)
-    it(`TLS: "${query}" means what it means in libpq`, () => {
+    it(`TLS: "${query}" protects no less than it asks for`, () => {
       assert.deepEqual(serversOf(`postgres://u@h/d?${query}`)[0]?.ssl, expected);
     });
+
+  it('parameters of libpq and of the driver that change no protection have no effect', () => {
+    for (const query of [
+      'keepalives=1&keepalives_idle=30&keepalives_interval=5&keepalives_count=3&tcp_user_timeout=1000',
+      'gssencmode=prefer&channel_binding=prefer&sslnegotiation=postgres&ssl_min_protocol_version=TLSv1.2',
+      'connect_timeout=3&statement_timeout=1&application_name=a&load_balance_hosts=disable&sslsni=1&sslcompression=0',
+    ])
+      assert.deepEqual(serversOf(`postgres://h/d?${query}`), [{ host: 'h', database: 'd' }]);
+  });
 
   it('TLS: with a root certificate, require and verify-ca check the chain but not the name, and the files are read each time', async () => {
     const folder = await temporaryFolder();
@@ -54,8 +100,17 @@ describe('the servers of a database URL', () => {
   });
 
   for (const [query, problem] of [
-    ['sslmode=prefer', /^sslmode of the database URL is prefer; use one of disable, require, verify-ca, verify-full$/],
-    ['sslmode=verify-ca', /^sslmode=verify-ca in the database URL needs sslrootcert/],
+    ['sslmode=strict', /^sslmode of the database URL is strict; use one of disable, no-verify, require, verify-ca, verify-full$/],
+    ['sslmode=require&sslrootcert=system', /^sslmode of the database URL is require; with sslrootcert=system, use verify-full$/],
+    ['sslmode=disable&sslrootcert=system', /^sslmode of the database URL is disable; with sslrootcert=system, use verify-full$/],
+    ['sslmode=verify-ca&sslrootcert=system', /; with sslrootcert=system, use verify-full$/],
+    ['ssl=no-verify&sslrootcert=system', /; with sslrootcert=system, use verify-full$/],
+    [
+      'sslmode=disable&channel_binding=require',
+      /^sslmode of the database URL is disable; with channel_binding=require or .* use verify-full$/,
+    ],
+    ['gssencmode=require', /^gssencmode of the database URL is require; .* use sslmode=verify-full$/],
+    ['ssl_min_protocol_version=TLSv1.3', /^ssl_min_protocol_version of the database URL is TLSv1.3; .*--tls-min-v1.3$/],
     ['sslrootcert=/nowhere/ca.crt', /^cannot read the file of sslrootcert in the database URL: ENOENT/],
     ['target_session_attrs=standby', /^target_session_attrs of the database URL is standby; the service needs a server that takes writes/],
     ['pool_timeout=3&connection_limit=4', /^the database URL has unknown parameters: pool_timeout, connection_limit; known are host, /],
@@ -66,6 +121,64 @@ describe('the servers of a database URL', () => {
         (error) => problem.test((error as Error).message),
       );
     });
+
+  for (const url of [
+    'postgres://u:123?secret@h/d',
+    'postgres://u:12?secret&x@h/d',
+    'postgres://u:12?x=1&secret=@h/d',
+    'postgres://u:secret/1@h/d',
+    'postgres://u:4321/secret@h/d',
+    'postgres://u:secret#1@h/d',
+    'postgres://u:p@h/d?Secret4=1',
+    'postgres://u:p@h/d?sslmode=secret@h/d',
+  ])
+    it(`the error about ${url} has no part of the password`, () => {
+      assert.throws(
+        () => serversOf(url),
+        (error) => /the database URL/.test((error as Error).message) && !/secret|4321/i.test((error as Error).message),
+      );
+    });
+
+  it('an encrypted connection without a check of the certificate is logged at the start', async () => {
+    for (const [mode, expected] of [
+      ['require', 1],
+      ['verify-full', 0],
+    ] as const) {
+      const warnings: string[] = [];
+      const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) };
+      await assert.rejects(lockPostgres(`postgres://u@127.0.0.1:1/d?sslmode=${mode}`, { log, isShared: true, name: undefined }));
+      assert.equal(warnings.filter((message) => message.includes('use sslmode=verify-full')).length, expected);
+    }
+  });
+
+  it('passfile: without a user in the URL, the user of the environment counts, as for the driver', async (test) => {
+    const file = join(await temporaryFolder(), 'pass');
+    writeFileSync(file, '*:*:*:other:no\n*:*:*:someone:right\n');
+    const before = { ...process.env };
+    test.after(() => {
+      process.env = before;
+    });
+    process.env = { ...before, PGUSER: 'someone' };
+    const password = new Promise<string>((resolve, reject) => {
+      const server = createServer((socket) => {
+        socket.once('data', () => {
+          // Asks for the password in clear text.
+          socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+          socket.once('data', (answer) => {
+            resolve(answer.subarray(5, -1).toString());
+            socket.destroy();
+          });
+        });
+      }).listen(0, '127.0.0.1', async () => {
+        const { port } = server.address() as AddressInfo;
+        const client = new pg.Client(connectionOptions(`postgres://127.0.0.1:${port}/d?passfile=${file}`));
+        client.on('error', () => undefined);
+        await client.connect().catch(reject);
+      });
+      test.after(() => void server.close());
+    });
+    assert.equal(await password, 'right');
+  });
 
   it('passfile: the password is read again for each connection, in the format of .pgpass', async () => {
     const file = join(await temporaryFolder(), 'pass');

@@ -36,7 +36,7 @@ export async function chooseServer(connectionString: string, connectTimeoutMs?: 
         choose(connectionString, servers.indexOf(server));
         return;
       }
-      refusals.push(`${server.host}:${server.port} is a standby`);
+      refusals.push(`${client.host}:${client.port} is a standby`);
     } catch (error) {
       if (servers.length === 1) throw error;
       refusals.push((error as Error).message);

@@ -84,6 +84,9 @@ export interface LockPostgresOptions {
   readonly name: string | undefined;
 }
 
+const unchecked =
+  'the sslmode of DATABASE_URL does not check the certificate of the PostgreSQL server, so another server can pose as it; use sslmode=verify-full';
+
 /** A database whose instance lock this process holds, and the schema of its tables. */
 export interface LockedPostgres extends LockedDatabase {
   readonly schema: string;
@@ -91,7 +94,9 @@ export interface LockedPostgres extends LockedDatabase {
 
 /** Takes the instance lock of a database. Throws `DatabaseLockedError`, or an error if a pooler would give the lock to others. */
 export async function lockPostgres(connectionString: string, options: LockPostgresOptions): Promise<LockedPostgres> {
-  const { name, isShared } = options;
+  const { name, isShared, log } = options;
+  const { ssl } = connectionOptions(connectionString);
+  if (ssl && ssl.rejectUnauthorized === false) log.warn({}, unchecked);
   await chooseServer(connectionString);
   await requireOwnSession(connectionString);
   const locked = await takePostgresLock(connectionString, { name, isShared });
