@@ -1,7 +1,6 @@
 import type { Readiness } from '../api/contract/readiness.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Store } from '../core/ports/store/store.js';
-import { durable } from '../core/records/durability.js';
 import { isActive } from '../core/records/relayer.js';
 import type { AuditHealth } from '../core/work/log.js';
 import type { createEngine } from '../engine/engine.js';
@@ -41,7 +40,7 @@ export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'lease
     isRewound: sharing.rewind() !== null,
     isHeld: sharing.ownHold() !== null,
     clockSkewMs: sharing.clockSkewMs(),
-    unsafeSettings: new Map(Object.entries(sharing.durability() ?? durable).map(([name, isSafe]) => [name, !isSafe])),
+    unsafeSettings: sharing.unsafeSettings(),
   });
 }
 

@@ -19,9 +19,13 @@ const dangers: { readonly [Key in keyof Durability]: string } = {
     'synchronous_standby_names is empty: a failover loses the last commits, and then signing stops until relayer restore was run; add a synchronous standby',
 };
 
-/** Returns a sentence for each setting with which answered commits can get lost. One instance needs no standby to go on. */
+/** Returns whether answered commits can get lost with each setting. One instance needs no standby to go on. */
+export function unsafeSettings(durability: Durability, instances: number): ReadonlyMap<keyof Durability, boolean> {
+  const names = Object.keys(dangers) as (keyof Durability)[];
+  return new Map(names.map((name) => [name, !durability[name] && (name !== 'synchronous_standby_names' || instances > 1)]));
+}
+
+/** Returns a sentence for each setting with which answered commits can get lost. */
 export function dangersOf(durability: Durability, instances: number): readonly string[] {
-  return (Object.keys(dangers) as (keyof Durability)[])
-    .filter((name) => !durability[name] && (name !== 'synchronous_standby_names' || instances > 1))
-    .map((name) => dangers[name]);
+  return [...unsafeSettings(durability, instances)].flatMap(([name, isUnsafe]) => (isUnsafe ? [dangers[name]] : []));
 }

@@ -1,4 +1,4 @@
-import { type Durability, dangersOf } from '../../core/records/durability.js';
+import { type Durability, dangersOf, durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Log } from '../../core/work/log.js';
 
 const required =
@@ -7,8 +7,8 @@ const required =
 /** The settings of the server, which can change with each look: another server may have taken over. */
 export interface DurabilityWatch {
   note(durability: Durability, instances: number): void;
-  /** Null: none were read. */
-  last(): Durability | null;
+  /** Whether answered commits can get lost with each setting, as last read. */
+  unsafe(): ReadonlyMap<string, boolean>;
   /** Why nothing may be signed with these settings; null: it may. */
   refusal(): string | null;
 }
@@ -16,15 +16,17 @@ export interface DurabilityWatch {
 /** Creates the watch, which logs each danger once while it lasts. */
 export function createDurabilityWatch(requiresStandby: boolean, log: Log): DurabilityWatch {
   let last: Durability | null = null;
+  let unsafe = unsafeSettings(durable, 1);
   let reported: readonly string[] = [];
   return {
     note(durability, instances) {
       last = durability;
+      unsafe = unsafeSettings(durability, instances);
       const found = dangersOf(durability, instances);
       for (const danger of found) if (!reported.includes(danger)) log.warn({}, danger);
       reported = found;
     },
-    last: () => last,
+    unsafe: () => unsafe,
     refusal: () => (requiresStandby && last !== null && !last.synchronous_standby_names ? required : null),
   };
 }

@@ -5,7 +5,6 @@ import { allNews, type News } from '../../core/ports/news.js';
 import type { Look, Member, Observer, Rewind, SharedDatabase } from '../../core/ports/shared-database.js';
 import { type Change, ConflictError, StoreAwayError } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
-import type { Durability } from '../../core/records/durability.js';
 import { createPause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -48,8 +47,8 @@ export interface Sharing extends Instances, DatabaseState {
   clockSkewMs(): number;
   /** How much these clocks differ, if that is worth a sentence; else null. */
   clockDifference(): string | null;
-  /** The settings of the database's server; null: they were not read, or mean nothing. */
-  durability(): Durability | null;
+  /** Whether commits that the database's server answered can get lost with each of its settings. */
+  unsafeSettings(): ReadonlyMap<string, boolean>;
 }
 
 /** The instances that share a database, and the work that this one does. */
@@ -459,7 +458,7 @@ export function createMembers(deps: MembersDeps): Members {
     ownHold,
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
-    durability: settings.last,
+    unsafeSettings: settings.unsafe,
     async close() {
       closing.abort();
       await observer?.close();

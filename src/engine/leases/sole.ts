@@ -2,6 +2,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import { soleDatabase } from '../../core/ports/database-state.js';
 import type { RunningInstance } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
+import { durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Sharing } from './members.js';
 
@@ -58,7 +59,7 @@ export function createSoleInstance({ version, host, pid, leases, clock }: SoleIn
     ownHold: () => null,
     clockSkewMs: () => 0,
     clockDifference: () => null,
-    durability: () => null,
+    unsafeSettings: () => unsafeSettings(durable, 1),
     async drain(drained) {
       if (drained !== id) return false;
       throw new DomainError(
