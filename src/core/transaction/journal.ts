@@ -26,6 +26,8 @@ export interface Journal {
   step(name: string, transaction: Transaction, kind?: SpanKind): Span | null;
   /** Runs a task so that its outgoing requests belong to the step. */
   within<T>(step: Span | null, task: () => T): T;
+  /** Writes the audit line of a signed attempt. Call it before the commit: neither a lost answer nor the end of the process loses it then. */
+  signed(transaction: Transaction, attempt: Attempt): void;
   /** Records a committed change. */
   moved(before: Transaction, move: Pick<Move, 'steps' | 'newAttempt'>, after: OpenTransaction): void;
 }
@@ -86,8 +88,8 @@ export function createJournal({
     accepted: (transaction, { requestId }) => reached(null, transaction, null, requestId),
     step,
     within: (span, task) => tracer.within(span, task),
+    signed: ({ relayerId }, attempt) => log.audit(attemptLine(attempt, relayerId)),
     moved(before, { steps, newAttempt }, after) {
-      if (newAttempt !== undefined) log.audit(attemptLine(newAttempt, before.relayerId));
       if (newAttempt !== undefined) meter.attemptStored(before.relayerId, isEscalation(before, after) ? 'escalation' : newAttempt.purpose);
       let previous = before;
       for (const next of steps) {
@@ -102,13 +104,13 @@ export function createJournal({
 }
 
 /**
- * The audit line of a stored attempt, which counts as broadcast. The engine signs all of them; the line of a call on the same transaction
- * names the key.
+ * The audit line of a signed attempt, which is broadcast once it is stored. The engine signs all of them; the line of a call on the same
+ * transaction names the key.
  */
 function attemptLine({ transactionId, version, purpose, chain, nonce, hash: attemptHash, raw }: Attempt, relayerId: string): object {
   return {
     keyId: 'engine',
-    event: 'attempt stored',
+    event: 'attempt signed',
     relayer_id: relayerId,
     transaction_id: transactionId,
     version,

@@ -64,7 +64,9 @@ export async function commitPlanned(
     if (isNew) inserts.push(deps.store.change.insertTransaction(before.transaction));
     changes.push(...made.changes);
     results.push(made.after);
-    if (move.newAttempt !== undefined) spans.push(deps.journal.step('transaction stored', before.transaction));
+    if (move.newAttempt === undefined) continue;
+    deps.journal.signed(before.transaction, move.newAttempt);
+    spans.push(deps.journal.step('transaction stored', before.transaction));
   }
   await deps.store.commit([...inserts, ...nonces, ...changes]);
   for (const span of spans) span?.end();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { type Meter, noMeter, type SpanStart, type Tracer } from '../../../src/core/ports/telemetry.js';
 import { createJournal } from '../../../src/core/transaction/journal.js';
 import { healthWithoutFile } from '../../../src/core/work/log.js';
+import { commitPlanned } from '../../../src/engine/lane/commit-moves.js';
 import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
 
 const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -96,14 +98,25 @@ test('journal: waits for the chain become spans; an untraced transaction has non
   assert.equal(journal.step('transaction signed', untraced), null);
 });
 
-test('journal: each stored attempt has an audit line, and no other change has one', () => {
+test('journal: each signed attempt has an audit line, also if its commit gets no answer, and no other change has one', async () => {
   const { journal, audited } = recorded();
   const bump = anAttempt({ transactionId: id, version: 2, hash: '0xb2' });
   const mined = next(sent, { status: 'mined', mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } });
-  journal.moved(pending, { steps: [sent], newAttempt: first }, { transaction: sent, attempts: [first] });
-  journal.moved(sent, { steps: [next(sent, { liveVersion: 2 })], newAttempt: bump }, { transaction: sent, attempts: [first, bump] });
+  let linesAtCommit = 0;
+  const commit = async () => {
+    linesAtCommit = audited.length;
+    throw new StoreAwayError('no answer');
+  };
+  const change = new Proxy({}, { get: (_, name) => () => ({ name }) });
+  const deps = { store: { change, commit }, journal, recordEvent: () => [], clock: { nowMs: () => 0 } } as never;
+  const before = { transaction: pending, attempts: [] };
+  await assert.rejects(commitPlanned(deps, {} as never, [{ before, move: { steps: [sent], newAttempt: first } }]), StoreAwayError);
+  assert.equal(linesAtCommit, 1);
+  const after = { transaction: sent, attempts: [first] };
+  const planned = { before: after, move: { steps: [next(sent, { liveVersion: 2 })], newAttempt: bump } } as const;
+  await assert.rejects(commitPlanned(deps, {} as never, [planned]), StoreAwayError);
   journal.moved(sent, { steps: [mined] }, { transaction: mined, attempts: [first, bump] });
-  const common = { keyId: 'engine', event: 'attempt stored', relayer_id: 'relayer-1', transaction_id: id, purpose: 'content' };
+  const common = { keyId: 'engine', event: 'attempt signed', relayer_id: 'relayer-1', transaction_id: id, purpose: 'content' };
   const lineOf = (version: number, { chain, nonce, hash, raw }: typeof first) => ({
     ...common,
     version,
