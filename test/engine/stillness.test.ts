@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { measureReadiness } from '../../src/app/shown-state.js';
+import { healthWithoutFile } from '../../src/core/work/log.js';
 import { startAnvil } from '../support/anvil.js';
 import { type EngineRig, startEvmRig, startSolanaRig, startStellarRig } from '../support/engine-rig.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
@@ -22,7 +23,7 @@ async function checkStillness(rig: EngineRig, sent: string): Promise<void> {
   const name = rig.relayer.network.name;
   const [still] = rig.engine.networks();
   assert.ok(still?.stillSinceMs != null);
-  const instance = { ownHold: () => null, clockDifference: () => null } as never;
+  const instance = { ownHold: () => null, clockDifference: () => null, auditHealth: healthWithoutFile };
   const { ready, networks } = await measureReadiness(rig.engine, { checkWorking: async () => undefined }, instance);
   assert.equal(ready, true);
   assert.match(networks[name] ?? '', /^no new block since /);

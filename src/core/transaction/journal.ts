@@ -26,7 +26,9 @@ export interface Journal {
   step(name: string, transaction: Transaction, kind?: SpanKind): Span | null;
   /** Runs a task so that its outgoing requests belong to the step. */
   within<T>(step: Span | null, task: () => T): T;
-  /** Writes the audit line of a signed attempt. Call it before the commit: neither a lost answer nor the end of the process loses it then. */
+  /**
+   * Writes the audit line of a signed attempt. Call it before the commit: neither a lost answer nor the end of the process loses it then.
+   */
   signed(transaction: Transaction, attempt: Attempt): void;
   /** Records a committed change. */
   moved(before: Transaction, move: Pick<Move, 'steps' | 'newAttempt'>, after: OpenTransaction): void;
