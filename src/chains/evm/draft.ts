@@ -6,7 +6,6 @@ import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
-import type { CallOptions } from '../rpc/call-router.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -136,14 +135,15 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
     }
   }
   // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
-  const estimate = ahead ?? (await estimated());
+  const { estimate, least, answeredBy } = ahead ?? (await estimated());
   if (typeof estimate !== 'bigint') return estimate;
+  const byOthers = () => estimateGas(deps.rpc, callOf(account, content), 'latest', { first: { otherThan: answeredBy } });
   if (given !== null) {
-    if (given >= estimate) return given;
+    if (least !== null && given >= least) return given;
     const sentence = `gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`;
     const tooLow = gasLimitRefusal(sentence, { actual: String(given), minimum: String(estimate) });
     return seconded(tooLow, deps, async () => {
-      const second = await estimateByOthers(deps, account, content);
+      const second = await byOthers();
       return typeof second === 'bigint' && second <= given ? given : tooLow;
     });
   }
@@ -151,7 +151,7 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
     const sentence = `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`;
     const tooMuch = gasLimitRefusal(sentence, limits(estimate, blockGasLimit));
     return seconded(tooMuch, deps, async () => {
-      const second = await estimateByOthers(deps, account, content);
+      const second = await byOthers();
       const limit = (await otherBlockGasLimit(deps)) ?? blockGasLimit;
       return typeof second === 'bigint' && second <= limit ? withMargin(deps, account, second, limit) : tooMuch;
     });
@@ -162,11 +162,6 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
 /** The block gas limit that another endpoint shows; null: it shows none. Throws `NODE_UNAVAILABLE`. */
 async function otherBlockGasLimit({ rpc }: DraftDeps): Promise<bigint | null> {
   return (await rpc.ask(questions.head(), { first: 'another' })).gasLimit;
-}
-
-/** The estimate of another endpoint than that of the head, at its own newest block. Throws `NODE_UNAVAILABLE`. */
-function estimateByOthers({ rpc }: DraftDeps, account: string, { to, valueWei, data }: EvmContent): Promise<bigint | Refusal> {
-  return estimateGas(rpc, { from: account, to, valueWei, data }, 'latest', { first: 'another' });
 }
 
 /** The gas of a payment that runs no code. */
@@ -262,48 +257,78 @@ function isTransfer({ to, data }: EvmContent): boolean {
   return to !== null && (data === null || data === '0x');
 }
 
+function callOf(from: string, { to, valueWei, data }: EvmContent): SimulatedCall {
+  return { from, to, valueWei, data };
+}
+
+interface Estimated {
+  /** The estimate, or why there is none. */
+  readonly estimate: bigint | Refusal;
+  /** The lower one if two endpoints gave one; null: none did. */
+  readonly least: bigint | null;
+  /** The endpoints that gave the estimate. */
+  readonly answeredBy: ReadonlySet<number>;
+}
+
 /**
  * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the
- * next block; both are remembered until then. The highest sane estimate of two endpoints counts: gas that is not used costs nothing, and
- * with too little the transaction would revert.
+ * next block; both are remembered until then. The higher of two sane estimates counts: gas that is not used costs nothing, and with too
+ * little the transaction would revert.
  */
-async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
-  const { to, valueWei, data } = content;
-  const question: SimulatedCall = { from: account, to, valueWei, data };
+async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
+  const question = callOf(account, content);
   const key = `estimate of ${questionDigest(question)}`;
-  const ask = (options: CallOptions) => estimateGas(deps.rpc, question, deps.headBlock(), options);
-  const both = async () => {
-    const answeredBy = new Set<number>();
-    const [atHead, other, limit] = await Promise.all([
-      ask({ first: 'head', answeredBy }),
-      deps.rpc.isSingle() ? null : ask({ first: 'another' }).catch(nullIfUnavailable),
-      deps.market.blockGasLimit(),
-    ]);
-    return { estimate: highestSane(atHead, other, limit), answeredBy };
-  };
-  const own = () => deps.memory.recall(key, both);
+  const own = () => deps.memory.recall(key, () => estimateTwice(deps, question));
   // Of many at once only the first is estimated: the others wait for its answer.
-  if (isTransfer(content) && (await deps.memory.recall(`first transfer to ${to}`, own)).estimate === plainTransferGas)
-    return plainTransferGas;
-  const { estimate: atHead, answeredBy } = await own();
-  if (typeof atHead === 'bigint') return atHead;
+  const ofFirst = isTransfer(content) ? await deps.memory.recall(`first transfer to ${content.to}`, own) : null;
+  if (ofFirst?.estimate === plainTransferGas) return ofFirst;
+  const estimated = await own();
+  const { estimate: atHead, answeredBy } = estimated;
+  if (typeof atHead === 'bigint') return estimated;
   deps.memory.forget(key);
   if (atHead.refused === 'reverts' && isFirst) {
     // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the
     // pool contains the attempt that it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this
     // call comes late.
-    const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
-    if (typeof onPool === 'bigint') return onPool;
+    const onPool = await asked(deps, question, 'pending', 'head').catch(() => estimated);
+    if (typeof onPool.estimate === 'bigint') return onPool;
   }
-  return seconded(atHead, deps, () => ask({ first: { otherThan: answeredBy } }));
+  let second = estimated;
+  const estimate = await seconded(atHead, deps, async () => {
+    second = await asked(deps, question, deps.headBlock(), { otherThan: answeredBy });
+    return second.estimate;
+  });
+  return { ...second, estimate };
 }
 
-/** Returns the higher of two estimates, unless no block allows that much; a refusal only if neither is an estimate. */
-function highestSane(atHead: bigint | Refusal, other: bigint | Refusal | null, blockGasLimit: bigint | null): bigint | Refusal {
-  if (typeof other !== 'bigint') return atHead;
-  if (typeof atHead !== 'bigint') return other;
-  const [lower, higher] = atHead < other ? [atHead, other] : [other, atHead];
-  return blockGasLimit !== null && higher > blockGasLimit ? lower : higher;
+async function asked({ rpc }: DraftDeps, question: SimulatedCall, block: string, first: First): Promise<Estimated> {
+  const answeredBy = new Set<number>();
+  const estimate = await estimateGas(rpc, question, block, { first, answeredBy });
+  return { estimate, least: typeof estimate === 'bigint' ? estimate : null, answeredBy };
+}
+
+/** Estimates at the endpoint of the head, and at another one if that works: no transaction waits for an endpoint that is down. */
+async function estimateTwice(deps: DraftDeps, question: SimulatedCall): Promise<Estimated> {
+  const hasOther = deps.rpc.endpoints().filter(({ state }) => state === 'in_use').length > 1;
+  const [atHead, other, limit] = await Promise.all([
+    asked(deps, question, deps.headBlock(), 'head'),
+    hasOther ? asked(deps, question, deps.headBlock(), 'another').catch(nullIfUnavailable) : null,
+    deps.market.blockGasLimit(),
+  ]);
+  if (other === null || other.least === null) return atHead;
+  if (atHead.least === null) return other;
+  const [lower, higher] = atHead.least < other.least ? [atHead, other] : [other, atHead];
+  const [least, most] = [lower.least ?? 0n, higher.least ?? 0n];
+  const counting = limit !== null && most > limit ? lower : isNear(least, most) ? higher : atHead;
+  return { ...counting, least };
+}
+
+/** The higher of two estimates counts up to this multiple of the lower one. */
+const nearFactor = 4n;
+
+/** False if one of two estimates is absurd, or a transaction with the higher one might be refused where one with the lower one is not. */
+function isNear(lower: bigint, higher: bigint): boolean {
+  return higher <= lower * nearFactor && (higher <= maxTransactionGas || lower > maxTransactionGas);
 }
 
 /** Shortens the memory key, since call data may be long. */

@@ -4,6 +4,7 @@ import type { EvmDraft } from '../../../src/core/records/evm.js';
 import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';
 import { type AskedCall, answering, FakeError, startFakeNode } from '../../support/fake-node.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const block = (number: number) => ({
   number: `0x${number.toString(16)}`,
@@ -170,6 +171,69 @@ it('second opinion: an endpoint that answered in place of that of the head does 
   await agreed.head();
   const refusal = await agreed.draft(withLimit);
   assert.ok('refused' in refusal && refusal.lasting);
+});
+
+it('second opinion: the higher of two gas estimates counts, unless one is absurd', async (test) => {
+  const hex = (gas: number): string => `0x${gas.toString(16)}`;
+  for (const [head, other, expected] of [
+    [30_000, 60_000, 66_000n],
+    [60_000, 30_000, 66_000n],
+    [30_000, 10_000_000, 33_000n],
+    [5_000_000, 18_000_000, 5_500_000n],
+    [17_000_000, 20_000_000, 22_000_000n],
+    [30_000_001, 50_000, 55_000n],
+  ] as const) {
+    const nodes = [await estimatingNode(test, () => hex(head)), await estimatingNode(test, () => hex(other))];
+    const { chain } = openChain(
+      test,
+      nodes.map(({ url }) => url),
+    );
+    await chain.head();
+    const draft = await chain.draft(request);
+    assert.ok(!('refused' in draft), JSON.stringify([head, other]));
+    assert.equal(draft.gasLimit, expected);
+  }
+});
+
+it('second opinion: an endpoint that estimates too much does not confirm that a given gas limit is too low', async (test) => {
+  const liar = await estimatingNode(test, () => '0xea60');
+  const honest = await estimatingNode(test, () => '0x521c');
+  const withLimit = draftRequest(account, { content: evmContent({ data: '0x01', gasLimit: 21_030n }) });
+  for (const urls of [
+    [honest.url, liar.url],
+    [liar.url, honest.url],
+  ]) {
+    const { chain } = openChain(test, urls);
+    await chain.head();
+    assert.ok(!('refused' in (await chain.draft(withLimit))), urls.indexOf(liar.url).toString());
+  }
+  const { chain: agreed } = openChain(test, [liar.url, (await estimatingNode(test, () => '0xea60')).url]);
+  await agreed.head();
+  const refusal = await agreed.draft(withLimit);
+  assert.ok('refused' in refusal && refusal.lasting);
+});
+
+it('second opinion: no estimate waits for an endpoint that is known to be down', async (test) => {
+  let isDown = false;
+  const honest = await estimatingNode(test, () => '0x7530');
+  const other = await startFakeNode(test, (request) =>
+    isDown
+      ? 'hang up'
+      : answering(request, ({ method }) => (method === 'eth_getBlockByNumber' ? block(7) : method === 'eth_estimateGas' ? '0x7530' : null)),
+  );
+  const { chain } = openChain(test, [honest.url, other.url]);
+  await chain.head();
+  isDown = true;
+  let content = 16;
+  await waitFor('the other endpoint to be left out', async () => {
+    content += 1;
+    await chain.draft(draftRequest(account, { content: evmContent({ data: `0x${content.toString(16)}` }) }));
+    return chain.endpoints()[1]?.state === 'failing' ? true : undefined;
+  });
+  const before = other.methods.length;
+  const draft = await chain.draft(draftRequest(account, { content: evmContent({ data: '0x02' }) }));
+  assert.ok(!('refused' in draft));
+  assert.equal(other.methods.length, before);
 });
 
 it('second opinion: an endpoint does not confirm its own limit for estimates', async (test) => {
