@@ -55,7 +55,7 @@ export async function findSenderTransaction(
     if (error instanceof DomainError) return found;
     throw error;
   });
-  return typeof second === 'object' || found === 'unused' ? second : found;
+  return typeof second === 'object' ? second : found;
 }
 
 type SearchDeps = HistoryDeps & { readonly first: 'head' | 'another' };

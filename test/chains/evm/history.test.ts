@@ -109,6 +109,17 @@ describe('findSender', () => {
     }
   });
 
+  it('findSender: a second endpoint that shows the nonce as used, but no transaction, does not take back that it is unused', async (test) => {
+    const liar = await startFakeNode(test, (request) =>
+      request.calls.some(({ method }) => method === 'eth_getTransactionCount')
+        ? answering(request, () => '0x40')
+        : relayed(node.url, request),
+    );
+    const { chain } = openChain(test, [node.url, liar.url]);
+    await chain.head();
+    assert.equal(await chain.sequence.findSender(address, 3n, { from: 0n, to: last }), 'unused');
+  });
+
   it('findSender: returns not_found if the nonce was used without a transaction', async (test) => {
     await node.rpc('anvil_setNonce', [stranger, '0x5']);
     await node.mine();
