@@ -2,7 +2,7 @@ import { createContextValues } from '@connectrpc/connect';
 import { DomainError } from '../core/errors/errors.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import type { AuditRefusal } from './contract/audit.js';
-import { type Call, callKey, noStoredResponse } from './contract/call.js';
+import { type Call, callBegun, callKey } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
 import type { CallerAddress } from './guards/caller-address.js';
 import type { RateLimit } from './guards/rate-limit.js';
@@ -134,18 +134,13 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         path: watched.path,
         startedAtMs: watched.startedAtMs,
         auditFacts: {},
-        auditedStatus: null,
-        isAudited: false,
         fieldNames: target.rpc ? 'proto' : 'rest',
         principal: watched.principal,
         warnings: [],
-        bodyProblem: null,
-        relayer: null,
         idempotencyKeys: headerValuesOf(request, 'idempotency-key'),
-        storedResponse: noStoredResponse,
         traceParent: watched.traceParent,
         traceId: watched.traceId,
-        failure: null,
+        ...callBegun,
       };
       watched.call = call;
       return { request, response, call, query, headOnly: method === 'HEAD', headers, takeToken, noteRefusal };

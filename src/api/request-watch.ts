@@ -65,7 +65,12 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
       const status = response.headersSent ? response.statusCode : callerLeftStatus;
       const code = failure === null || status === callerLeftStatus ? status : errorTable[failure.kind].httpStatus;
       const ms = performance.now() - startedAtMs;
-      meter.requestEnded(labelOf(target), protocolOf(target, request), code, isStream(target) ? null : ms / 1000);
+      meter.requestEnded(
+        labelOf(target),
+        protocolOf(target, request),
+        code,
+        isStream(target) ? null : (ms - (watched.call?.waitedMs ?? 0)) / 1000,
+      );
       // A caller's error is not a failure of the service, so the span stays clean.
       span?.end(failure !== null && code >= 500 ? failure.reason : null, { 'http.response.status_code': code });
       if (watched.call?.auditedStatus === code) return;

@@ -211,7 +211,7 @@ export async function startApp(
       const event = relayerEventFor(eventDeps, relayer, name);
       return event === null ? [] : [event];
     };
-    const feed = createFeed();
+    const feed = createFeed(store.read);
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
     const engine = createEngine({

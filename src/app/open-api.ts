@@ -1,6 +1,7 @@
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect';
 import { Health } from '../../gen/grpc/health/v1/health_pb.js';
 import { createAudit, createRefusalAudit } from '../api/contract/audit.js';
+import { createCompletion } from '../api/contract/completion.js';
 import { createErrorInterceptor } from '../api/contract/errors.js';
 import { createGate } from '../api/contract/gate.js';
 import { compileMethodPlans, type MethodPlan } from '../api/contract/method-plan.js';
@@ -72,6 +73,7 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
   const auditRefusal = createRefusalAudit(log, clock);
   const interceptors = [
     createErrorInterceptor({ log }),
+    createCompletion(),
     createAudit({ plans, log, auditRefusal }),
     createWarnings(),
     createTurns(),

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { laneOf, type Relayer } from '../../src/core/records/relayer.js';
 import { isFinal, type Transaction } from '../../src/core/records/transaction.js';
-import { createFeed } from '../../src/core/transaction/feed.js';
+import { createFeed, type Feed } from '../../src/core/transaction/feed.js';
 import { removeOldest } from '../../src/core/transaction/transaction-cleaner.js';
 import { type WatchMessage, watchTransactions } from '../../src/core/transaction/watch-transactions.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -18,7 +18,7 @@ const expired = { kind: 'precondition', reason: 'RESUME_TOKEN_EXPIRED' };
 /** What watches deliver on every store. */
 export function watchContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: watches`, () => {
-    const feed = createFeed();
+    let feed: Feed;
     let databaseUrl: string;
     let store: Store;
     let count = 0;
@@ -26,6 +26,7 @@ export function watchContract(name: string, newDatabaseUrl: () => Promise<string
     before(async () => {
       databaseUrl = await newDatabaseUrl();
       store = (await openStore(databaseUrl, { log: silentLog })).store;
+      feed = createFeed(store.read);
     });
     after(() => store.close());
 

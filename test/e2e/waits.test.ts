@@ -3,7 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type RpcCaller, rest, rpcCallers } from '../support/callers.js';
-import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { readMetrics, sumOf } from '../support/metrics-text.js';
+import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
 
 const content = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1' };
 
@@ -99,11 +101,12 @@ describe('waiting for a transaction', () => {
     const waiting = wait(data.id, 'timeout_seconds=60');
     while ((await rest(service.baseUrl, 'GET', `${list}/${data.id}`)).body.data.value !== '2');
     await anvil.mine(1);
-    assert.match((await replacing).body.data.status, /^(?:mined|confirmed)$/);
-    assert.equal((await waiting).body.data.value, '2');
-    for (const prefer of ['wait', 'handling=lenient', 'awaits=5']) assert.equal((await send({ prefer })).data.status, 'pending', prefer);
-    for (const prefer of ['until=confirmd', 'wait=soon', 'wait=-1'])
-      assert.equal((await rest(service.baseUrl, 'POST', list, content, { prefer })).status, 400, prefer);
+    const replaced = (await replacing).body.data;
+    assert.match(replaced.status, /^(?:mined|confirmed)$/);
+    // The block may hold the earlier attempt, if the replacement was not at the node yet.
+    assert.equal((await waiting).body.data.value, replaced.value);
+    const others = ['wait', 'handling=lenient', 'awaits=5', 'until=confirmd', 'wait=soon', 'wait=-1', 'wait=30s', 'wait=1.5', 'wait=""'];
+    for (const prefer of others) assert.equal((await send({ prefer })).data.status, 'pending', prefer);
     for (const caller of callers) {
       const evm = { to: content.to, value: '1' };
       const request = { relayer_id: home.relayerId, evm, wait_until: 'WAIT_UNTIL_SUBMITTED', wait_seconds: 60 };
@@ -119,6 +122,42 @@ describe('waiting for a transaction', () => {
     const first = await send(headers);
     const again = await send(headers);
     assert.deepEqual([again.data.id, again.data.status], [first.data.id, 'submitted']);
+    await anvil.mine(1);
+  });
+
+  it('send: while a call waits, its audit line is written and its idempotency key replays, with any wait', async () => {
+    const key = { 'idempotency-key': 'waits-2' };
+    const first = send({ ...key, prefer: 'wait=60' });
+    const found = await waitFor('the transaction', async () => {
+      const { body } = await rest(service.baseUrl, 'POST', list, content, { ...key, ...submitted });
+      return body.data ?? undefined;
+    });
+    assert.equal(found.status, 'submitted');
+    const isOver = await Promise.race([first.then(() => true), send(key).then(() => false)]);
+    assert.equal(isOver, false);
+    const lines = service
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('SendTransaction') && line.includes(found.id));
+    assert.ok(lines.length >= 2, lines.join('\n'));
+    const digests = new Set(lines.map((line) => JSON.parse(line).requestDigest));
+    assert.equal(digests.size, 1);
+    await anvil.mine(1);
+    assert.equal((await first).data.id, found.id);
+    const records = (await rest(service.baseUrl, 'GET', `${list}?per_page=100`)).body.data;
+    assert.equal(records.filter(({ id }: { id: string }) => id === found.id).length, 1);
+    assert.equal((await rest(service.baseUrl, 'POST', list, { ...content, value: '9' }, { ...key, ...submitted })).status, 422);
+  });
+
+  it('metrics: the duration of requests is without the waiting', async () => {
+    const secondsOf = async (method: string) => {
+      const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+      return sumOf(readMetrics(await answer.text()), 'relayer_request_duration_seconds_sum', { method });
+    };
+    const before = await secondsOf('TransactionService.WaitTransaction');
+    const { id } = (await send(submitted)).data;
+    await wait(id, 'until=mined&timeout_seconds=3');
+    assert.ok((await secondsOf('TransactionService.WaitTransaction')) - before < 1);
     await anvil.mine(1);
   });
 

@@ -38,7 +38,7 @@ it('engine: a relayer whose lane runs at another instance is disabled while that
     },
   };
   const clock = { ...systemClock, elapsedMs: monotonicMs };
-  const feed = createFeed();
+  const feed = createFeed(store.read);
   const none = () => [];
   const engine = createEngine({
     store,

@@ -253,7 +253,7 @@ export function startService(world: ServiceWorld): Service {
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];
     },
-    feed: createFeed(),
+    feed: createFeed(store.read),
     journal: noJournal,
     clock,
     ids,

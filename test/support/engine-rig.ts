@@ -123,7 +123,7 @@ async function startEngine({
     toldStates.push(event);
     return [];
   };
-  const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
+  const shared = { store, directory, recordEvent, feed: createFeed(store.read), journal: noJournal, clock, ids: systemIds };
   const notes: (string | null)[] = [];
   const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
   const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, database, log: silentLog });

@@ -99,7 +99,7 @@ export async function startModelLane(
       move: (seen, decide) => lane.move(seen.id, decide, seen.revision),
     },
     recordEvent: () => [],
-    feed: createFeed(),
+    feed: createFeed(mortal.store.read),
     journal: noJournal,
     clock,
     ids: createIds(clock),

@@ -112,6 +112,8 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       idempotencyKeys: [],
       fieldNames: 'rest',
       storedResponse: noStoredResponse,
+      complete: null,
+      waitedMs: 0,
     };
     const exchange = {
       request,

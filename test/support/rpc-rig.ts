@@ -50,6 +50,8 @@ export function createRpcRig<T extends DescService>(
       idempotencyKeys: keys,
       fieldNames: 'proto',
       storedResponse: noStoredResponse,
+      complete: null,
+      waitedMs: 0,
     };
     request.contextValues.set(callKey, call);
     return next(request);

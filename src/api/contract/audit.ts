@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type DescMethod, type Message, ScalarType, toBinary } from '@bufbuild/protobuf';
+import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { DomainError, type ErrorKind } from '../../core/errors/errors.js';
 import { traceIdOf } from '../../core/ports/telemetry.js';
@@ -9,6 +9,7 @@ import type { Clock } from '../../core/work/clock.js';
 import type { AuditLog } from '../../core/work/log.js';
 import { createTokenBuckets } from '../../core/work/token-bucket.js';
 import { type Call, callOf, loggedMs } from './call.js';
+import { effectBytes } from './effect-bytes.js';
 import { errorTable } from './error-table.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';
@@ -95,11 +96,9 @@ function notAudited(): DomainError {
  */
 function contentFacts({ plan }: Audited, message: Message): Record<string, string> {
   if (plan.scope !== 'transactions:write' && plan.scope !== 'sign') return {};
-  const request = message as Message & {
-    idempotencyKey?: string | undefined;
+  const { transaction } = message as Message & {
     transaction?: { readonly case?: string; readonly value?: { readonly to?: string; readonly value?: string } };
   };
-  const { idempotencyKey, transaction } = request;
   const facts: Record<string, string> = {};
   if (transaction?.case === 'evm' && transaction.value !== undefined) {
     const { to = '', value = '' } = transaction.value;
@@ -107,13 +106,9 @@ function contentFacts({ plan }: Audited, message: Message): Record<string, strin
     if (value !== '') facts.value = shownName(value);
   }
   try {
-    // Equal requests have equal digests, wherever the caller puts its key.
-    if (idempotencyKey !== undefined) request.idempotencyKey = undefined;
-    facts.requestDigest = hash('sha256', toBinary(plan.method.input, request), 'hex');
+    facts.requestDigest = hash('sha256', effectBytes(plan.method.input, message), 'hex');
   } catch {
     // A request that cannot be encoded is refused.
-  } finally {
-    if (idempotencyKey !== undefined) request.idempotencyKey = idempotencyKey;
   }
   return facts;
 }

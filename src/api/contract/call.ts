@@ -37,6 +37,13 @@ export interface Call {
   idempotencyKeys: readonly string[];
   /** The stored response of the call; set by the gate. */
   storedResponse: StoredResponse;
+  /**
+   * Completes the response of a call that has succeeded: its effect is committed and audited, and its idempotency key is free for the next
+   * call. It changes the response, and never rejects. Set by the service; null: the response is complete.
+   */
+  complete: ((response: Message) => Promise<void>) | null;
+  /** How long the call waited for a transaction because its caller asked for it; no part of its duration in metrics. */
+  waitedMs: number;
   /** The W3C trace context of the call's work: our own span, or the caller's if tracing is off; null: none. */
   readonly traceParent: string | null;
   /** The trace id in `metadata.traces`; null if tracing is off. */
@@ -58,6 +65,18 @@ export interface StoredResponse {
 
 /** The stored response of a call without an idempotency key. */
 export const noStoredResponse: StoredResponse = { replay: null, save: null };
+
+/** The facts of a call that has just begun. */
+export const callBegun = {
+  auditedStatus: null,
+  isAudited: false,
+  bodyProblem: null,
+  relayer: null,
+  storedResponse: noStoredResponse,
+  complete: null,
+  waitedMs: 0,
+  failure: null,
+} as const;
 
 /** Rounds a duration for log lines, which need no more than tenths of a millisecond. */
 export function loggedMs(ms: number): number {

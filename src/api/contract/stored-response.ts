@@ -14,6 +14,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Change } from '../../core/ports/store/change.js';
 import { type Call, callOf } from './call.js';
+import { effectBytes } from './effect-bytes.js';
 import type { MethodPlan } from './method-plan.js';
 import { addWarnings } from './warnings.js';
 
@@ -36,16 +37,11 @@ export interface ServeOnceDeps {
 
 /** Creates the gate's side of idempotency. */
 export function createServeOnce({ idempotency: { begin }, fingerprint, secretBox }: ServeOnceDeps): ServeOnce {
-  /** The same for equal requests over every protocol; unknown fields are left out. */
-  function fingerprintOf(input: DescMessage, message: Message): string {
-    return fingerprint(toBinary(input, message, { writeUnknownFields: false }));
-  }
-
   return async (plan, message, call, serve) => {
     if (call.principal === null) throw new DomainError('internal', 'INTERNAL', 'an idempotent method must require a key');
     const { input, output } = plan.method;
     const key = { keyId: call.principal.keyId, method: plan.rpcPath, idempotencyKey: idempotencyKeyOf(call) };
-    const idempotent = await begin(key, call.bodyProblem === null ? fingerprintOf(input, message) : null);
+    const idempotent = await begin(key, call.bodyProblem === null ? fingerprint(effectBytes(input, message)) : null);
     const form = plan.answersSecret ? sealedForm(secretBox, JSON.stringify(key)) : plainForm;
 
     function save(response: Message): readonly Change[] {

@@ -19,7 +19,7 @@ export interface BytesRules {
 export function readBytes(request: ApiRequest, { limit, tooLarge, start }: BytesRules): Promise<Buffer | null> {
   if (request.destroyed || request.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
-    const joined: Buffer[] = [];
+    let joined: Buffer[] = [];
     let chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
@@ -40,9 +40,12 @@ export function readBytes(request: ApiRequest, { limit, tooLarge, start }: Bytes
       }
     };
     request.on('data', onData);
-    request.on('end', () =>
-      resolve(joined.length === 0 && chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat([...joined, ...chunks], bytes)),
-    );
+    request.on('end', () => {
+      resolve(joined.length === 0 && chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat([...joined, ...chunks], bytes));
+      // The request lives until the answer, and its listeners with it.
+      joined = [];
+      chunks = [];
+    });
     // After `end` this changes nothing; before it, alone or after an error, it means that the caller has left.
     request.on('close', () => resolve(null));
   });

@@ -1,4 +1,4 @@
-import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
+import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { CodecCompiler } from '../../codec/message-codec.js';
 import { Reading } from '../../codec/reading.js';
@@ -81,18 +81,21 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
       throw new Error(`${plan.rpcPath} has no REST route`);
     try {
-      const body = endpoint.hasBody
-        ? await readBody(exchange.request, { isMergePatch: endpoint.isMergePatch, maxBytes: plan.maxBodyBytes })
-        : { value: null };
-      if (body === null) return;
       // A query is a mistake of the request as a whole.
       if (endpoint.isJsonRpc && exchange.query === '') {
-        const callOne = (one: JsonObject) => serve(endpoint, params, one, { ...exchange, call: { ...call, warnings: [] } });
+        const body = await bodyOf(plan, endpoint, exchange);
+        if (body === null) return;
+        const callOne = (one: JsonObject) => {
+          const own = { ...exchange, call: { ...call, warnings: [] } };
+          return serve(endpoint, messageOf(endpoint, params, one, own), own);
+        };
         const text = await answerJsonRpc(body.value, async (one) => (await callOne(one)).text, exchange.takeToken);
         writeJson(exchange, endpoint.successStatus, text, []);
         return;
       }
-      const { text, headers } = await serve(endpoint, params, endpoint.hasBody ? objectOf(body.value) : null, exchange);
+      const message = await readMessage(plan, endpoint, params, exchange);
+      if (message === null) return;
+      const { text, headers } = await serve(endpoint, message, exchange);
       writeJson(exchange, endpoint.successStatus, text, headers);
     } catch (error) {
       const failure = domainErrorOf(error);
@@ -105,16 +108,28 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     }
   }
 
-  /** Calls the method. Rejects with the error that it throws; errors that passed the interceptors are ConnectErrors. */
-  async function serve(endpoint: Endpoint, params: RouteMatch['params'], body: JsonObject | null, exchange: RestExchange) {
-    const { call } = exchange;
+  async function bodyOf(plan: MethodPlan, { hasBody, isMergePatch }: Endpoint, { request }: RestExchange) {
+    return hasBody ? readBody(request, { isMergePatch, maxBytes: plan.maxBodyBytes }) : { value: null };
+  }
+
+  /** Apart from the call, which may wait for minutes, and would hold the body. Null if the caller left. */
+  async function readMessage(plan: MethodPlan, endpoint: Endpoint, params: RouteMatch['params'], exchange: RestExchange) {
+    const body = await bodyOf(plan, endpoint, exchange);
+    return body === null ? null : messageOf(endpoint, params, endpoint.hasBody ? objectOf(body.value) : null, exchange);
+  }
+
+  function messageOf({ read }: Endpoint, params: RouteMatch['params'], body: JsonObject | null, { call, query, request }: RestExchange) {
     const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
-    const [ifMatch, prefer] = [headerValuesOf(exchange.request, 'if-match'), headerValuesOf(exchange.request, 'prefer')];
-    const message = endpoint.read({ params, query: exchange.query, body, ifMatch, prefer }, reading);
+    const [ifMatch, prefer] = [headerValuesOf(request, 'if-match'), headerValuesOf(request, 'prefer')];
+    const message = read({ params, query, body, ifMatch, prefer }, reading);
     call.bodyProblem = reading.problem;
+    return message;
+  }
+
+  /** Calls the method. Rejects with the error that it throws; errors that passed the interceptors are ConnectErrors. */
+  async function serve(endpoint: Endpoint, message: Message, { request, response, call }: RestExchange) {
     const values = createContextValues().set(callKey, call);
     // REST has no deadlines.
-    const { request, response } = exchange;
     const context = new UnaryContext(endpoint.method, { request, response, values, protocolName: 'rest', deadlineMs: null });
     return { text: endpoint.write(await endpoint.dispatch(message, context)), headers: context.answerHeaders };
   }

@@ -3,7 +3,7 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { fieldRulesOf, restNameOf, unionRulesOf } from '../../codec/field-rules.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
 import { maskPathsOf, type ObjectCodec, readObject } from '../../codec/object-codec.js';
-import type { Properties, Reading } from '../../codec/reading.js';
+import { type Properties, Reading } from '../../codec/reading.js';
 import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { MethodPlan } from '../contract/method-plan.js';
@@ -141,22 +141,25 @@ function compileIfMatch(fields: readonly DescField[]): (values: readonly string[
   };
 }
 
-/** Reads the preferences (RFC 7240) that fields take: `Prefer: wait=30, until=mined`. Unknown preferences are ignored, as HTTP demands. */
+/**
+ * Reads the preferences (RFC 7240) that fields take: `Prefer: wait=30, until=mined`. Unknown preferences and values are ignored, as HTTP
+ * demands.
+ */
 function compilePrefer(fields: readonly DescField[]): (values: readonly string[], target: Properties, reading: Reading) => void {
   const preferred = fields.flatMap((field) => {
     const { prefer, max } = fieldRulesOf(field);
     if (prefer === '') return [];
-    return [
-      { field, name: prefer, max, read: textReaderOf(field), pattern: new RegExp(`(?:^|[,;])\\s*${prefer}\\s*=\\s*"?([\\w-]{1,64})`, 'i') },
-    ];
+    const pattern = new RegExp(`(?:^|[,;])\\s*${prefer}\\s*=\\s*"?([^\\s",;]{1,64})`, 'i');
+    return [{ field, max, read: textReaderOf(field), pattern }];
   });
-  return (values, target, reading) => {
+  return (values, target, { networkType }) => {
     if (values.length === 0) return;
     const header = values.join(',');
-    for (const { field, name, max, read, pattern } of preferred) {
+    const ignored = new Reading(networkType, []);
+    for (const { field, max, read, pattern } of preferred) {
       const text = pattern.exec(header)?.[1];
       if (text === undefined) continue;
-      const value = read(max !== undefined && Number(text) > Number(max) ? String(max) : text, `Prefer: ${name}`, reading);
+      const value = read(max !== undefined && Number(text) > Number(max) ? String(max) : text, 'Prefer', ignored);
       if (value !== undefined) target[field.localName] = value;
     }
   };

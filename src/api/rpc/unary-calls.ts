@@ -73,20 +73,27 @@ export function isPlainUnary({ request, head }: RpcExchange): boolean {
  */
 export async function serveUnary(endpoint: UnaryEndpoint, exchange: RpcExchange, context: UnaryContext): Promise<Uint8Array | null> {
   const { response, head } = exchange;
-  const isGrpc = head.protocol === 'grpc';
-  const body = await (isGrpc ? readEnvelope(exchange) : readMessage(exchange));
+  const { message, odd } = await readCall(endpoint, exchange);
   // A body that ends after the deadline was answered must have no effect.
-  if (body === null || isGone(response) || response.headersSent) return null;
-  const bytes = isGrpc ? onlyMessageIn(body) : body;
-  if (bytes === null) return body;
-  const message = head.isJson ? endpoint.json.read(bytes, callOf(exchange)) : binaryMessageOf(endpoint, bytes);
+  if (message === null || isGone(response) || response.headersSent) return odd;
   const answer = await endpoint.dispatch(message, context).then(
     (output) => endpoint.serialization.getO(!head.isJson).serialize(output),
     (error: unknown) => asConnectError(error),
   );
   if (isGone(response) || response.headersSent) return null;
-  await (isGrpc ? writeGrpcAnswer(answer, exchange, context) : writeConnectAnswer(answer, exchange, context));
+  await (head.protocol === 'grpc' ? writeGrpcAnswer(answer, exchange, context) : writeConnectAnswer(answer, exchange, context));
   return null;
+}
+
+/** Apart from the call, which may wait for minutes, and would hold the body. `odd` is a body that is not one plain message. */
+async function readCall(endpoint: UnaryEndpoint, exchange: RpcExchange): Promise<{ message: Message | null; odd: Uint8Array | null }> {
+  const { response, head } = exchange;
+  const isGrpc = head.protocol === 'grpc';
+  const body = await (isGrpc ? readEnvelope(exchange) : readMessage(exchange));
+  if (body === null || isGone(response) || response.headersSent) return { message: null, odd: null };
+  const bytes = isGrpc ? onlyMessageIn(body) : body;
+  if (bytes === null) return { message: null, odd: body };
+  return { message: head.isJson ? endpoint.json.read(bytes, callOf(exchange)) : binaryMessageOf(endpoint, bytes), odd: null };
 }
 
 function readMessage({ request, maxBytes }: RpcExchange): Promise<Buffer | null> {

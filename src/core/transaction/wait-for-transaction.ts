@@ -1,15 +1,16 @@
+import type { TransactionReads } from '../ports/store/transactions.js';
 import { isFinal, type TransactionStatus, type TransactionView } from '../records/transaction.js';
 import { onAbort } from '../work/abort.js';
+import type { Feed } from './feed.js';
 import { findTransaction } from './find-transaction.js';
-import { loaderOf, type WatchDeps } from './watch-transactions.js';
 
 /** What a caller waits for. A final status always ends a wait. */
 export type WaitUntil = 'submitted' | 'mined' | 'final';
 
 /** The dependencies of waits. */
 export interface WaitDeps {
-  readonly read: WatchDeps['read'];
-  readonly feed: WatchDeps['feed'];
+  readonly read: TransactionReads;
+  readonly feed: Feed;
 }
 
 /** A wait for a transaction. */
@@ -35,28 +36,39 @@ export function isReached(until: WaitUntil, status: TransactionStatus): boolean 
 }
 
 /**
- * Returns the transaction as soon as it has reached a state, else as it is when the time is over or a signal aborts. Throws 404.
+ * Returns the transaction as soon as it has reached a state, else as it is when the time is over or a signal aborts. Throws 404. Holds no
+ * record while it waits.
  */
-export async function waitForTransaction(
+export async function waitForTransaction(deps: WaitDeps, wait: Wait, signals: readonly AbortSignal[]): Promise<TransactionView> {
+  const { relayerId, transactionId } = wait;
+  const found = await findIfOver(deps, wait);
+  if (found !== null) return found;
+  await untilReached(deps, wait, signals);
+  return findTransaction(deps.read, relayerId, transactionId);
+}
+
+async function findIfOver({ read }: WaitDeps, { relayerId, transactionId, until, timeoutMs }: Wait): Promise<TransactionView | null> {
+  const view = await findTransaction(read, relayerId, transactionId);
+  return isReached(until, view.transaction.status) || timeoutMs <= 0 ? view : null;
+}
+
+async function untilReached(
   { read, feed }: WaitDeps,
   { relayerId, transactionId, until, timeoutMs }: Wait,
   signals: readonly AbortSignal[],
-): Promise<TransactionView> {
+): Promise<void> {
   const endsAtMs = performance.now() + timeoutMs;
-  let view = await findTransaction(read, relayerId, transactionId);
-  if (isReached(until, view.transaction.status) || timeoutMs <= 0) return view;
-  const topic = { relayerId, transactionId };
-  const subscription = feed.subscribe(topic, loaderOf(read, topic));
+  const subscription = feed.subscribe({ relayerId, transactionId, reads: 'statuses' }, async () => {
+    const view = await read.transaction(transactionId);
+    return view === undefined ? [] : [view.transaction.status];
+  });
   const leaves = signals.map((signal) => onAbort(signal, () => subscription.close()));
   try {
-    for (let position = 0; ; ) {
-      for (const changed of await subscription.next(position)) {
-        position = changed.position;
-        view = changed.view;
-      }
+    for (;;) {
+      const [status] = await subscription.next(0);
       const leftMs = endsAtMs - performance.now();
-      if (isReached(until, view.transaction.status) || leftMs <= 0) return view;
-      if ((await subscription.wait(Math.min(leftMs, lookAgainMs))) === 'closed') return view;
+      if ((status !== undefined && isReached(until, status)) || leftMs <= 0) return;
+      if ((await subscription.wait(Math.min(leftMs, lookAgainMs))) === 'closed') return;
     }
   } finally {
     for (const leave of leaves) leave();

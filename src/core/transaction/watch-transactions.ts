@@ -4,7 +4,7 @@ import type { TransactionReads } from '../ports/store/transactions.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import { onAbort } from '../work/abort.js';
-import type { Feed, LoadChanges, Topic } from './feed.js';
+import type { Feed, LoadChanges } from './feed.js';
 import { findTransaction } from './find-transaction.js';
 import { type Cursor, cursorOf, tokenExpired, tokenOf, type WatchScope } from './resume-token.js';
 
@@ -52,7 +52,7 @@ export async function* watchTransactions(
 ): AsyncGenerator<WatchMessage, void, void> {
   const scope: WatchScope = { databaseId: await read.databaseId(), relayerId: relayer.id, transactionId };
   const found = transactionId === null ? null : await findTransaction(read, relayer.id, transactionId);
-  const subscription = feed.subscribe(scope, loaderOf(read, scope));
+  const subscription = feed.subscribe({ relayerId: relayer.id, transactionId, reads: 'records' }, loaderOf(read, scope));
   const leave = onAbort(signal, () => subscription.close());
 
   const messageOf = (cursor: Cursor, changed: ChangedTransaction): WatchMessage => ({
@@ -114,7 +114,7 @@ export async function* watchTransactions(
 }
 
 /** The changes that a reader at a position gets next. Throws RESUME_TOKEN_EXPIRED if it missed one that was removed. */
-export function loaderOf(read: FeedReads, { relayerId, transactionId }: Topic): LoadChanges {
+function loaderOf(read: FeedReads, { relayerId, transactionId }: WatchScope): LoadChanges<ChangedTransaction> {
   return async (after: number): Promise<readonly ChangedTransaction[]> => {
     if (transactionId !== null) {
       const changed = await read.changeAfter(transactionId, after);

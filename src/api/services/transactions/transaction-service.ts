@@ -47,8 +47,14 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     return { transaction: protoOfTransaction(view) };
   });
   return {
-    sendTransaction: async (request, context) => waits.after(context, request, await send(request, context)),
-    replaceTransaction: async (request, context) => waits.after(context, request, await replace(request, context)),
+    sendTransaction(request, context) {
+      waits.afterwards(context, request, TransactionService.method.sendTransaction.output);
+      return send(request, context);
+    },
+    replaceTransaction(request, context) {
+      waits.afterwards(context, request, TransactionService.method.replaceTransaction.output);
+      return replace(request, context);
+    },
     async cancelTransaction(request, context) {
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId, request.expectedRevision ?? null);
       return { transaction: protoOfTransaction(view) };

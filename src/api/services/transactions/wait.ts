@@ -1,12 +1,15 @@
+import { create, type DescMessage, type Message, toBinary } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import type { Transaction } from '../../../../gen/relayer/v1/transaction_pb.js';
+import { type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { WaitUntil } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError } from '../../../core/errors/errors.js';
+import type { Warning } from '../../../core/errors/errors.js';
 import type { TransactionView } from '../../../core/records/transaction.js';
 import { isReached, type WaitDeps, waitForTransaction } from '../../../core/transaction/wait-for-transaction.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
+import { addWarnings } from '../../contract/warnings.js';
 import { protoOfTransaction } from './transaction.js';
+import { createWaitLimit, waitLimits } from './wait-limit.js';
 
 /** The names of a transaction in requests. */
 interface TransactionName {
@@ -20,8 +23,6 @@ interface WantedWait {
   readonly seconds: number | undefined;
 }
 
-/** A waiter takes about 20 KB; more callers than this are answered at once. */
-const maxWaits = 5_000;
 const defaultSeconds = 30;
 /** The answer needs some of the time that the caller's deadline leaves. */
 const answerMs = 250;
@@ -34,63 +35,82 @@ const domainUntil = {
   [WaitUntil.FINAL]: 'final',
 } as const;
 
+/** A response with the record of a transaction. */
+type TransactionResponse = Message & { transaction?: Transaction | undefined };
+
 /** The waits of callers. */
 export interface Waits {
   /** Returns the transaction when the wait is over. Throws 404, and 401 if the caller's key ends. */
   view(context: HandlerContext, transaction: TransactionName, wanted: WantedWait): Promise<TransactionView>;
   /**
-   * Completes the response of a call that accepted a transaction: waits if the caller asked for it. A wait that fails is a warning, because
-   * the transaction is accepted.
+   * Lets the call wait, if its caller asked for it, once the transaction is accepted. A wait that fails is a warning in its response,
+   * because a caller that got an error would send the transaction again.
    */
-  after<R extends { readonly transaction?: unknown }>(
+  afterwards(
     context: HandlerContext,
-    request: { readonly relayerId: string; readonly waitUntil: WaitUntil; readonly waitSeconds?: number | undefined },
-    response: R,
-  ): Promise<R>;
+    request: {
+      readonly relayerId: string;
+      transaction: { case: string | undefined };
+      readonly waitUntil: WaitUntil;
+      readonly waitSeconds?: number | undefined;
+    },
+    response: DescMessage,
+  ): void;
 }
 
 /** Creates the waits. All end when `shutdownSignal` aborts. */
-export function createWaits(deps: WaitDeps, shutdownSignal: AbortSignal): Waits {
-  let waiting = 0;
+export function createWaits(deps: WaitDeps, shutdownSignal: AbortSignal, limits = waitLimits): Waits {
+  const enter = createWaitLimit(limits);
 
+  /** `heldBytes`: the size of the record that the caller gets if the wait fails. */
   async function view(
     context: HandlerContext,
     { relayerId, transactionId }: TransactionName,
     { until: wanted, seconds = defaultSeconds }: WantedWait,
-  ) {
+    { warnings, heldBytes }: { readonly warnings: Warning[]; readonly heldBytes: number },
+  ): Promise<TransactionView> {
     const until = domainUntil[wanted];
-    const { ended } = principalOf(context);
+    const { ended, keyId } = principalOf(context);
+    const leave = enter(keyId, heldBytes);
     const deadlineMs = (context.timeoutMs() ?? Number.POSITIVE_INFINITY) - answerMs;
-    const timeoutMs = waiting >= maxWaits ? 0 : Math.min(seconds * 1000, deadlineMs);
+    const timeoutMs = leave === null ? 0 : Math.min(seconds * 1000, deadlineMs);
     const signals = [context.signal, shutdownSignal, ...(ended === null ? [] : [ended])];
-    waiting += 1;
+    const startedAtMs = performance.now();
     try {
       const found = await waitForTransaction(deps, { relayerId, transactionId, until, timeoutMs }, signals);
       if (ended?.aborted) throw keyEnded(ended);
       const { status } = found.transaction;
       if (!isReached(until, status)) {
-        const message = `the wait for ${until} is over, and the transaction is still ${status}; call WaitTransaction to wait on`;
-        callOf(context).warnings.push({ level: 'info', message });
+        const why = leave === null ? 'too many calls wait at the moment, so this one did not' : `the wait for ${until} is over`;
+        warnings.push({ level: 'info', message: `${why}, and the transaction is still ${status}; call WaitTransaction to wait on` });
       }
       return found;
     } finally {
-      waiting -= 1;
+      callOf(context).waitedMs += performance.now() - startedAtMs;
+      leave?.();
     }
   }
 
   return {
-    view,
-    async after(context, { relayerId, waitUntil, waitSeconds }, response) {
-      const accepted = response.transaction as Transaction | undefined;
-      if ((waitUntil === WaitUntil.UNSPECIFIED && !waitSeconds) || accepted === undefined) return response;
-      try {
-        const found = await view(context, { relayerId, transactionId: accepted.id }, { until: waitUntil, seconds: waitSeconds });
-        return { ...response, transaction: protoOfTransaction(found) };
-      } catch (error) {
-        if (!(error instanceof DomainError)) throw error;
-        callOf(context).warnings.push({ level: 'warn', message: 'the transaction is accepted, but the wait for it failed' });
-        return response;
-      }
+    view: (context, transaction, wanted) => view(context, transaction, wanted, { warnings: callOf(context).warnings, heldBytes: 0 }),
+    afterwards(context, request, desc) {
+      const { relayerId, waitUntil: until, waitSeconds: seconds } = request;
+      if (until === WaitUntil.UNSPECIFIED && !seconds) return;
+      callOf(context).complete = async (response: TransactionResponse) => {
+        const { transaction } = response;
+        if (transaction === undefined) return;
+        // The content can be large, and the request lives until the answer.
+        request.transaction = { case: undefined };
+        const warnings: Warning[] = [];
+        try {
+          const held = { warnings, heldBytes: toBinary(desc, response).byteLength };
+          const found = await view(context, { relayerId, transactionId: transaction.id }, { until, seconds }, held);
+          response.transaction = create(TransactionSchema, protoOfTransaction(found));
+        } catch {
+          warnings.push({ level: 'warn', message: 'the transaction is accepted, but the wait for it failed' });
+        }
+        addWarnings(response, desc, warnings);
+      };
     },
   };
 }

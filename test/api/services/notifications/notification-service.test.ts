@@ -53,6 +53,8 @@ async function startClient(test: TestContext) {
     idempotencyKeys: [],
     fieldNames: 'proto',
     storedResponse: noStoredResponse,
+    complete: null,
+    waitedMs: 0,
   };
   const errors: unknown[] = [];
   const gate: Interceptor = (next) => async (request) => {
