@@ -347,7 +347,7 @@ describe('dependencies point one way', () => {
 
   it('functions: none has over 150 lines, so that one can be read at once', () => {
     // Still to be split. The list only gets shorter.
-    const tooLong = ['LaneChart', 'createLeaseShares', 'createMembers', 'createModuleThreads', 'createPostgresLink', 'startApp'];
+    const tooLong = ['LaneChart', 'createModuleThreads', 'startApp'];
     // The formatter lets a function at the outermost level begin and end at the start of a line. Statements of SQL are lists.
     const outermost = /^(?:export )?(?:async )?function\*? (\w+)[\s\S]*?^\}$/gm;
     const functions = files

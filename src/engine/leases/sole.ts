@@ -4,7 +4,7 @@ import type { RunningInstance } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import { durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Clock } from '../../core/work/clock.js';
-import type { Sharing } from './members.js';
+import type { Sharing } from './sharing.js';
 
 /** Creates the leases of a process that shares its database with no other: it does all work. */
 export function createSoleLeases(): Leases {

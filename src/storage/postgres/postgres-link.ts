@@ -9,10 +9,10 @@ import type { ChangeList, Outcome, RunBatch } from '../database/commit-queue.js'
 import type { Database } from '../database/database.js';
 import { DatabaseLockedError } from '../database/database-locked-error.js';
 import { asStoreAway } from '../database/store-away.js';
-import { step } from '../sql/bound-change.js';
 import { postgres } from '../sql/dialect.js';
-import { instanceStatements, type OwnConnection, type OwnRow } from '../statements/instances.js';
+import { instanceStatements, type OwnRow } from '../statements/instances.js';
 import { leaseStatements } from '../statements/leases.js';
+import { connectionOf, createOwnRecord, RemovedError, RewoundError } from './own-record.js';
 import { createPostgresBatch, LostConnectionError, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
 import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
 import { endConnection } from './postgres-writer.js';
@@ -80,7 +80,7 @@ interface Session {
   readonly batchBefore: string | null;
 }
 
-const { beginBatch, lastBatch, returnTo, wasRemoved, release, leave } = instanceStatements(postgres.builder);
+const { release, leave } = instanceStatements(postgres.builder);
 const { giveAll } = leaseStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
@@ -95,27 +95,10 @@ function endsConnection(error: unknown): boolean {
  * True if another process uses the database. If the lock alone is taken, it may still be held by the lost connection, or by a process that
  * begins.
  */
-function isTakenOver(error: unknown, { token }: OwnRow): boolean {
+function isTakenOver(error: unknown, own: OwnRow | null): boolean {
+  if (own === null) return false;
   if (error instanceof NotOwnerError) return true;
-  return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== token;
-}
-
-/** Thrown while another instance has removed the record of this one. */
-class RemovedError extends StoreAwayError {
-  constructor() {
-    super('the database is unavailable: another instance took over the work of this instance; rejoining');
-  }
-}
-
-/** Thrown after the database was found to lack commits that this process had answered. */
-class RewoundError extends StoreAwayError {
-  constructor() {
-    super('the database is unavailable: it lacks commits that it had answered; run relayer restore');
-  }
-}
-
-function connectionOf({ backend: { pid, started }, history }: LockedWriter): OwnConnection {
-  return { backend_pid: pid, backend_started: started, timeline: history.timeline, is_synchronous: Number(history.isSynchronous) };
+  return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== own.token;
 }
 
 /** Makes the link from its first connection, which holds the lock. */
@@ -125,66 +108,11 @@ export function createPostgresLink(
 ): PostgresLink {
   const ending = new AbortController();
   let session: Session | null = null;
-  /** The record of this process; null: it has none yet, or it was removed. */
-  let own: OwnRow | null = null;
-  let isRemoved = false;
-  /** The last batch of this record that was answered, and a later one without an answer. The database must know one of them. */
-  let answered: string | null = null;
-  let unanswered: string | null = null;
-  let rewind: string | null = null;
+  const record = createOwnRecord({ isShared, clock, log });
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
-  let loss: Error | null = null;
   let refusedCommits = 0;
-  let resolveLost: (error: Error) => void = () => undefined;
-  const lost = new Promise<Error>((resolve) => {
-    resolveLost = resolve;
-  });
   use(first, null);
-
-  function lose(error: Error): Error {
-    loss ??= error;
-    resolveLost(loss);
-    return loss;
-  }
-
-  /** Another instance has removed the record of this one, which can join again under a new one. */
-  function remove(): RemovedError {
-    if (!isRemoved) {
-      own = null;
-      isRemoved = true;
-      log.warn({}, 'another instance took over the work of this instance; rejoining');
-    }
-    return new RemovedError();
-  }
-
-  /** Why nothing can be committed until this instance has joined again. */
-  function recordMissing(): Error {
-    return rewind === null ? new RemovedError() : new RewoundError();
-  }
-
-  /** The database went back in time. An instance joins again, and records it for all others; a process that is alone ends. */
-  function rewound(evidence: string): Error {
-    log.error({ evidence }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
-    if (!isShared) return lose(new RewoundError());
-    rewind = evidence;
-    own = null;
-    isRemoved = true;
-    return new RewoundError();
-  }
-
-  /** Why this process may not commit any more, although it is connected or connects again. */
-  async function refusal({ writer, history }: LockedWriter, { number, token }: OwnRow): Promise<Error> {
-    const { rows } = await writer.query<{ batch: string | null }>(lastBatch.sql, lastBatch.bind({ number, token }));
-    const [row] = rows;
-    if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
-      return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
-    if (!isShared) return lose(new NotOwnerError());
-    if (row !== undefined) return remove();
-    const { rows: removals } = await writer.query(wasRemoved.sql, wasRemoved.bind({ number }));
-    if (removals.length > 0) return remove();
-    return rewound(`instance ${number} is not in the database, and no instance removed it; timeline ${history.timeline}`);
-  }
 
   function use(locked: LockedWriter, batchBefore: string | null): void {
     const opened: Session = { locked, run: createPostgresBatch(locked.writer), batchBefore };
@@ -198,8 +126,8 @@ export function createPostgresLink(
     session = null;
     lostAtMs = monotonicMs();
     void endConnection(broken.locked.writer).catch(() => undefined);
-    if (own === null && !isRemoved) {
-      lose(cause);
+    if (record.row() === null && !record.isRemoved()) {
+      record.lose(cause);
       return;
     }
     log.warn({ err: cause }, 'the database connection was lost; reconnecting');
@@ -213,8 +141,8 @@ export function createPostgresLink(
         await replace(replaces);
         return;
       } catch (error) {
-        if (!isShared && own !== null && isTakenOver(error, own)) {
-          log.error({ err: lose(new NotOwnerError()) }, 'another process took over the database while the connection was lost');
+        if (!isShared && isTakenOver(error, record.row())) {
+          log.error({ err: record.lose(new NotOwnerError()) }, 'another process took over the database while the connection was lost');
           return;
         }
         const message = error instanceof Error ? error.message : String(error);
@@ -229,7 +157,7 @@ export function createPostgresLink(
   async function replace(replaces: Backend): Promise<void> {
     const locked = await takePostgresLock(connectionString, { replaces, name, isShared, connectTimeoutMs: reconnectTimeoutMs });
     try {
-      const batch = own === null ? null : await returnOf(locked, own);
+      const batch = await record.moveTo(locked);
       if (ending.signal.aborted) throw new Error('the store is closed');
       onReturn();
       use(locked, batch);
@@ -240,40 +168,18 @@ export function createPostgresLink(
     }
   }
 
-  /** Moves the right to commit to a new connection; returns the last batch that was written. */
-  async function returnOf(locked: LockedWriter, record: OwnRow): Promise<string | null> {
-    const values = returnTo.bind({ ...record, ...connectionOf(locked), checked_at_ms: clock.nowMs() });
-    const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);
-    const [row] = rows;
-    if (row !== undefined && (row.batch === answered || row.batch === unanswered)) {
-      answered = row.batch;
-      unanswered = null;
-      return row.batch;
-    }
-    const error = await refusal(locked, record);
-    if (!isShared) throw error;
-    return null;
-  }
-
   async function connected(): Promise<Session> {
     const leftMs = lostAtMs + patienceMs - monotonicMs();
     if (session === null && leftMs > 0) await inTime(returning, leftMs, undefined);
+    const loss = record.loss();
     if (loss !== null) throw loss;
     if (session === null) throw new StoreAwayError('the database is unavailable: the connection was lost and is not back yet');
     return session;
   }
 
-  /** Without this, others take over a little later. */
-  async function releaseDatabase({ locked: { writer } }: Session, record: OwnRow): Promise<void> {
-    const freed = isShared ? writer.query(giveAll.sql, giveAll.bind({ holder: record.number })) : Promise.resolve();
-    const [sql, values] = isShared ? [leave.sql, leave.bind(record)] : [release.sql, release.bind(record)];
-    const released = Promise.all([freed, writer.query(sql, values)]).catch(() => undefined);
-    await inTime(released, releaseTimeoutMs, undefined);
-  }
-
   const runBatch: RunBatch = async (lists) => {
     try {
-      if (isRemoved) throw recordMissing();
+      record.requireJoined();
       return await write(lists);
     } catch (error) {
       if (error instanceof NotOwnerError || error instanceof RemovedError || error instanceof RewoundError) refusedCommits += lists.length;
@@ -284,21 +190,18 @@ export function createPostgresLink(
   async function write(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
-      // Without a record there is no fence. The return of the connection may have shown that the record is gone.
-      if (own === null) throw recordMissing();
       const begunMs = monotonicMs();
       const batch = randomUUID();
-      const record = own;
-      const fence = step(beginBatch, { ...record, ...connectionOf(current.locked), batch, before: answered });
+      const { row, statement } = record.fence(batch, current.locked);
       try {
-        const outcomes = await current.run(lists, fence);
-        answered = batch;
+        const outcomes = await current.run(lists, statement);
+        record.answered(batch);
         return outcomes;
       } catch (error) {
-        if (error instanceof NotOwnerError) throw await refusal(current.locked, record);
+        if (error instanceof NotOwnerError) throw await record.refusal(current.locked, row);
         const isUnanswered = error instanceof UnansweredCommitError;
         if (!isUnanswered && session === current && !endsConnection(error)) throw error;
-        if (isUnanswered) unanswered = batch;
+        if (isUnanswered) record.unanswered(batch);
         const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();
@@ -326,30 +229,35 @@ export function createPostgresLink(
     readDurable,
     async own(recordOf) {
       const { locked, run } = await connected();
-      const record = recordOf(connectionOf(locked));
-      const [outcome] = await run([[record.change]], null);
+      const { own, change } = recordOf(connectionOf(locked));
+      const [outcome] = await run([[change]], null);
       if (outcome !== undefined) throw outcome;
       if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another instance took over the work of this one');
       refusedCommits = 0;
-      own = record.own;
-      answered = null;
-      unanswered = null;
-      rewind = null;
-      isRemoved = false;
+      record.taken(own);
       return own;
     },
-    ownNumber: () => own?.number ?? 0,
-    isRemoved: () => isRemoved,
-    rewind: () => rewind,
-    lost,
-    isAway: () => session === null || isRemoved,
+    ownNumber: () => record.row()?.number ?? 0,
+    isRemoved: record.isRemoved,
+    rewind: record.rewind,
+    lost: record.lost,
+    isAway: () => session === null || record.isRemoved(),
     async end() {
       ending.abort();
       await returning;
       if (refusedCommits > 0) log.warn({ refusedCommits }, 'commits rejected: another process took over the database');
       if (session === null) return;
-      if (own !== null) await releaseDatabase(session, own);
+      await releaseDatabase(session.locked, record.row(), isShared);
       await endConnection(session.locked.writer);
     },
   };
+}
+
+/** Gives up the lock. Without this, others take over a little later. */
+async function releaseDatabase({ writer }: LockedWriter, row: OwnRow | null, isShared: boolean): Promise<void> {
+  if (row === null) return;
+  const freed = isShared ? writer.query(giveAll.sql, giveAll.bind({ holder: row.number })) : Promise.resolve();
+  const [sql, values] = isShared ? [leave.sql, leave.bind(row)] : [release.sql, release.bind(row)];
+  const released = Promise.all([freed, writer.query(sql, values)]).catch(() => undefined);
+  await inTime(released, releaseTimeoutMs, undefined);
 }

@@ -1,0 +1,100 @@
+import type { Look, Rewind } from '../../core/ports/shared-database.js';
+import type { DurationClock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import { createDatabaseClock } from './database-clock.js';
+import { createDurabilityWatch } from './durability-watch.js';
+
+const clocksDiffer = 'the clocks of this instance and of the database differ by more than 30 s; correct the clock that is wrong';
+
+/** Whether this instance may sign: not while the database lacks commits, its settings are refused, or a clock is wrong. */
+export interface SigningHold {
+  /** Calls `listener` when this instance has to stop signing, and has given up its leases. */
+  onHold(listener: () => void): void;
+  /** Not null: nothing is signed or broadcast until an operator has run `relayer restore`. */
+  rewind(): Rewind | null;
+  /** Why this instance holds no leases and signs nothing, although others may; null: it may do that. */
+  ownHold(): string | null;
+  /** Why no instance may sign; null: they may. */
+  holdOfAll(): string | null;
+  /** See `DatabaseState.timeMs`. */
+  timeMs(): number | null;
+  /** The own clock minus the database's. */
+  clockSkewMs(): number;
+  /** How much these clocks differ, if that is worth a sentence; else null. */
+  clockDifference(): string | null;
+  /** The settings of the database's server; null: they were not read, or mean nothing. */
+  unsafeSettings(): ReadonlyMap<string, boolean>;
+  /** Takes note of what a look showed that was asked for at this time. */
+  note(look: Look, askedAtMs: number): void;
+  /** Throws an error for the operator if the settings of the server are refused. */
+  requireUsableServer(): void;
+  /** Returns true once after the hold has begun, ended, or has another reason: the leases are given up, or taken again. */
+  hasChanged(): boolean;
+  /** Calls the listeners once for each reason, after the leases were given up. */
+  explain(): void;
+}
+
+/** The parts that decide on a hold. */
+export interface SigningHoldDeps {
+  /** See `MembersDeps`. */
+  readonly requiresStandby: boolean;
+  /** True if this instance found that the database lacks commits of its own. */
+  isRewound(): boolean;
+  readonly clock: DurationClock;
+  readonly log: Log;
+}
+
+/** Creates the hold of an instance that has not looked. */
+export function createSigningHold({ requiresStandby, isRewound, clock, log }: SigningHoldDeps): SigningHold {
+  const listeners: (() => void)[] = [];
+  const databaseClock = createDatabaseClock(clock, log);
+  const settings = createDurabilityWatch(requiresStandby, log);
+  let rewind: Rewind | null = null;
+  /** What `ownHold` was at the last look. */
+  let heldBecause: string | null = null;
+  /** What the listeners were called for last. */
+  let explained: string | null = null;
+
+  function holdOfAll(): string | null {
+    return rewind === null && !isRewound() ? settings.refusal() : 'the database lacks commits that it had answered; run relayer restore';
+  }
+
+  function ownHold(): string | null {
+    return holdOfAll() ?? (databaseClock.isTooFar() ? clocksDiffer : null);
+  }
+
+  return {
+    onHold: (listener) => void listeners.push(listener),
+    rewind: () => rewind,
+    ownHold,
+    holdOfAll,
+    timeMs: databaseClock.timeMs,
+    clockSkewMs: databaseClock.skewMs,
+    clockDifference: databaseClock.difference,
+    unsafeSettings: settings.unsafe,
+    note({ timeMs, durability, members, rewind: found }, askedAtMs) {
+      databaseClock.note(timeMs, askedAtMs);
+      settings.note(durability, members.length);
+      if (found !== null && rewind === null)
+        log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
+      rewind = found;
+    },
+    requireUsableServer() {
+      const missing = settings.refusal();
+      if (missing !== null) throw new Error(missing);
+    },
+    hasChanged() {
+      const hold = ownHold();
+      if (hold === heldBecause) return false;
+      if (hold === null) log.info({}, 'this instance signs again');
+      else if (rewind === null) log.error({ reason: hold }, 'this instance signs nothing until that is corrected');
+      heldBecause = hold;
+      return true;
+    },
+    explain() {
+      const hold = ownHold();
+      if (hold !== null && hold !== explained) for (const listener of listeners) listener();
+      explained = hold;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Work } from '../../core/ports/leases.js';
+
+/** Work that this instance can do, if it has the lease. */
+export interface Unit {
+  /** The work runs, begins, or ends. */
+  isBegun(): boolean;
+  /** Begins the work, unless it has begun. Throws if it cannot be started; it is ended then. */
+  begin(): Promise<void>;
+  /** Ends the work. `isTakenOver`: another instance does it already. */
+  end(isTakenOver?: boolean): Promise<void>;
+  /** The work ends, and then its lease is given up. */
+  isGiven: boolean;
+  /** The note that the work left for others, while it runs here. */
+  note(): string | null;
+  /** The work left a note. */
+  leaveNote(note: string | null): void;
+  /** Passes on the note that the work of another instance left. */
+  showNote(note: string | null): void;
+  /** When the lease was first read as free; null: another read has shown it held since. */
+  freeSinceMs: number | null;
+  /** No instance took the lease as part of its share, so this one keeps it beyond its own until the instances change. */
+  isLeftOver: boolean;
+}
+
+/** Creates a unit whose work has not begun. */
+export function createUnit(work: Work): Unit {
+  let begun: Promise<void> | null = null;
+  let note: string | null = null;
+  /** The note that the work was called with last, or left itself. */
+  let noted: string | null = null;
+
+  function showNote(shown: string | null): void {
+    if (noted === shown) return;
+    noted = shown;
+    work.noted?.(shown);
+  }
+
+  async function end(isTakenOver = false): Promise<void> {
+    if (begun === null) return;
+    await begun.catch(() => undefined);
+    await work.end(isTakenOver);
+    begun = null;
+    note = null;
+  }
+
+  return {
+    isBegun: () => begun !== null,
+    async begin() {
+      if (begun !== null) return;
+      showNote(null);
+      begun = work.begin();
+      try {
+        await begun;
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    },
+    end,
+    isGiven: false,
+    note: () => note,
+    leaveNote(left) {
+      note = left;
+      noted = left;
+    },
+    showNote,
+    freeSinceMs: null,
+    isLeftOver: false,
+  };
+}

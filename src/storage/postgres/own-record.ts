@@ -1,0 +1,177 @@
+import { StoreAwayError } from '../../core/ports/store/change.js';
+import type { Clock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import { step } from '../sql/bound-change.js';
+import { postgres } from '../sql/dialect.js';
+import { instanceStatements, type OwnConnection, type OwnRow } from '../statements/instances.js';
+import { NotOwnerError } from './postgres-batch.js';
+import type { LockedWriter } from './postgres-lock.js';
+
+const { beginBatch, lastBatch, returnTo, wasRemoved } = instanceStatements(postgres.builder);
+
+/** Thrown while another instance has removed the record of this one. */
+export class RemovedError extends StoreAwayError {
+  constructor() {
+    super('the database is unavailable: another instance took over the work of this instance; rejoining');
+  }
+}
+
+/** Thrown after the database was found to lack commits that this process had answered. */
+export class RewoundError extends StoreAwayError {
+  constructor() {
+    super('the database is unavailable: it lacks commits that it had answered; run relayer restore');
+  }
+}
+
+/**
+ * The record of this process in the database, and the last batches that it wrote with it. Each batch proves that the record is there and
+ * knows them. The record is missing before `taken`; after another instance removed it; and after the database went back in time.
+ */
+export interface OwnRecord {
+  /** Null: there is none. */
+  row(): OwnRow | null;
+  /** True if this instance has to join again. */
+  isRemoved(): boolean;
+  /** See `Database.rewind`. */
+  rewind(): string | null;
+  /** See `Database.lost`. */
+  readonly lost: Promise<Error>;
+  /** What `lost` resolved with; null: nothing is lost. */
+  loss(): Error | null;
+  /** Ends the use of the database for good. Returns the first error that did. */
+  lose(error: Error): Error;
+  /** A new record was written. */
+  taken(row: OwnRow): void;
+  /** Throws if this instance has to join again. */
+  requireJoined(): void;
+  /** Returns the record, and the statement that begins a batch with it. Throws if there is no record. */
+  fence(batch: string, on: LockedWriter): { readonly row: OwnRow; readonly statement: ReturnType<typeof step> };
+  /** The batch was written. */
+  answered(batch: string): void;
+  /** The batch may have been written. */
+  unanswered(batch: string): void;
+  /** Returns why this process may not commit any more, although it is connected. */
+  refusal(on: LockedWriter, row: OwnRow): Promise<Error>;
+  /**
+   * Moves the right to commit to a new connection. Returns the last batch that was written; null: none, or another instance has removed
+   * the record. Throws if a process that uses the database alone is not its owner any more.
+   */
+  moveTo(on: LockedWriter): Promise<string | null>;
+}
+
+/** Creates the record of a process that has none yet. */
+export function createOwnRecord({
+  isShared,
+  clock,
+  log,
+}: {
+  readonly isShared: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}): OwnRecord {
+  let own: OwnRow | null = null;
+  let isRemoved = false;
+  /** The last batch of this record that was answered, and a later one without an answer. The database must know one of them. */
+  let answered: string | null = null;
+  let unanswered: string | null = null;
+  let rewind: string | null = null;
+  let loss: Error | null = null;
+  let resolveLost: (error: Error) => void = () => undefined;
+  const lost = new Promise<Error>((resolve) => {
+    resolveLost = resolve;
+  });
+
+  function lose(error: Error): Error {
+    loss ??= error;
+    resolveLost(loss);
+    return loss;
+  }
+
+  /** Another instance has removed the record of this one, which can join again under a new one. */
+  function remove(): RemovedError {
+    if (!isRemoved) {
+      own = null;
+      isRemoved = true;
+      log.warn({}, 'another instance took over the work of this instance; rejoining');
+    }
+    return new RemovedError();
+  }
+
+  /** Why nothing can be committed until this instance has joined again. */
+  function recordMissing(): Error {
+    return rewind === null ? new RemovedError() : new RewoundError();
+  }
+
+  /** The database went back in time. An instance joins again, and records it for all others; a process that is alone ends. */
+  function rewound(evidence: string): Error {
+    log.error({ evidence }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
+    if (!isShared) return lose(new RewoundError());
+    rewind = evidence;
+    own = null;
+    isRemoved = true;
+    return new RewoundError();
+  }
+
+  /** Why this process may not commit any more, although it is connected or connects again. */
+  async function refusal({ writer, history }: LockedWriter, { number, token }: OwnRow): Promise<Error> {
+    const { rows } = await writer.query<{ batch: string | null }>(lastBatch.sql, lastBatch.bind({ number, token }));
+    const [row] = rows;
+    if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
+      return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
+    if (!isShared) return lose(new NotOwnerError());
+    if (row !== undefined) return remove();
+    const { rows: removals } = await writer.query(wasRemoved.sql, wasRemoved.bind({ number }));
+    if (removals.length > 0) return remove();
+    return rewound(`instance ${number} is not in the database, and no instance removed it; timeline ${history.timeline}`);
+  }
+
+  return {
+    row: () => own,
+    isRemoved: () => isRemoved,
+    rewind: () => rewind,
+    lost,
+    loss: () => loss,
+    lose,
+    taken(row) {
+      own = row;
+      answered = null;
+      unanswered = null;
+      rewind = null;
+      isRemoved = false;
+    },
+    requireJoined() {
+      if (isRemoved) throw recordMissing();
+    },
+    fence(batch, on) {
+      // The return of the connection may have shown that the record is gone.
+      if (own === null) throw recordMissing();
+      return { row: own, statement: step(beginBatch, { ...own, ...connectionOf(on), batch, before: answered }) };
+    },
+    answered(batch) {
+      answered = batch;
+    },
+    unanswered(batch) {
+      unanswered = batch;
+    },
+    refusal,
+    async moveTo(on) {
+      if (own === null) return null;
+      const values = returnTo.bind({ ...own, ...connectionOf(on), checked_at_ms: clock.nowMs() });
+      const { rows } = await on.writer.query<{ batch: string | null }>(returnTo.sql, values);
+      const [row] = rows;
+      if (row !== undefined && (row.batch === answered || row.batch === unanswered)) {
+        answered = row.batch;
+        unanswered = null;
+        return row.batch;
+      }
+      const error = await refusal(on, own);
+      if (!isShared) throw error;
+      return null;
+    },
+  };
+}
+
+/** Describes a connection as the record names it. */
+export function connectionOf({ backend: { pid, started }, history }: LockedWriter): OwnConnection {
+  return { backend_pid: pid, backend_started: started, timeline: history.timeline, is_synchronous: Number(history.isSynchronous) };
+}
