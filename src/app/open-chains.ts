@@ -1,5 +1,4 @@
 import type { buildConnector } from 'undici';
-import { defaultMaxFeeOf } from '../chains/evm/fee-ceiling.js';
 import type { RpcOptions } from '../chains/rpc/endpoint.js';
 import { networkIdOf } from '../core/network/networks.js';
 import type { NodeUrlPolicy } from '../core/network/node-url-policy.js';
@@ -8,10 +7,11 @@ import type { Meter, Telemetry } from '../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../core/records/network.js';
 import type { Log } from '../core/work/log.js';
 import { createGuardedConnector } from '../webhooks/target-guard.js';
+import type { AppContext } from './app-context.js';
 import type { Chains } from './reconcile.js';
 
 /** Options that every chain is opened with. */
-export interface OpenChainsOptions {
+interface OpenChainsOptions {
   readonly rpcTimeoutMs: number;
   /** The maximum fee of a transaction on an EVM network; null: none, undefined: the default of the network. */
   readonly maxFeeWei: bigint | null | undefined;
@@ -20,20 +20,25 @@ export interface OpenChainsOptions {
   readonly telemetry: Telemetry;
 }
 
-/** The open chains. */
-export interface OpenedChains extends Chains {
-  close(): Promise<void>;
-}
-
 interface Shared {
   readonly chain: Promise<Chain>;
   users: number;
 }
 
 /** Opens chains on demand. Relayers that use the same nodes of a network share one. */
-export function openChains(options: OpenChainsOptions): OpenedChains {
+export function openChains({ settings, log, telemetry, onStop }: AppContext, nodeUrls: NodeUrlPolicy): Chains {
+  const options: OpenChainsOptions = {
+    rpcTimeoutMs: settings.rpcTimeoutMs,
+    maxFeeWei: settings.maxFeePerTransaction,
+    log,
+    telemetry: { ...telemetry, meter: withKnownHosts(telemetry.meter, nodeUrls) },
+    connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
+  };
   const byKey = new Map<string, Shared>();
   const keyOf = new Map<Chain, string>();
+  onStop('nodes', async () => {
+    await Promise.all([...byKey.values()].map(async ({ chain }) => (await chain).close()));
+  });
 
   return {
     async acquire(network, rpcUrls) {
@@ -58,9 +63,6 @@ export function openChains(options: OpenChainsOptions): OpenedChains {
       keyOf.delete(chain);
       await chain.close();
     },
-    async close() {
-      await Promise.all([...byKey.values()].map(async ({ chain }) => (await chain).close()));
-    },
   };
 }
 
@@ -75,16 +77,13 @@ const libraries = {
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
   const { maxFeeWei, ...others } = options;
   const shared = { rpcUrls, ...others };
-  if (network.type === 'evm') {
-    const named = maxFeeWei === undefined ? defaultMaxFeeOf(network) : maxFeeWei;
-    return (await libraries.evm()).createEvmChain({ network, maxFeeWei: named, ...shared });
-  }
+  if (network.type === 'evm') return (await libraries.evm()).createEvmChain({ network, maxFeeWei, ...shared });
   if (network.type === 'stellar') return (await libraries.stellar()).createStellarChain({ network, ...shared });
   return (await libraries.solana()).createSolanaChain({ network, ...shared });
 }
 
 /** Counts nodes that callers named by API as one. */
-export function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
+function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
   return {
     ...meter,
     nodeAsked: (network, host, ...rest) => meter.nodeAsked(network, nodeUrls.isConfiguredHost(host) ? host : 'set by API', ...rest),
@@ -92,7 +91,7 @@ export function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
 }
 
 /** Guards the connections to RPC URLs that callers set through the API, like the connections to webhooks. */
-export function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
+function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
   const { allowedHosts, blockPrivate } = nodeUrls;
   if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;
   const connector = createGuardedConnector({ allowPrivateTargets: !blockPrivate, allowedHosts, timeoutMs });

@@ -5,14 +5,23 @@ import { isActive } from '../core/records/relayer.js';
 import type { AuditHealth } from '../core/work/log.js';
 import type { createEngine } from '../engine/engine.js';
 import type { FigureSources } from '../observability/metrics/gauges.js';
+import type { Delivery } from '../webhooks/delivery.js';
 import type { OpenedInstance } from './open-instance.js';
 
 /* The state of the running service as operators see it. */
 
 type Engine = Pick<ReturnType<typeof createEngine>, 'lanes' | 'networks'>;
 
-/** Returns the sources of the gauges of lanes and networks. */
-export function engineFigures(engine: Engine, directory: Pick<Directory, 'relayer'>): Pick<FigureSources, 'relayers' | 'networks'> {
+/** The parts whose state the gauges show. */
+export interface ShownParts {
+  readonly engine: Engine;
+  readonly directory: Pick<Directory, 'relayer'>;
+  readonly opened: Pick<OpenedInstance, 'leases' | 'sharing' | 'logBytes'>;
+  readonly delivery: Pick<Delivery, 'backlog'>;
+}
+
+/** Returns the sources of the gauges. */
+export function figuresOf({ engine, directory, opened: { leases, sharing, logBytes }, delivery }: ShownParts): FigureSources {
   return {
     *relayers() {
       for (const lane of engine.lanes()) {
@@ -28,20 +37,18 @@ export function engineFigures(engine: Engine, directory: Pick<Directory, 'relaye
         forkedEndpoints: forkedHosts.length,
         standsStill: stillSinceMs !== null,
       })),
+    instances: () => ({
+      states: sharing.instances().map(({ state }) => state),
+      heldLeases: leases.held(),
+      unheldLeases: sharing.unheld(),
+      isRewound: sharing.rewind() !== null,
+      isHeld: sharing.ownHold() !== null,
+      clockSkewMs: sharing.clockSkewMs(),
+      unsafeSettings: sharing.unsafeSettings(),
+    }),
+    webhookBacklog: () => delivery.backlog(),
+    databaseLogBytes: logBytes,
   };
-}
-
-/** Returns the source of the gauges of instances and leases. */
-export function instanceFigures({ leases, sharing }: Pick<OpenedInstance, 'leases' | 'sharing'>): FigureSources['instances'] {
-  return () => ({
-    states: sharing.instances().map(({ state }) => state),
-    heldLeases: leases.held(),
-    unheldLeases: sharing.unheld(),
-    isRewound: sharing.rewind() !== null,
-    isHeld: sharing.ownHold() !== null,
-    clockSkewMs: sharing.clockSkewMs(),
-    unsafeSettings: sharing.unsafeSettings(),
-  });
 }
 
 /**

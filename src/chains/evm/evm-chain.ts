@@ -17,7 +17,7 @@ import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
-import { defaultMaxFeeWei } from './fee-ceiling.js';
+import { defaultMaxFeeOf } from './fee-ceiling.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
@@ -43,8 +43,8 @@ const maxBalances = 10_000;
 
 /** The options of an EVM network. */
 export interface EvmChainOptions extends RpcOptions<EvmNetwork> {
-  /** The maximum fee of a transaction whose price the service chooses; null: none. Default: `defaultMaxFeeWei`. */
-  readonly maxFeeWei?: bigint | null;
+  /** The maximum fee of a transaction whose price the service chooses; null: none. Default: `defaultMaxFeeOf`. */
+  readonly maxFeeWei?: bigint | null | undefined;
 }
 
 /** If no node shows the genesis block, the block this far below the newest one identifies the chain. No reorg reaches it. */
@@ -55,7 +55,7 @@ const highestPrecompile = 0xffffn;
 
 /** Opens an EVM network; sends nothing yet. */
 export function createEvmChain(options: EvmChainOptions): EvmChain {
-  const { network, log, clock = systemClock, maxFeeWei = defaultMaxFeeWei } = options;
+  const { network, log, clock = systemClock, maxFeeWei = defaultMaxFeeOf(network) } = options;
   const { chainId } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();

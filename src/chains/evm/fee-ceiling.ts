@@ -7,12 +7,12 @@ import type { Attempt } from '../../core/records/transaction.js';
 import type { Market } from './market.js';
 import { minimumToOutbid, minimumToOutbidContent } from './price-attempt.js';
 
-/** The default of `MAX_FEE_PER_TRANSACTION` on networks whose currency is ether, as nodes have it: one unit of the native currency. */
-export const defaultMaxFeeWei = 10n ** 18n;
-
-/** The default of a network. One unit of another currency may be worth less than the fee of a usual transaction: none there. */
+/**
+ * Returns the default of `MAX_FEE_PER_TRANSACTION` on a network: one ether, as nodes have it. One unit of another currency may be worth
+ * less than the fee of a usual transaction: none there.
+ */
 export function defaultMaxFeeOf({ symbol }: Pick<EvmNetwork, 'symbol'>): bigint | null {
-  return symbol === 'ETH' ? defaultMaxFeeWei : null;
+  return symbol === 'ETH' ? 10n ** 18n : null;
 }
 
 /** A price that the service chose, and what it must reach. */

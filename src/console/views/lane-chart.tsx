@@ -65,45 +65,16 @@ export function LaneChart({
   readonly isEvm: boolean;
   readonly numberWord: string;
 }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const span = followed.span.value;
   const slots = followed.slots.value;
-  const [view, setView] = useState({ first: 0, count: 30 });
   const [pointed, setPointed] = useState<bigint | null>(null);
   const [focused, setFocused] = useState<bigint | null>(null);
   const from = span?.from ?? 0n;
   const length = span === null ? 0 : Number(span.to - span.from);
   const chain = lane.chainNumber === undefined ? null : BigInt(lane.chainNumber);
+  const scroll = useLaneScroll(from, chain);
+  const { view } = scroll;
 
-  const readView = () => {
-    const element = scroller.current;
-    if (element === null) return;
-    // In steps, so that most movements of a scroll draw nothing.
-    const first = Math.max(0, Math.floor(element.scrollLeft / columnWidth / drawStep) * drawStep - overscan);
-    const count = Math.ceil(element.clientWidth / columnWidth) + drawStep + 2 * overscan;
-    setView((before) => (before.first === first && before.count === count ? before : { first, count }));
-  };
-  const showChain = () => {
-    const element = scroller.current;
-    if (element === null || chain === null) return;
-    element.scrollLeft = Number(chain - from) * columnWidth - element.clientWidth * pointerPlace;
-    readView();
-  };
-  // The chain's pointer moves on with the chain while the operator has not scrolled away from it.
-  const isFollowing = useRef(true);
-  const lastPlaced = useRef(0);
-  useLayoutEffect(() => {
-    if (!isFollowing.current) return;
-    showChain();
-    lastPlaced.current = scroller.current?.scrollLeft ?? 0;
-  }, [chain, from]);
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(readView);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useEffect(() => {
     if (length > 0) followed.want(from + BigInt(view.first), Math.min(view.count, Math.max(1, length - view.first)));
   }, [followed, from, length, view]);
@@ -117,17 +88,10 @@ export function LaneChart({
   const tabStop = focused ?? (chain !== null && chain < from + BigInt(length) ? chain : (numbers[0] ?? from));
 
   const moveFocus = (number: bigint) => {
-    const element = scroller.current;
     const target = number < from ? from : number >= from + BigInt(length) ? from + BigInt(length - 1) : number;
-    if (element === null || length === 0) return;
-    const left = Number(target - from) * columnWidth;
-    if (left < element.scrollLeft + columnWidth) element.scrollLeft = left - 2 * columnWidth;
-    else if (left > element.scrollLeft + element.clientWidth - 2 * columnWidth)
-      element.scrollLeft = left - element.clientWidth + 3 * columnWidth;
-    readView();
+    if (length === 0) return;
     setFocused(target);
-    // The column is in the page only after it is drawn.
-    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-number="${target}"]`)?.focus({ preventScroll: true }));
+    scroll.focusOn(target);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = keySteps.get(event.key);
@@ -142,15 +106,7 @@ export function LaneChart({
     <div class="lane-chart">
       <div class="lane-plot">
         <PriceAxis scale={scale} isEvm={isEvm} />
-        <div
-          ref={scroller}
-          class="lane-scroll"
-          onScroll={() => {
-            const left = scroller.current?.scrollLeft ?? 0;
-            if (Math.abs(left - lastPlaced.current) > columnWidth) isFollowing.current = false;
-            readView();
-          }}
-        >
+        <div ref={scroll.scroller} class="lane-scroll" onScroll={scroll.onScroll}>
           <ol
             class="lane-columns"
             style={{ width: `${(length + 1) * columnWidth}px` }}
@@ -198,28 +154,81 @@ export function LaneChart({
           numberWord={numberWord}
         />
         <div class="actions">
-          <Button
-            onClick={() => scroller.current?.scrollBy({ left: -scroller.current.clientWidth * 0.8, behavior: 'smooth' })}
-            text="Earlier"
-          />
-          <Button
-            onClick={() => {
-              isFollowing.current = true;
-              showChain();
-              lastPlaced.current = scroller.current?.scrollLeft ?? 0;
-            }}
-            text="To the chain"
-          />
-          <Button
-            onClick={() => scroller.current?.scrollBy({ left: scroller.current.clientWidth * 0.8, behavior: 'smooth' })}
-            text="Later"
-          />
-          <Button onClick={() => scroller.current?.scrollTo({ left: scroller.current.scrollWidth })} text="To the end" />
+          <Button onClick={() => scroll.by(-0.8)} text="Earlier" />
+          <Button onClick={scroll.toChain} text="To the chain" />
+          <Button onClick={() => scroll.by(0.8)} text="Later" />
+          <Button onClick={scroll.toEnd} text="To the end" />
         </div>
       </div>
       <Legend />
     </div>
   );
+}
+
+/**
+ * The columns in view. They follow the chain's next number until the operator scrolls away from it, and again after `toChain`. `from`: the
+ * number of the first column.
+ */
+function useLaneScroll(from: bigint, chain: bigint | null) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ first: 0, count: 30 });
+  const isFollowing = useRef(true);
+  const lastPlaced = useRef(0);
+
+  const readView = () => {
+    const element = scroller.current;
+    if (element === null) return;
+    // In steps, so that most movements of a scroll draw nothing.
+    const first = Math.max(0, Math.floor(element.scrollLeft / columnWidth / drawStep) * drawStep - overscan);
+    const count = Math.ceil(element.clientWidth / columnWidth) + drawStep + 2 * overscan;
+    setView((before) => (before.first === first && before.count === count ? before : { first, count }));
+  };
+  const showChain = () => {
+    const element = scroller.current;
+    if (element === null) return;
+    if (chain !== null) element.scrollLeft = Number(chain - from) * columnWidth - element.clientWidth * pointerPlace;
+    readView();
+    lastPlaced.current = element.scrollLeft;
+  };
+  useLayoutEffect(() => {
+    if (isFollowing.current) showChain();
+  }, [chain, from]);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(readView);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  return {
+    scroller,
+    view,
+    onScroll() {
+      const left = scroller.current?.scrollLeft ?? 0;
+      if (Math.abs(left - lastPlaced.current) > columnWidth) isFollowing.current = false;
+      readView();
+    },
+    toChain() {
+      isFollowing.current = true;
+      showChain();
+    },
+    toEnd: () => scroller.current?.scrollTo({ left: scroller.current.scrollWidth }),
+    /** `part`: of the width in view. */
+    by: (part: number) => scroller.current?.scrollBy({ left: scroller.current.clientWidth * part, behavior: 'smooth' }),
+    /** Moves the focus to the column of a number, and the column into view. */
+    focusOn(number: bigint) {
+      const element = scroller.current;
+      if (element === null) return;
+      const left = Number(number - from) * columnWidth;
+      if (left < element.scrollLeft + columnWidth) element.scrollLeft = left - 2 * columnWidth;
+      else if (left > element.scrollLeft + element.clientWidth - 2 * columnWidth)
+        element.scrollLeft = left - element.clientWidth + 3 * columnWidth;
+      readView();
+      // The column is in the page only after it is drawn.
+      requestAnimationFrame(() => element.querySelector<HTMLElement>(`[data-number="${number}"]`)?.focus({ preventScroll: true }));
+    },
+  };
 }
 
 /** The axis for these prices. While its prices stay, it stays the same object, so that the columns are not drawn again. */

@@ -207,7 +207,10 @@ type KeyedUnit = readonly [key: string, unit: Unit];
 
 /** What to do with the units of a kind, so that this instance has its share. */
 interface Plan {
-  /** Their work runs here without a lease: the leases were read before they were given up, or a server that lacks the last commits has taken over. */
+  /**
+   * Their work runs here without a lease: the leases were read before they were given up, or a server that lacks the last commits has taken
+   * over.
+   */
   readonly lost: readonly KeyedUnit[];
   /** More than the share. */
   readonly surplus: readonly KeyedUnit[];

@@ -22,7 +22,7 @@ export interface SigningHold {
   clockSkewMs(): number;
   /** How much these clocks differ, if that is worth a sentence; else null. */
   clockDifference(): string | null;
-  /** The settings of the database's server; null: they were not read, or mean nothing. */
+  /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
   /** Takes note of what a look showed that was asked for at this time. */
   note(look: Look, askedAtMs: number): void;

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { endsWithin, startDeadline } from '../../core/work/abort.js';
-import { createQueue } from '../../core/work/queue.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
-import type { FoundToken, KeyPlace, ThreadAnswer, ThreadRequest, ThreadTask, TokenPlace } from './thread-messages.js';
+import type { FoundToken, KeyPlace, ThreadAnswer, ThreadTask, TokenPlace } from './thread-messages.js';
+import { createThreadPool, type Thread } from './thread-pool.js';
+import { createTokenLogins } from './token-logins.js';
 
 /** The threads that call one module, which all signers of the module share. */
 export interface ModuleThreads {
@@ -19,17 +19,10 @@ const prepareMs = 10_000;
 /** How long closing waits for calls that are under way, and for the threads. */
 const patienceMs = 500;
 
-const name = 'the HSM';
 /** By the library, for two paths of one file are one library to the process, with the same sessions and logins. */
 const modules = new Map<string, { readonly threads: OwnThreads; users: number }>();
 /** Libraries whose threads are closing, each with the end of these threads. */
 const ending = new Map<string, Promise<unknown>>();
-/**
- * Tokens by library and name, each with the PINs that it rejected since its last login. They are not sent again, since tokens lock after a
- * few wrong ones.
- */
-const rejectedPins = new Map<string, Set<string>>();
-
 /** Returns the threads of a module; the first call starts them, with its limits. */
 export function openModuleThreads(modulePath: string, limits: ProviderLimits): ModuleThreads {
   const library = libraryAt(modulePath);
@@ -71,11 +64,6 @@ interface OwnThreads extends ModuleThreads {
   readonly ended: Promise<void>;
 }
 
-interface Thread {
-  readonly worker: Worker;
-  answered: ((answer: ThreadAnswer) => void) | null;
-}
-
 /** `earlier`: the end of threads that called the library before. */
 function createModuleThreads(
   modulePath: string,
@@ -83,88 +71,24 @@ function createModuleThreads(
   limits: ProviderLimits,
   earlier: Promise<unknown> = Promise.resolve(),
 ): OwnThreads {
-  const idle: Thread[] = [];
-  const waiting = createQueue<Thread>();
-  const all = new Set<Thread>();
-  /** Tokens that the process is logged in to, each with the PIN of that login; null: the module must be initialized first. */
-  let loggedIn: Map<string, string> | null = null;
-  /** Which token is at a place. */
-  let tokens = new Map<string, FoundToken>();
-  let isInitialized = false;
+  const pool = createThreadPool(modulePath, limits.parallel);
+  const logins = createTokenLogins(library);
+  /** Initializing the module again ends its sessions first. */
+  let wasInitialized = false;
   let generation = 0;
   let preparing: Promise<void> | null = null;
   let isClosing = false;
-  let isEnding = false;
   let markEnded = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
     markEnded = resolve;
   });
 
-  function start(): Thread {
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: modulePath });
-    worker.unref();
-    const thread: Thread = { worker, answered: null };
-    all.add(thread);
-    const fail = (error: unknown): void => {
-      if (!all.delete(thread)) return;
-      if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
-      thread.answered?.({ problem: 'lost', message: `the thread ended: ${error instanceof Error ? error.message : error}` });
-      if (!isEnding && waiting.size > 0) waiting.serve(start());
-    };
-    worker.on('message', (answer: ThreadAnswer) => thread.answered?.(answer));
-    worker.on('error', fail);
-    worker.on('exit', fail);
-    return thread;
-  }
-
-  function release(thread: Thread): void {
-    if (!all.has(thread)) return;
-    if (!waiting.serve(thread)) idle.push(thread);
-  }
-
-  function idleThread(signal: AbortSignal, most = limits.parallel): Promise<Thread> {
-    const thread = idle.pop() ?? (all.size < most ? start() : undefined);
-    if (thread !== undefined) return Promise.resolve(thread);
-    return waiting.join(signal).catch(() => {
-      throw new ProviderError('unreachable', `${name} does not answer`);
-    });
-  }
-
   /** Takes a thread for a call. While the threads close, none may begin: the module would run it while it is finalized, and crash. */
   async function threadForCall(signal: AbortSignal): Promise<Thread> {
-    const thread = await idleThread(signal);
+    const thread = await pool.take(signal);
     if (!isClosing) return thread;
-    release(thread);
+    pool.release(thread);
     throw new ProviderError('unreachable', 'the signer is closed');
-  }
-
-  /** A call that its caller gave up still keeps its thread until the module returns. */
-  function send(thread: Thread, task: ThreadTask): Promise<ThreadAnswer> {
-    return new Promise((resolve) => {
-      // The process must not end while a call waits for an answer.
-      thread.worker.ref();
-      thread.answered = (answer) => {
-        thread.answered = null;
-        thread.worker.unref();
-        release(thread);
-        resolve(answer);
-      };
-      thread.worker.postMessage({ ...task, generation } satisfies ThreadRequest);
-    });
-  }
-
-  /** Takes all threads, and returns one of them; none is idle, since no other call may be under way when sessions end. */
-  async function allIdle(signal: AbortSignal): Promise<Thread> {
-    const held: Thread[] = [];
-    try {
-      do held.push(await idleThread(signal, 1));
-      while (held.length < all.size);
-      const [first] = held.splice(0, 1);
-      if (first === undefined) throw new Error('no thread was started');
-      return first;
-    } finally {
-      for (const thread of held) release(thread);
-    }
   }
 
   /**
@@ -172,27 +96,29 @@ function createModuleThreads(
    * sessions.
    */
   async function prepare(place: TokenPlace, pin: string, signal: AbortSignal): Promise<void> {
-    if (loggedIn === null) {
+    if (!logins.isInitialized()) {
       if (!(await endsWithin(earlier, prepareMs))) throw new ProviderError('unreachable', 'an earlier call of the module has not returned');
-      const again = isInitialized;
-      const thread = again ? await allIdle(signal) : await threadForCall(signal);
+      const again = wasInitialized;
+      const thread = again ? await pool.takeAll(signal) : await threadForCall(signal);
       generation += 1;
-      tokens = new Map();
-      isInitialized = true;
+      logins.forgetPlaces();
+      wasInitialized = true;
       requireDone(await send(thread, { kind: 'initialize', again }), generation);
-      loggedIn = new Map();
+      logins.initialized();
     }
     const token = await find(place, signal);
-    requireUsablePin(token, pin);
-    if (!loggedIn.has(textOf(token))) {
+    logins.requireUsablePin(token, pin);
+    if (!logins.isLoggedIn(token)) {
       const answer = await send(await threadForCall(signal), { kind: 'login', token: place, pin });
-      if ('problem' in answer && answer.problem === 'pin') rejected(token).add(pin);
+      if ('problem' in answer && answer.problem === 'pin') logins.rejected(token, pin);
       requireDone(answer, generation);
-      // The token counts wrong PINs from here on, and the PIN may be changed back.
-      rejected(token).clear();
-      loggedIn?.set(textOf(token), pin);
+      logins.loggedIn(token, pin);
     }
-    tokens.set(JSON.stringify(place), token);
+    logins.found(place, token);
+  }
+
+  function send(thread: Thread, task: ThreadTask): Promise<ThreadAnswer> {
+    return pool.send(thread, { ...task, generation });
   }
 
   async function find(token: TokenPlace, signal: AbortSignal): Promise<FoundToken> {
@@ -205,42 +131,14 @@ function createModuleThreads(
   /** `askedAt`: the generation in which the task was sent. A session that was lost in an earlier one was initialized since. */
   function requireDone(answer: ThreadAnswer, askedAt: number): void {
     if (!('problem' in answer)) return;
-    if (answer.problem === 'lost' && askedAt === generation) loggedIn = null;
+    if (answer.problem === 'lost' && askedAt === generation) logins.lost();
     throw errorFrom(answer.problem, answer.message);
-  }
-
-  function isReady(place: string): boolean {
-    const token = tokens.get(place);
-    return preparing === null && token !== undefined && loggedIn?.has(textOf(token)) === true;
-  }
-
-  /** A login is for the whole process, so without this check a wrong PIN would do while another signer of the token is logged in. */
-  function requireUsablePin(token: FoundToken, pin: string): void {
-    if (rejected(token).has(pin))
-      throw new ProviderError(
-        'refused',
-        'the token rejected the PIN, so the service does not send it again; correct it before you restart the service, since tokens lock after wrong PINs',
-      );
-    const used = loggedIn?.get(textOf(token));
-    if (used !== undefined && used !== pin)
-      throw new ProviderError(
-        'refused',
-        'another signer is logged in to the token with another PIN; all signers of a token need the same PIN',
-      );
-  }
-
-  function rejected({ name: token }: FoundToken): Set<string> {
-    const key = `${library} ${token}`;
-    const known = rejectedPins.get(key) ?? new Set();
-    rejectedPins.set(key, known);
-    return known;
   }
 
   /** Logs out when no call is under way any more, and ends the threads. */
   async function end(): Promise<void> {
-    if (isInitialized) await send(await allIdle(new AbortController().signal), { kind: 'finalize' });
-    isEnding = true;
-    await Promise.all([...all].map(({ worker }) => worker.terminate()));
+    if (wasInitialized) await send(await pool.takeAll(new AbortController().signal), { kind: 'finalize' });
+    await pool.end();
   }
 
   return {
@@ -248,26 +146,25 @@ function createModuleThreads(
     async call(task, pin, signal) {
       const { tokenLabel, slot } = task.key;
       const place = { tokenLabel, slot };
-      const placeText = JSON.stringify(place);
+      const isReady = (): boolean => preparing === null && logins.isReady(place);
       for (;;) {
         if (isClosing) throw new ProviderError('unreachable', 'the signer is closed');
-        const token = tokens.get(placeText);
-        if (token !== undefined) requireUsablePin(token, pin);
-        if (isReady(placeText)) {
+        logins.requireUsablePin(place, pin);
+        if (isReady()) {
           const thread = await threadForCall(signal);
-          if (isReady(placeText)) {
+          if (isReady()) {
             const askedAt = generation;
             const answer = await send(thread, task);
             requireDone(answer, askedAt);
             return answer;
           }
-          release(thread);
+          pool.release(thread);
           continue;
         }
         if (preparing !== null) {
           // For another call, whose token may be away or reject its PIN. That says nothing about this one.
           await preparing.catch(() => undefined);
-          if (signal.aborted) throw new ProviderError('unreachable', `${name} does not answer`);
+          if (signal.aborted) throw new ProviderError('unreachable', 'the HSM does not answer');
           continue;
         }
         const deadline = startDeadline(prepareMs);
@@ -290,14 +187,9 @@ function createModuleThreads(
       });
       // What takes longer is done when the module returns.
       await endsWithin(finished, patienceMs);
-      for (const { worker } of all) worker.unref();
+      pool.unref();
     },
   };
-}
-
-/** What tells tokens apart. A module may offer one token in several slots, each with a PIN of its own. */
-function textOf({ slot, name: token }: FoundToken): string {
-  return `${slot} ${token}`;
 }
 
 function errorFrom(problem: Extract<ThreadAnswer, { problem: unknown }>['problem'], message: string): ProviderError {

@@ -38,7 +38,7 @@ export interface OwnRecord {
   readonly lost: Promise<Error>;
   /** What `lost` resolved with; null: nothing is lost. */
   loss(): Error | null;
-  /** Ends the use of the database for good. Returns the first error that did. */
+  /** Ends the use of the database permanently. Returns the first error that did. */
   lose(error: Error): Error;
   /** A new record was written. */
   taken(row: OwnRow): void;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ChosenPrice, defaultMaxFeeOf, defaultMaxFeeWei, withinCeiling } from '../../../src/chains/evm/fee-ceiling.js';
+import { type ChosenPrice, defaultMaxFeeOf, withinCeiling } from '../../../src/chains/evm/fee-ceiling.js';
 import type { EvmPrice } from '../../../src/core/records/evm.js';
 import { anAttempt } from '../../support/stored-samples.js';
 
 const gwei = 10n ** 9n;
+const oneEther = 10n ** 18n;
 const priceOf = (wei: bigint): EvmPrice => ({ kind: 'eip1559', maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei / 2n });
 const marketAt = (baseFeeWei: bigint | null, priceWei: bigint): ChosenPrice['market'] => ({
   baseFeeWei: async () => baseFeeWei,
@@ -28,17 +29,17 @@ function attemptAt(wei: bigint) {
 
 describe('the maximum fee of a transaction', () => {
   it('the maximum fee of a transaction: lowers a price to it, by default to one unit of the currency', async () => {
-    assert.deepEqual(await withinCeiling(defaultMaxFeeWei, chosen()), {
+    assert.deepEqual(await withinCeiling(oneEther, chosen()), {
       kind: 'eip1559',
       maxFeePerGasWei: 10n ** 12n,
       maxPriorityFeePerGasWei: 10n ** 12n,
     });
     assert.deepEqual(await withinCeiling(null, chosen()), priceOf(10n ** 15n));
-    assert.deepEqual(await withinCeiling(defaultMaxFeeWei, chosen({ price: priceOf(gwei) })), priceOf(gwei));
+    assert.deepEqual(await withinCeiling(oneEther, chosen({ price: priceOf(gwei) })), priceOf(gwei));
   });
 
   it('the maximum fee of a transaction: lets it wait, and says what to set, while no block takes so little', async () => {
-    const refusal = await withinCeiling(defaultMaxFeeWei, chosen({ market: marketAt(10n ** 13n, 10n ** 14n) }));
+    const refusal = await withinCeiling(oneEther, chosen({ market: marketAt(10n ** 13n, 10n ** 14n) }));
     assert.ok('refused' in refusal && refusal.refused === 'above_cap' && !refusal.lasting);
     assert.match(refusal.sentence, /above MAX_FEE_PER_TRANSACTION \(1000000000000000000 wei\)/);
   });
@@ -47,15 +48,15 @@ describe('the maximum fee of a transaction', () => {
     const most = 10n ** 12n;
     const step = priceOf((most * 11n) / 10n + 1n);
     const outbids = [attemptAt(most)];
-    assert.ok('refused' in (await withinCeiling(defaultMaxFeeWei, chosen({ price: step, outbids }))));
-    assert.deepEqual(await withinCeiling(defaultMaxFeeWei, chosen({ price: step, outbids, isFiller: true })), step);
+    assert.ok('refused' in (await withinCeiling(oneEther, chosen({ price: step, outbids }))));
+    assert.deepEqual(await withinCeiling(oneEther, chosen({ price: step, outbids, isFiller: true })), step);
     const second = priceOf(most * 2n);
-    assert.ok('refused' in (await withinCeiling(defaultMaxFeeWei, chosen({ price: second, outbids, isFiller: true }))));
+    assert.ok('refused' in (await withinCeiling(oneEther, chosen({ price: second, outbids, isFiller: true }))));
   });
 
   it('the maximum fee of a transaction: never lowers a price below a market that shows no base fee', async () => {
     for (const baseFeeWei of [null, 0n]) {
-      const refusal = await withinCeiling(defaultMaxFeeWei, chosen({ market: marketAt(baseFeeWei, 10n ** 15n) }));
+      const refusal = await withinCeiling(oneEther, chosen({ market: marketAt(baseFeeWei, 10n ** 15n) }));
       assert.ok('refused' in refusal && !refusal.lasting, String(baseFeeWei));
     }
   });
@@ -63,7 +64,7 @@ describe('the maximum fee of a transaction', () => {
   it('the maximum fee of a transaction: a self-transfer may cost the market price, and what content in its slot demands, but no more', async () => {
     const market = marketAt(10n ** 15n, 2n * 10n ** 15n);
     const filler = (wei: bigint, outbids: ChosenPrice['outbids'] = []) =>
-      withinCeiling(defaultMaxFeeWei, chosen({ price: priceOf(wei), isFiller: true, market, outbids }));
+      withinCeiling(oneEther, chosen({ price: priceOf(wei), isFiller: true, market, outbids }));
     assert.deepEqual(await filler(2n * 10n ** 15n), priceOf(2n * 10n ** 15n));
     assert.ok('refused' in (await filler(2n * 10n ** 15n + 1n)));
     const most = (10n ** 16n * 11n) / 10n + 1n;
@@ -88,7 +89,7 @@ describe('the maximum fee of a transaction', () => {
   });
 
   it('the maximum fee of a transaction: is off by default where one unit of the currency may be worth little', () => {
-    assert.equal(defaultMaxFeeOf({ symbol: 'ETH' }), defaultMaxFeeWei);
+    assert.equal(defaultMaxFeeOf({ symbol: 'ETH' }), oneEther);
     for (const symbol of ['PLS', 'POL', 'eth']) assert.equal(defaultMaxFeeOf({ symbol }), null);
   });
 });

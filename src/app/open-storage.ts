@@ -1,0 +1,84 @@
+import { createHmac } from 'node:crypto';
+import { packageVersion } from '../config/package-version.js';
+import { ConfigError } from '../config/problem.js';
+import { openDatabaseSecret } from '../core/access/database-secret.js';
+import { createKeyRing } from '../core/access/key-ring.js';
+import { readDefinitions } from '../core/definitions/definition-writer.js';
+import { withSealedUrls } from '../core/notification/sealed-urls.js';
+import { createAgreedClock, monotonicMs } from '../core/work/clock.js';
+import { systemTimers } from '../core/work/timers.js';
+import { wakeOnEvents } from '../storage/open-store.js';
+import { createSecretBox } from '../storage/secret-box.js';
+import { createDelivery } from '../webhooks/delivery.js';
+import type { AppContext } from './app-context.js';
+import { configInForce } from './config-in-force.js';
+import { holdAttempts } from './hold-attempts.js';
+import type { openInstance as OpenInstance } from './open-instance.js';
+
+/** How long a webhook receiver may take to answer. */
+const webhookTimeoutMs = 15_000;
+const anotherKey =
+  'is not the encryption key of this database; set the key that it was last used with, and use relayer rotate-encryption-key to replace it';
+
+/**
+ * Opens the database with its outbox, and reads from it the keys of callers and the configuration in force. Throws ConfigError if the
+ * encryption key is not that of the database. `headTimesMs`: the times of the networks' newest blocks.
+ */
+export async function openStorage(
+  { settings, config, clock, log, telemetry, onStop }: AppContext,
+  openInstance: typeof OpenInstance,
+  headTimesMs: () => readonly number[],
+) {
+  const secretBox = createSecretBox(settings.storageEncryptionKey);
+
+  const opened = await openInstance(settings.databaseUrl, {
+    log,
+    meter: telemetry.meter,
+    clock,
+    requiresStandby: settings.requireSynchronousStandby,
+    instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
+  });
+  onStop('store', () => opened.store.close());
+  const store = withSealedUrls(
+    holdAttempts(
+      wakeOnEvents(opened.store, () => delivery.wake()),
+      log.auditHealth,
+    ),
+    secretBox,
+  );
+  // One wrong clock must decide neither when a key expires nor when a webhook is due.
+  const agreedClock = createAgreedClock(clock, { databaseMs: opened.sharing.timeMs, headTimesMs });
+  const databaseSecret = await openDatabaseSecret({ store, secretBox });
+  if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
+  const keys = createKeyRing({
+    store,
+    clock: { nowMs: () => agreedClock.nowMs(), elapsedMs: monotonicMs },
+    timers: systemTimers,
+    staleAfterMs: settings.accessStaleAfterSeconds * 1000,
+    log,
+  });
+  await keys.start();
+  onStop('work', () => keys.stop());
+  const delivery = createDelivery({
+    store,
+    secretBox,
+    clock: agreedClock,
+    log,
+    telemetry,
+    allowPrivateTargets: settings.webhookAllowPrivate,
+    retrySeconds: settings.webhookRetrySeconds,
+    timeoutMs: webhookTimeoutMs,
+  });
+  // The configuration file, and the changes made through the API.
+  const stored = await readDefinitions(store.read);
+  const inForce = await configInForce({ store, secretBox, clock }, config, stored);
+  for (const warning of inForce.warnings) log.warn({}, warning);
+  await opened.leases.add('notification', delivery.works);
+  onStop('work', delivery.stop);
+  return { opened, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce };
+}
+
+/** Hashes the digests again with the encryption key, so that the database does not show whether a guess of a file's content is right. */
+function keyedHashes(digests: ReadonlyMap<string, string>, key: string): ReadonlyMap<string, string> {
+  return new Map([...digests].map(([name, digest]) => [name, createHmac('sha256', key).update(digest).digest('hex')]));
+}
