@@ -136,8 +136,7 @@ export async function startApp(
     });
 
     // From what is wanted to what runs.
-    const { wanted } = inForce;
-    const reconciler = createReconciler({ wanted, signers, directory, chains, engine, hostedKeys, secretBox });
+    const reconciler = createReconciler({ wanted: inForce.wanted, signers, directory, chains, engine, hostedKeys, secretBox });
     await reconciler.start(inForce.all, async ({ relayers, pins }) => {
       if (pins.length > 0) await store.commit(pins.map((pin) => store.change.putDefinition(definitionFromPin(pin))));
       await requireUnmovedAccounts(store, relayers);
@@ -178,7 +177,7 @@ export async function startApp(
       services: {
         store,
         directory,
-        networks: wanted.networks,
+        networks: inForce.wanted.networks,
         signers,
         fileSigners: idsOf(config.signers),
         fileRelayers: idsOf(config.relayers),

@@ -1,3 +1,4 @@
+import { type CallMark, createBreaker } from '../../core/work/breaker.js';
 import { monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { nodeText } from './answer.js';
@@ -17,9 +18,6 @@ export type Failure =
   /** Its head is several blocks behind the others, or claims blocks that cannot exist yet. */
   | { readonly kind: 'lagging' | 'ahead'; readonly detail: string }
   | { readonly kind: 'other_chain'; readonly answered: string };
-
-/** Orders calls and failures. A clock cannot, since many of them share a millisecond. */
-export type CallMark = number;
 
 /** Leaves out an endpoint after a failure, for a pause that doubles with each further failure. Logs each change once. */
 export interface CircuitBreaker {
@@ -45,15 +43,14 @@ export interface CircuitBreaker {
 
 const tripWords = { failing: 'failed', lagging: 'is lagging', ahead: 'claims blocks that cannot exist yet' };
 
-function isOff({ kind }: Pick<Trip, 'kind'>): boolean {
-  return kind === 'lagging' || kind === 'ahead';
+interface Left {
+  readonly kind: Failure['kind'];
+  readonly isBlocked: boolean;
 }
 
-interface Trip {
-  readonly kind: Failure['kind'];
-  readonly mark: CallMark;
-  readonly untilMs: number;
-  readonly isBlocked: boolean;
+/** It answers too, so an answer does not end this. */
+function isOff({ kind }: Left): boolean {
+  return kind === 'lagging' || kind === 'ahead';
 }
 
 /** Creates the breaker of one endpoint. `expected`: the chain's identity, for the log. */
@@ -64,12 +61,16 @@ export function createCircuitBreaker(
   log: Log,
   nowMs: () => number = monotonicMs,
 ): CircuitBreaker {
-  let trip: Trip | null = null;
-  let failures = 0;
-  let workingSinceMs = 0;
+  const breaker = createBreaker<Left>({
+    pauseMs: { first: firstPauseMs, longest: longestPauseMs },
+    failuresToTrip: 1,
+    forgottenAfterMs: failuresForgottenAfterMs,
+    elapsedMs: nowMs,
+  });
   /** The endpoint fails repeatedly, and the log says so: further changes are not logged. */
   let isQuiet = false;
-  let marks: CallMark = 0;
+  const left = (): Left | null => breaker.trip()?.reason ?? null;
+  const isBlocked = (): boolean => left()?.isBlocked === true && breaker.pausesForMs() > 0;
 
   function logTrip(failure: Failure, isAgain: boolean): void {
     const endpoint = { network: networkName, host };
@@ -88,43 +89,37 @@ export function createCircuitBreaker(
   }
 
   function reset(): void {
-    if (!isQuiet) logRecovery();
-    trip = null;
-    workingSinceMs = nowMs();
+    if (breaker.worked() && !isQuiet) logRecovery();
   }
 
   return {
-    isTripped: () => trip !== null,
-    isProbeDue: () => trip !== null && trip.untilMs <= nowMs(),
-    isBlocked: () => trip?.isBlocked === true && trip.untilMs > nowMs(),
-    trippedBy: () => (trip?.kind === 'failing' && trip.isBlocked && trip.untilMs > nowMs() ? 'paused' : (trip?.kind ?? null)),
-    pausedUntilMs: () => trip?.untilMs ?? 0,
-    begin: () => ++marks,
+    isTripped: () => breaker.trip() !== null,
+    isProbeDue: () => breaker.trip() !== null && breaker.pausesForMs() === 0,
+    isBlocked,
+    trippedBy: () => (left()?.kind === 'failing' && isBlocked() ? 'paused' : (left()?.kind ?? null)),
+    pausedUntilMs: () => breaker.trip()?.untilMs ?? 0,
+    begin: breaker.begin,
     failed(failure, call) {
-      const atMs = nowMs();
-      if (trip !== null && call < trip.mark) return;
-      if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) [failures, isQuiet] = [0, false];
+      if (!breaker.counts(call)) return;
+      if (breaker.isForgotten()) isQuiet = false;
+      const before = left();
+      const { kind } = failure;
       const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, longestPauseMs) : 0;
-      const doubledMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
-      const pauseMs = failure.kind === 'other_chain' ? longestPauseMs : doubledMs;
-      failures += 1;
-      if (trip?.kind !== failure.kind) logTrip(failure, trip === null && failures > 1);
-      trip = {
-        kind: failure.kind,
-        mark: ++marks,
-        untilMs: atMs + Math.max(pauseMs, requestedMs),
-        isBlocked: failure.kind === 'other_chain' || requestedMs > 0,
-      };
+      const leastPauseMs = kind === 'other_chain' ? longestPauseMs : requestedMs;
+      breaker.failed({ kind, isBlocked: leastPauseMs > 0 }, { leastPauseMs });
+      if (before?.kind !== kind) logTrip(failure, before === null && breaker.trips() > 1);
     },
     worked(call) {
-      if (trip === null && isQuiet && nowMs() - workingSinceMs > failuresForgottenAfterMs) {
+      if (isQuiet && breaker.isForgotten()) {
         isQuiet = false;
         logRecovery();
       }
-      if (trip !== null && !isOff(trip) && call > trip.mark) reset();
+      const now = left();
+      if (now !== null && !isOff(now) && breaker.counts(call)) reset();
     },
     caughtUp() {
-      if (trip !== null && isOff(trip)) reset();
+      const now = left();
+      if (now !== null && isOff(now)) reset();
     },
   };
 }

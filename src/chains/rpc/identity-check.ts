@@ -1,5 +1,6 @@
+import type { CallMark } from '../../core/work/breaker.js';
 import type { Log } from '../../core/work/log.js';
-import type { CallMark, CircuitBreaker } from './circuit-breaker.js';
+import type { CircuitBreaker } from './circuit-breaker.js';
 import type { HttpClient } from './http-client.js';
 import { type Responder, type RpcCall, settledFromSingle, singleBody } from './json-rpc.js';
 import { TransportError } from './node-error.js';
