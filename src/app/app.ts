@@ -94,7 +94,6 @@ export async function startApp(
 ): Promise<App> {
   const parts = { ...realParts, ...wrapped };
   const { clock, watchHeartbeatMs } = parts;
-  const ids = systemIds;
   const metrics = createMetrics({ version: packageVersion(), clock, audit: log.auditHealth });
   const { onStop, stop, signal: shutdownSignal } = createShutdown({ log, deadlineMs: shutdownDeadlineMs, closingMs: shutdownClosingMs });
 
@@ -126,7 +125,7 @@ export async function startApp(
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
     const recording = createRecordEvents(store.change, clock);
-    const engine = createEngine({ store, leases, database: sharing, directory, ...recording, feed, journal, ...time, ids, log });
+    const engine = createEngine({ store, leases, database: sharing, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
     onStop('work', () => engine.stop());
     headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
     metrics.show(figuresOf({ engine, directory, opened, delivery }));
@@ -196,7 +195,7 @@ export async function startApp(
         shutdownSignal,
         journal,
         clock: agreedClock,
-        ids,
+        ids: systemIds,
         keccak256,
         secretBox,
         allowPrivateTargets: settings.webhookAllowPrivate,

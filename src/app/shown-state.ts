@@ -54,7 +54,7 @@ export function figuresOf({ engine, directory, opened: { leases, sharing, logByt
 /**
  * Measures whether the service is ready: the store works, which also means that no other instance has taken over the work of this one. An
  * instance that drains is ready, because it still answers every call. One that may not sign is not ready. Networks are shown, but neither
- * unreachable ones nor those that stand still make it unready.
+ * unreachable ones nor networks that stand still make it unready.
  */
 export async function measureReadiness(
   engine: Engine,

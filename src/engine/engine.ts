@@ -79,7 +79,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
-    requireRoom: (id) => accountOf(id).forCallers().requireRoom(),
+    requireCapacity: (id) => accountOf(id).forCallers().requireCapacity(),
     accept: (transaction) => accountOf(transaction).forCallers().accept(transaction),
     noteUnanswered: (id) => accountOf(id).forCallers().noteUnanswered(),
     whyUnsigned: (id, content) => accountOf(id).forCallers().whyUnsigned(content),
@@ -108,7 +108,8 @@ export function createEngine(deps: EngineDeps): Engine {
       for (const relayer of moved) {
         const before = accounts.get(keyOf(relayer));
         if (before !== undefined) await leave(before);
-        // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
+        // Transactions accepted from here on reach the new lane. Transactions that the old lane got are stored, and the new lane loads
+        // them.
         add(relayer);
       }
       await leases.add('lane', works);

@@ -235,7 +235,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
 /** Calls the lanes, some in each turn of the event loop. */
 async function tickAll(listeners: ReadonlySet<HeadListener>, newest: Head): Promise<void> {
   const working: HeadListener[] = [];
-  // Those that rest do nothing now, but one that wakes during a later turn must know that the head is new.
+  // Resting ones do nothing now, but one that wakes during a later turn must know that the head is new.
   for (const lane of listeners) {
     if (lane.isResting()) lane.tick(newest);
     else working.push(lane);

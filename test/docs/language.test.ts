@@ -117,6 +117,20 @@ describe('the language of the project', () => {
     assert.deepEqual(long, []);
   });
 
+  it('the language of the project: comments name things instead of pointing back with pronouns', () => {
+    const countOf = (pattern: RegExp) =>
+      filesIn('src')
+        .filter((file) => /\.tsx?$/.test(file))
+        .flatMap((file) => {
+          const comments = readFileSync(file, 'utf8').match(/\/\*[\s\S]*?\*\/|\/\/.*/g) ?? [];
+          return comments.flatMap((comment) => [...flowingText(comment).text.matchAll(pattern)].map(([found]) => `${file}: ${found}`));
+        });
+    assert.deepEqual(countOf(/\bthose (?:that|which|who)\b.{0,30}|\bthe ones? (?:that|which|who|of)\b.{0,30}/gi), []);
+    // Often plain English, in "like that of X". The number only falls.
+    const references = countOf(/\b(?:that|those) of\b.{0,30}/gi);
+    assert.ok(references.length <= 60, `${references.length} of at most 60:\n${references.join('\n')}`);
+  });
+
   it('the language of the project: names no file after a word that the glossary replaces', () => {
     const old = /(?:^|[/-])(?:roster|fleet|refill|twin|remarks?|fates?|remind|alone|yield)(?:[-.]|$)/;
     assert.deepEqual(

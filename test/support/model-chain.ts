@@ -208,7 +208,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
     if (costWei(transaction) + publishingFeeWei > fundsWei) return { kind: 'wait', sentence: 'funds', lacks: 'funds' };
     if (pooled === undefined && pool.size >= capacity.most)
-      return capacity.more === 'refused' ? { kind: 'wait', sentence: 'txpool is full', lacks: 'room' } : { kind: 'accepted' };
+      return capacity.more === 'refused' ? { kind: 'wait', sentence: 'txpool is full', lacks: 'capacity' } : { kind: 'accepted' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
     pool.set(transaction.nonce, transaction);
     return { kind: 'accepted' };

@@ -5,8 +5,8 @@ import { createTurnBudget } from '../../core/work/turn-budget.js';
 /**
  * Creates the interceptor that lets calls share the event loop. A caller can send hundreds of calls at once, and Node runs all that arrive
  * together without looking at timers or other connections. So only one call begins in each run of microtasks, in which the steps of all
- * calls would alternate, and a call that would begin late in a turn waits for the next iteration of the loop, behind those that wait
- * already.
+ * calls would alternate, and a call that would begin late in a turn waits for the next iteration of the loop, behind the work that
+ * waits already.
  */
 export function createTurns(nowMs?: () => number): Interceptor {
   const isOver = createTurnBudget(nowMs);

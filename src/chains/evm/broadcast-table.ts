@@ -8,8 +8,8 @@ export interface BroadcastRule {
   readonly isAboutNode?: true;
   /** Why waiting is unlikely to help. */
   readonly because?: Obstacle;
-  /** What is missing: room for more transactions of the account, or funds in it. */
-  readonly lacks?: 'room' | 'funds';
+  /** What is missing: capacity for more transactions of the account, or funds in it. */
+  readonly lacks?: 'capacity' | 'funds';
   readonly pattern: RegExp;
   /** Texts of each node, verbatim. A test checks that this rule, and no other, matches them. */
   readonly examples: Readonly<Record<string, readonly string[]>>;
@@ -76,7 +76,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
     outcome: 'wait',
     meaning: "the pool or the account's share of it is full",
     isAboutNode: true,
-    lacks: 'room',
+    lacks: 'capacity',
     pattern:
       /pool is full|account limit exceeded|pool size constraints|spammer|in-flight transaction limit|already reserved|type conflict/i,
     examples: {
@@ -98,7 +98,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   {
     outcome: 'wait',
     meaning: 'an earlier nonce is missing',
-    lacks: 'room',
+    lacks: 'capacity',
     pattern:
       /nonce (?:is )?too (?:high|distant|far)|^nonce(?:gap|toofarinfuture)|gapped.nonce|lower nonce exists|future transaction tries to replace/i,
     examples: {

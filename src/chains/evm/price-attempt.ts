@@ -63,7 +63,7 @@ export function minimumToOutbid(outbids: readonly Attempt[]): Bid | null {
   return minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
 }
 
-/** The same of those that are no self-transfers. */
+/** The same, of attempts that are no self-transfers. */
 export function minimumToOutbidContent(outbids: readonly Attempt[]): Bid | null {
   return minimumToOutbid(outbids.filter(({ purpose }) => purpose === 'content'));
 }

@@ -4,7 +4,7 @@ import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import { hashFrom, quantityFrom } from './answer.js';
 
-/** Reads the receipts of a block, leaving out those that cannot be read. */
+/** Reads the receipts of a block, without unreadable ones. */
 export function blockReceiptsFrom(result: unknown): readonly Receipt[] {
   return listFrom(result, 'block receipts').flatMap((one) => {
     const receipt = receiptFrom(one);

@@ -12,7 +12,7 @@ import { TransportError } from './node-error.js';
  */
 export type First = 'head' | 'another' | { readonly otherThan: ReadonlySet<number> };
 
-/** Returns which endpoint is asked: the one of the head, or for a second opinion one that did not give the first answer. */
+/** Returns which endpoint is asked: the endpoint of the head, or for a second opinion one that did not give the first answer. */
 export function firstFor(otherThan: NonceAnswer | undefined): First {
   if (otherThan === undefined) return 'head';
   return otherThan.endpoint === undefined ? 'another' : { otherThan: new Set([otherThan.endpoint]) };
@@ -28,8 +28,8 @@ export function nonceAnswer(next: NonceAnswer['next'], answeredBy: ReadonlySet<n
 export interface EndpointSelector {
   /**
    * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head.
-   * `another` leaves that one out, and `otherThan` those that it names, unless there is only one. Tripped ones come last, in the order in
-   * which their pauses end. Blocked ones are left out, and those on another branch of the chain.
+   * `another` leaves that one out, and `otherThan` the endpoints that it names, unless there is only one. Tripped ones come last, in the
+   * order in which their pauses end. Blocked ones are left out, and those on another branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
   /**

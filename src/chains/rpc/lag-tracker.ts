@@ -14,7 +14,7 @@ export interface Position {
 /** `behind`: far below what the other endpoints show. `ahead`: far above it, although the chain cannot have grown so far. */
 export type Standing = 'level' | 'behind' | 'ahead';
 
-/** Compares the positions of a network's endpoints, to find those that lag, and those that claim blocks that cannot exist. */
+/** Compares the positions of a network's endpoints, to find endpoints that lag, or claim blocks that cannot exist. */
 export interface LagTracker<T> {
   /** Compares a position with the recent ones of the other endpoints. */
   standing(endpoint: T, position: Position): Standing;

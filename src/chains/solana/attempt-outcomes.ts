@@ -237,7 +237,7 @@ function isSame(slots: readonly bigint[], others: readonly bigint[]): boolean {
   return slots.length === others.length && slots.every((slot, at) => slot === others[at]);
 }
 
-/** Sorts attempts by age and groups those that one call can ask about. */
+/** Sorts attempts by age and groups them by the call that can ask about them. */
 function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly SolanaAttempt[])[] {
   const groups: SolanaAttempt[][] = [];
   for (const one of attempts.toSorted((a, b) => Number(a.fields.sinceSlot - b.fields.sinceSlot))) {

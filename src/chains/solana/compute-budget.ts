@@ -6,7 +6,7 @@ import { accountCount, type CompiledInstruction, type Message, maxAccounts, maxI
 export const maxUnitLimit = 1_400_000;
 /** The compute units of an instruction if the transaction sets no limit: of a builtin program (SIMD-0170) and of any other. */
 const defaultUnits = { builtin: 3_000, other: 200_000 };
-/** The builtin programs of Agave 3.1. Those that became ordinary programs, such as the stake program, are not among them. */
+/** The builtin programs of Agave 3.1. Programs that became ordinary ones, such as the stake program, are not among them. */
 const builtinPrograms: ReadonlySet<string> = new Set([
   systemProgram,
   computeBudgetProgram,

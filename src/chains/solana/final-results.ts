@@ -24,9 +24,9 @@ export interface Reading {
 /** Reads final results again, so that no record rests on the word of one endpoint. */
 export interface FinalResults {
   /**
-   * Returns the paid fees by signature of those that another endpoint shows with the same result in the same block as final. While no other
-   * one answers, or only one that lags, they count after a minute. What another one contradicts never does: it shows another result, or
-   * does not show this one as final, or at all, although it is past its block. Throws nothing because of a node.
+   * Returns the paid fees by signature of results that another endpoint shows with the same result in the same block as final. While no
+   * other one answers, or only one that lags, they count after a minute. What another one contradicts never does: it shows another result,
+   * or does not show this one as final, or at all, although it is past its block. Throws nothing because of a node.
    */
   confirm(reading: Reading): Promise<ReadonlyMap<string, bigint>>;
 }

@@ -70,7 +70,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
         rpc.ask(questions.balance(account, 'processed')),
         rpc.ask(questions.balance(account, 'confirmed')),
       ]);
-      // Funds that unconfirmed blocks spent are gone, and a fork may undo those that they brought.
+      // Funds that unconfirmed blocks spent are gone, and a fork may undo funds that they brought.
       return processed < confirmed ? processed : confirmed;
     },
     lockedOf: async () => 0n,

@@ -6,7 +6,7 @@ import { accountOf, addressFromMuxedAccount } from './address.js';
 /** The flag AUTH_IMMUTABLE: flags can never change again, and the account can never be merged. */
 const immutableFlag = 4;
 
-/** A transaction's operations, and the account of those that name none. */
+/** A transaction's operations, and the account of operations that name none. */
 interface Operations {
   readonly operations: readonly xdr.Operation[];
   /** Plain or muxed. */

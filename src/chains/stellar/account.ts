@@ -38,7 +38,7 @@ export async function readAccount(rpc: Rpc, address: string, options = atHead): 
   return (await readAccounts(rpc, [address], options)).get(address) ?? null;
 }
 
-/** Reads accounts in as few calls as possible, each once; those that do not exist are missing. Throws `NODE_UNAVAILABLE`. */
+/** Reads accounts in as few calls as possible, each once; missing accounts are left out. Throws `NODE_UNAVAILABLE`. */
 export async function readAccounts(
   rpc: Rpc,
   addresses: readonly string[],

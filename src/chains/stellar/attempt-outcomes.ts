@@ -47,7 +47,7 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
 
   const read = (attempts: readonly Attempt[], options: CallOptions) => readFrom({ rpc, networkId, clock }, attempts, options);
 
-  /** Returns null if no endpoint answers other than those that gave the first answers: each of them would confirm itself. */
+  /** Returns null if no endpoint answers that did not give the first answers: each of them would confirm itself. */
   async function readAgain(attempts: readonly Attempt[], answeredBy: ReadonlySet<number>): Promise<Views | null> {
     try {
       const second = await read(attempts, { first: { otherThan: answeredBy } });

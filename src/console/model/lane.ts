@@ -9,7 +9,7 @@ const historyLength = 200n;
 const largestNonce = 1_000_000_000n;
 
 /** The most numbers that the service returns at once. */
-export const maxPage = 200;
+export const slotsAtOnce = 200;
 
 /** How a column looks and what it means. */
 export type ColumnKind = 'waiting' | 'open' | 'mined' | 'confirmed' | 'failed' | 'withdrawn' | 'gap' | 'other' | 'unknown';

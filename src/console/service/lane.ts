@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Lane } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { type Failure, failureOf, isAborted } from '../model/failure.js';
-import { type LaneSpan, maxPage, spanOf } from '../model/lane.js';
+import { type LaneSpan, slotsAtOnce, spanOf } from '../model/lane.js';
 import { mergeSlots, type Slots } from '../model/slots.js';
 import { relayers, transactions } from './clients.js';
 import { sessionSignal } from './session.js';
@@ -111,7 +111,7 @@ export function followLane(relayerId: string): FollowedLane {
     span,
     failure,
     want: (from, count) => {
-      const limited = Math.min(maxPage, Math.max(1, count));
+      const limited = Math.min(slotsAtOnce, Math.max(1, count));
       if (wanted?.from === from && wanted.count === limited) return;
       wanted = { from, count: limited };
       for (let number = from; number < from + BigInt(limited); number += 1n) {

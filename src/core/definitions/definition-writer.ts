@@ -41,7 +41,7 @@ type CurrentDefinitions = Pick<DefinitionReads, 'definitions' | 'definitionsVers
 /** The parts that make the writer. */
 export interface DefinitionWriterDeps {
   readonly store: StoreFor<CurrentDefinitions, DefinitionChanges>;
-  /** Changes what the memory holds to all definitions, or to those that were written. If it throws, it is called again, with all. */
+  /** Changes what the memory holds to all definitions, or to the written ones. If it throws, it is called again, with all. */
   readonly show: (stored: StoredDefinitions | readonly DefinitionWrite[]) => Promise<void>;
   /** The version of the definitions that the memory shows. */
   readonly version: number;

@@ -12,7 +12,7 @@ const maxPerSecond = 20;
 
 /** Reads balances in the background, one reading at a time: one that takes long delays the next. */
 export interface BalanceReadings {
-  /** While a watch is open: reads all balances if it is time, and those that were never asked for. */
+  /** While a watch is open: reads all balances if it is time, and balances that were never asked for. */
   readWatched(): void;
   /** Reads the balances of these relayers. */
   readOf(relayers: readonly Relayer[]): void;

@@ -148,8 +148,10 @@ export type BroadcastOutcome =
   | { readonly kind: 'nonce_used' }
   /** The bid is too low: for the pool, or because an attempt in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
-  /** Waiting may help: funds, base fee, nonce too high, pool full. `lacks`: room for more transactions of the account, or funds in it. */
-  | { readonly kind: 'wait'; readonly sentence: string; readonly because?: Obstacle; readonly lacks?: 'room' | 'funds' }
+  /**
+   * Waiting may help: funds, base fee, nonce too high, pool full. `lacks`: capacity for more transactions of the account, or funds in it.
+   */
+  | { readonly kind: 'wait'; readonly sentence: string; readonly because?: Obstacle; readonly lacks?: 'capacity' | 'funds' }
   /** The node is unreachable, or its answer is not in our table. Says nothing about the chain. */
   | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
 

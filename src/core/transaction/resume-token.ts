@@ -10,7 +10,7 @@ export interface WatchScope {
 
 /** How far a watch has come. */
 export interface Cursor {
-  /** Changes up to this position are delivered, except for those that the snapshot still has to deliver. */
+  /** Changes up to this position are delivered, except for changes that the snapshot still has to deliver. */
   readonly position: number;
   /** The place of the last transaction that the snapshot has delivered; null: the snapshot is complete. */
   readonly snapshotPlace: number | null;

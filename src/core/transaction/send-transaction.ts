@@ -42,7 +42,7 @@ export async function sendTransaction(
 ): Promise<TransactionView> {
   const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
   const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
-  deps.lanes.requireRoom(laneOf(relayer));
+  deps.lanes.requireCapacity(laneOf(relayer));
   const step = deps.journal.accepting(origin);
   const traceParent = step?.traceParent ?? origin.traceParent;
   const statusReason = deps.lanes.whyUnsigned(laneOf(relayer), content);

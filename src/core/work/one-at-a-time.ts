@@ -14,7 +14,7 @@ export function createOneAtATime(): OneAtATime {
     run<T>(keys: readonly string[], task: () => Promise<T>): Promise<T> {
       // All keys are taken in the same turn of the event loop, so two tasks never wait for each other.
       const earlier = keys.flatMap((key) => last.get(key) ?? []);
-      // Every change of a transaction comes through here, so it makes few promises. Those that are waited for never reject.
+      // Every change of a transaction comes through here, so it makes few promises. The promises that are waited for never reject.
       const running = Promise.all(earlier).then(task);
       const ended = running.then(release, release);
       function release(): void {

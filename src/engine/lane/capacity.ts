@@ -46,7 +46,7 @@ export function whyNoUnsequenced(lane: LaneContext): string | null {
 }
 
 /** Throws `rate_limited` if the maximum number of transactions of a relayer waits to be signed. */
-export function requireRoomOf({ id }: Pick<Relayer, 'id'>, waiting: number): void {
+export function requireCapacityOf({ id }: Pick<Relayer, 'id'>, waiting: number): void {
   if (waiting < maxWaiting) return;
   const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
   throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });

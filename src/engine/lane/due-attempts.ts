@@ -25,8 +25,8 @@ export interface Broadcast {
 }
 
 /**
- * The attempts to broadcast now, lowest nonce first and at most a batch: those that no node has accepted, or an earlier one with the same
- * content while nodes refuse the newest one. Expired content is none of them.
+ * The attempts to broadcast now, lowest nonce first and at most a batch: attempts that no node has accepted, or an earlier one with the
+ * same content while nodes refuse the newest one. Expired content is none of them.
  */
 export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const nowMs = latestMs(lane);

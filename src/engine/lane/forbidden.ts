@@ -10,15 +10,15 @@ const forbiddenForMs = 3_000;
 
 /**
  * The transactions that the balance or the price cap forbids. Thousands may share one obstacle, which the lane must not draft in vain. At
- * each head it tries the oldest ones that were forbidden before, then those after the ones of the last head. It tries the others only if
- * one of these can be sent.
+ * each head it tries the oldest that were forbidden before, then the next after the last head's. It tries the others only if one of these
+ * can be sent.
  */
 export interface Forbidden {
   /** Balance or cap forbid it at the settled head. */
   note(record: Tracked): void;
   /** Returns the check whether a transaction is not tried now, since it was forbidden. */
   skipNow(): (record: Tracked) => boolean;
-  /** A round has ended. `again`: those that were forbidden before, and that it tried. `isProgress`: something can be sent. */
+  /** A round has ended. `again`: the transactions that were forbidden before, and that it tried. `isProgress`: something can be sent. */
   endRound(again: readonly Tracked[], isProgress: boolean): void;
 }
 

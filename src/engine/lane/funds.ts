@@ -83,7 +83,9 @@ export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactio
   };
 }
 
-/** Splits these, in order, into those that the funds pay for and the others. `free`: the funds that the earlier ones left for it. */
+/**
+ * Splits these, in order, into transactions that the funds pay for, and the others. `free`: the funds that the earlier ones left for it.
+ */
 export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
   const payable: T[] = [];
   const unpayable: { readonly one: T; readonly cost: bigint; readonly free: bigint }[] = [];

@@ -6,7 +6,7 @@ import { createPause } from '../../core/work/abort.js';
 import { createLoop } from '../../core/work/loop.js';
 import { createAccountDoubts } from './account-doubts.js';
 import { createAccountNumbers } from './account-numbers.js';
-import { requireRoomOf } from './capacity.js';
+import { requireCapacityOf } from './capacity.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createFunds } from './funds.js';
 import { createHeads, isSettled } from './heads.js';
@@ -35,7 +35,7 @@ export interface Lane {
   /** Reads the open transactions from the store. */
   load(): Promise<void>;
   /** See `Lanes`. */
-  requireRoom(): void;
+  requireCapacity(): void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
@@ -174,7 +174,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.notePosition(await records.load());
       followingElsewhere.wake();
     },
-    requireRoom: () => requireRoomOf(relayer(), transactions.waitingCount()),
+    requireCapacity: () => requireCapacityOf(relayer(), transactions.waitingCount()),
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) records.put({ transaction, attempts: [] });
       endRest();

@@ -62,7 +62,7 @@ function slotHashes(open: OpenTransaction): readonly string[] {
   return attemptsInSlot(open).flatMap(hashesOf);
 }
 
-/** The lowest, those that were never looked up, and some of the others: those whose turn came first. */
+/** The lowest, attempts that were never looked up, and some of the others: those whose turn came first. */
 function dueAt({ transactions }: LaneContext, { number }: Head, used: readonly OpenTransaction[]): ReadonlySet<OpenTransaction> {
   const due = new Set(used.slice(0, lowestPerHead));
   const others: { readonly open: OpenTransaction; readonly nextAtBlock: bigint }[] = [];

@@ -54,7 +54,7 @@ export interface OpenTransactions
   /** Signed, without a nonce. */
   unsequenced(): Iterable<OpenTransaction>;
   unsequencedCount(): number;
-  /** The number of those that are not known to be in a block. */
+  /** The number of unsequenced ones that are not known to be in a block. */
   unminedUnsequencedCount(): number;
   /** Walks over everything that is open. */
   figures(): Omit<LaneFigures, 'relayerId' | 'inFlightLimit'>;

@@ -6,7 +6,7 @@ import { notSignedYet } from '../../core/transaction/lifecycle.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { decideAgain } from '../../core/work/decide-again.js';
 import { createOneAtATime } from '../../core/work/one-at-a-time.js';
-import { maxWaiting, requireRoomOf } from './capacity.js';
+import { maxWaiting, requireCapacityOf } from './capacity.js';
 import { commitPlanned, waitsFor } from './commit-moves.js';
 import type { LaneWork } from './lane-inputs.js';
 import { whyRelayerSignsNone } from './why-unsigned.js';
@@ -18,7 +18,7 @@ const countForMs = 1_000;
 
 /** The calls that callers make of a lane whose lease another instance has. */
 export interface RemoteLane {
-  requireRoom(): void;
+  requireCapacity(): void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   whyUnsigned(): string;
@@ -67,9 +67,9 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     });
 
   return {
-    requireRoom() {
+    requireCapacity() {
       countWaiting();
-      requireRoomOf(relayer(), waiting);
+      requireCapacityOf(relayer(), waiting);
     },
     accept: (transaction) => deps.feed.publish({ transaction, shown: null }),
     // The instance with the lease finds it when this one has reached the database again.

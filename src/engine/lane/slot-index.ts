@@ -5,7 +5,7 @@ export interface SlotIndex<T> {
   put(nonce: bigint, holder: T): void;
   /** Frees a slot. Returns false if `holder` does not hold it. */
   free(nonce: bigint, holder: T): boolean;
-  /** A walk may go on while slots change: it skips those that were freed, and may miss new ones. */
+  /** A walk may go on while slots change: it skips freed slots, and may miss new ones. */
   walk(): Iterable<T>;
 }
 

@@ -7,9 +7,9 @@ export interface Shares {
 }
 
 /**
- * Returns how many units an instance should hold. Each holds the same number, or one more: those that hold most now keep what is left over,
- * so that nothing moves without need. All instances compute the same from the same state; if they have seen different states, the next look
- * corrects it.
+ * Returns how many units an instance should hold. Each holds the same number, or one more: instances that hold most now keep what is left
+ * over, so that nothing moves without need. All instances compute the same from the same state; if they have seen different states, the
+ * next look corrects it.
  */
 export function shareOf(member: number, { members, holders }: Shares): number {
   if (!members.includes(member)) return 0;

@@ -35,7 +35,7 @@ class Pipeline extends pg.Query {
   readonly #steps: readonly SentStep[];
   readonly #prepared: Set<string>;
 
-  /** `prepared`: the names of the statements that the connection has prepared; the pipeline adds those that it prepares. */
+  /** `prepared`: the names of the statements that the connection has prepared; the pipeline adds what it prepares. */
   constructor(steps: readonly SentStep[], prepared: Set<string>, callback: (error: Error | null | undefined) => void) {
     super('', [], callback);
     this.#steps = steps;

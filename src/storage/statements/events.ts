@@ -7,7 +7,7 @@ import { recordMapping } from '../sql/record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, type Statement, statement } from '../sql/statement.js';
 
-/** An event's columns, without those that the store gives it. */
+/** An event's columns, without the columns that the store fills. */
 type EventRow = Omit<Selectable<EventTable>, 'seq' | 'waits_behind'>;
 type DeliveryAttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'seq'>;
 

@@ -95,7 +95,7 @@ describe('broadcastAll', () => {
       { kind: 'accepted' },
     ]);
     assert.deepEqual(await openChain(test, [full.url]).chain.broadcastAll(['0x01']), [
-      { kind: 'wait', sentence: 'the node answered "txpool is full"', lacks: 'room' },
+      { kind: 'wait', sentence: 'the node answered "txpool is full"', lacks: 'capacity' },
     ]);
   });
 

@@ -76,7 +76,7 @@ describe('the maximum fee of a transaction', () => {
     const legacy = (gasPriceWei: bigint): EvmPrice => ({ kind: 'legacy', gasPriceWei });
     const filler = (baseFeeWei: bigint | null) =>
       withinCeiling(
-        defaultMaxFeeWei,
+        10n ** 18n,
         chosen({
           price: legacy(10n ** 15n),
           isFiller: true,

@@ -154,8 +154,8 @@ describe('attempts that nodes refuse', () => {
 
 describe('a slot whose attempt no node takes', () => {
   const words: readonly BroadcastOutcome[] = [
-    { kind: 'wait', sentence: 'txpool is full', lacks: 'room' },
-    { kind: 'wait', sentence: 'nonce too high', lacks: 'room' },
+    { kind: 'wait', sentence: 'txpool is full', lacks: 'capacity' },
+    { kind: 'wait', sentence: 'nonce too high', lacks: 'capacity' },
     { kind: 'wait', sentence: 'plugin has marked the transaction as invalid' },
     { kind: 'underpriced', sentence: 'replacement transaction underpriced' },
     { kind: 'nonce_used' },

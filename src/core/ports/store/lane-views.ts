@@ -10,7 +10,7 @@ export interface LaneTransaction extends Pick<Transaction, 'id' | 'status' | 'st
 
 /** The open transactions of a relayer. */
 export interface OpenOfRelayer {
-  /** The number of those that are not signed. */
+  /** The number of unsigned transactions. */
   readonly waiting: number;
   /** The number of the others. */
   readonly inFlight: number;

@@ -35,7 +35,7 @@ export interface TransactionChanges {
   /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
   moveTransaction(id: string, from: number, to: number): Change;
   /**
-   * Refuses transactions of a deleted relayer from then on, also those that another instance still accepts; fails if one of its
+   * Refuses transactions of a deleted relayer from then on, also transactions that another instance still accepts; fails if one of its
    * transactions is open.
    */
   closeRelayer(id: string): Change;

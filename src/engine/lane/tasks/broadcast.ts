@@ -90,7 +90,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
       because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers: answers + 1, sinceMs };
   }
   state.lacksFunds = outcome.kind === 'wait' && outcome.lacks === 'funds';
-  if (outcome.kind === 'wait' && outcome.lacks === 'room') lane.inFlightLimit.noteCrowded();
+  if (outcome.kind === 'wait' && outcome.lacks === 'capacity') lane.inFlightLimit.noteCrowded();
   state.failedAtMs = elapsedMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
 }

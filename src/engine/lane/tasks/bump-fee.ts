@@ -36,8 +36,9 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
  * the market, or whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If
  * the cap forbids even the minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
  *
- * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do those
- * that have waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
+ * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do
+ * transactions that have waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws
+ * `NODE_UNAVAILABLE`.
  */
 export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let lowest: Lowest | null = null;
@@ -61,7 +62,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
     const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
-    // Only those that are due count: the others may be many.
+    // Only due ones count: the others may be many.
     if (live.nonce === null) bumpedUnsequenced += 1;
     if (bumpedUnsequenced > reach) break;
     if (why === 'waited' && live.nonce !== null && !isLowest && !isLowestBumped) continue;

@@ -53,8 +53,8 @@ export function createExpirer(lane: LaneContext): Expirer {
   let reported: ErrorReason | null = null;
 
   /**
-   * Passes the time that two of the clocks have reached, and those that have expired by then, to `end`, `atOnce` at a time. Asks the
-   * database only if there may be one.
+   * Passes the time that two of the clocks have reached, and the transactions that have expired by then, to `end`, `atOnce` at a time. Asks
+   * the database only if there may be one.
    */
   async function expire(
     all: Iterable<Expiring>,
@@ -77,7 +77,7 @@ export function createExpirer(lane: LaneContext): Expirer {
     await explain(doubted, endsWithClock, shownMs);
   }
 
-  /** Writes into the records of those that have expired by then what they wait for. */
+  /** Writes into the records of transactions that have expired by then what they wait for. */
   async function explain(all: readonly Expiring[], reason: string, untilMs: number): Promise<void> {
     const outdated = all.filter(({ transaction }) => transaction.statusReason !== reason);
     for (let at = 0; at < outdated.length; at += explainedAtOnce) {
@@ -128,7 +128,7 @@ export function createExpirer(lane: LaneContext): Expirer {
     }
   }
 
-  /** Those that may still be mined. */
+  /** Transactions that may still be mined. */
   function* signedOnes(): Iterable<Expiring> {
     // While the account may be gone, or the chain reset, no self-transfer is signed.
     if (lane.doubts.sentence() === null) yield* lane.transactions.slotted();

@@ -6,7 +6,7 @@ import { whyStill } from '../stillness.js';
 
 /**
  * Makes the task that says in the records of broadcast transactions that the network stands still, once when it begins, and removes that
- * when the network moves again. Those that wait for a reason of their own keep it.
+ * when the network moves again. Transactions that wait for a reason of their own keep it.
  */
 export function createStillnessExplainer(lane: LaneContext): () => Promise<void> {
   let explained: string | null = null;

@@ -122,7 +122,7 @@ function isAlone({ transactions }: LaneContext): boolean {
   return transactions.inFlightCount() + transactions.waitingCount() <= 1;
 }
 
-/** `excluded`: those that wait for another one, and whose records are due to say so. */
+/** `excluded`: transactions that wait for another one, and whose records are due to say so. */
 function dueCandidates(
   lane: LaneContext,
   pace: SigningPace,
@@ -218,7 +218,7 @@ function forgetRejections({ transactions }: LaneContext, { transaction }: OpenTr
   forgetRefusals(record);
 }
 
-/** Those that the balance pays for in addition to everything in flight, in order. The others wait. */
+/** Transactions that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds(lane: LaneContext, forbidden: Forbidden, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   const funds = await lane.funds.readFree();
   await lane.funds.report(funds.balance);

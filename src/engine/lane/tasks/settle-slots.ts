@@ -152,7 +152,7 @@ function isAloneLong(lane: LaneContext, { hash }: Head, id: string): boolean {
 /** What to do about one slot; null: nothing. It is a promise if a node is asked first why the transaction failed. */
 type Decided = Decision | Promise<Decision> | null;
 
-/** Makes the changes together, except those that wait for a node. */
+/** Makes the changes together, except changes that wait for a node. */
 async function make(lane: LaneContext, decided: readonly Decided[]): Promise<void> {
   const known = decided.filter((one): one is Decision => one !== null && !(one instanceof Promise));
   const asking = decided.filter((one) => one instanceof Promise);

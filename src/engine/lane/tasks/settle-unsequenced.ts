@@ -214,7 +214,7 @@ function signOnce(lane: LaneContext, open: OpenTransaction, draft: Draft): Promi
   return signAttempt(lane.deps, lane.relayer(), open, { draft, nonce: null, purpose: 'content' });
 }
 
-/** Returns those that these funds pay for, in order. The others wait. */
+/** Returns the transactions that these funds pay for, in order. The others wait. */
 async function withinFunds<T extends Dead>(lane: LaneContext, all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
   const { payable, unpayable } = splitByFunds(all, funds, costOf);
   for (const { one } of unpayable) await wait(lane, one, 'waiting: insufficient balance; will be signed again when the account is funded');
