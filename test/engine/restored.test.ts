@@ -11,6 +11,7 @@ import { startEvmRig } from '../support/engine-rig.js';
 import { wanted } from '../support/evm.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** Opens the database of a folder as `relayer restore` does. */
 async function restoreIn(folder: string): Promise<void> {
@@ -34,7 +35,8 @@ it('restore: a payment whose slot an attempt used that the backup lacks fails, a
   // The backup is of this moment; the original goes on with a replacement, which is mined.
   await copyFile(join(folder, 'relayer.db'), join(backup, 'relayer.db'));
   const later = await startEvmRig(anvil, { folder, privateKey });
-  await replaceTransaction(later.deps, later.relayer, transaction.id, wanted({ to, valueWei: 5n, data: '0x01' }));
+  const { shown } = await replaceTransaction(later.deps, later.relayer, transaction.id, wanted({ to, valueWei: 5n, data: '0x01' }));
+  await waitFor('the replacement in the pool', async () => (await anvil.rpc('eth_getTransactionByHash', [shown?.hash])) ?? undefined);
   await anvil.mine();
   await later.until(transaction.id, 'confirmed');
   await later.stop();

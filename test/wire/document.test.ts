@@ -102,7 +102,7 @@ let asked = 0;
 describe('the document', () => {
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_SECOND: '0', WEBHOOK_ALLOW_PRIVATE: 'false' };
-    evmRig = await startAppRig({ env });
+    evmRig = await startAppRig({ env: { ...env, TRUSTED_PROXIES: '127.0.0.1' } });
     document = await readApiDocument(evmRig.port);
     endMs = Date.now() + 5_000;
     await serve('evm', evmRig);
@@ -243,10 +243,16 @@ describe('the document', () => {
 
   it('the document: 5, 7: a request without valid credentials is Unauthorized, at every endpoint and in every protocol', async () => {
     const headers = [undefined, '', 'Bearer', 'Bearer ', 'Bearer wrong', `Basic ${apiKey}`, apiKey, `Bearer ${apiKey}x`, `Bearer${apiKey}`];
+    const asks = headers.flatMap((authorization) => endpoints({ headers: { authorization } }));
     await expectErrors(
-      headers.flatMap((authorization) =>
-        endpoints({ headers: { authorization } }).map((ask) => ({ ...ask, status: 401, code: 'Unauthenticated', message: 'Unauthorized' })),
-      ),
+      asks.map((ask, index) => ({
+        ...ask,
+        // After 20 wrong keys in a row, an address gets 429.
+        headers: { ...ask.headers, 'x-forwarded-for': `10.0.0.${index + 1}` },
+        status: 401,
+        code: 'Unauthenticated',
+        message: 'Unauthorized',
+      })),
     );
   });
 
