@@ -398,12 +398,14 @@ async function uninvited(ground: Ground): Promise<void> {
         large,
       ]),
     );
-    if (statusesIn(answer)[0] !== 401) ground.violation(`10 MiB without a key: answered ${answer.slice(0, 300)}`);
+    if (![401, 429].includes(statusesIn(answer)[0] ?? 0)) ground.violation(`10 MiB without a key: answered ${answer.slice(0, 300)}`);
   });
 }
 
+/** After 20 wrong keys in a row, an address gets another refusal. */
 function refuseUnlessLockedOut(ground: Ground, { path, type }: Http1Request, answer: string): void {
-  const isTold = type?.includes('grpc') === true ? /grpc-status: ?16\b/.test(answer) : statusesIn(answer)[0] === 401;
+  const isTold =
+    type?.includes('grpc') === true ? /grpc-status: ?(?:16|8)\b/.test(answer) : [401, 429].includes(statusesIn(answer)[0] ?? 0);
   if (!isTold) ground.violation(`a body without a key to ${path} (${type}): answered ${answer.slice(0, 300)}`);
 }
 

@@ -10,7 +10,9 @@ import { untilAll, untilEverythingIsFinal } from '../until.js';
 export const dropped: FaultSuite = async (run) => {
   const { anvil, home, start } = await openRig(run, { requiredConfirmations: 2 });
   const { client } = await start();
-  const records = await untilAll(client, await sendAll(client, numbersFrom(0, 3)), ['submitted']);
+  const submitted = await untilAll(client, await sendAll(client, numbersFrom(0, 3)), ['submitted']);
+  // Transactions that are sent at once take nonces in any order.
+  const records = submitted.toSorted((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
   const forgotten = [records[0], records[2]].flatMap((record) => (record === undefined ? [] : [record]));
   for (const { hash } of forgotten) await anvil.rpc('anvil_dropTransaction', [hash]);
   for (const { id } of forgotten) {
