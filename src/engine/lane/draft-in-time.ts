@@ -55,6 +55,7 @@ export function beginDraft(lane: LaneContext, open: OpenTransaction): void {
 
 /** Notes when the draft is done, and wakes the loop then. What else its signature needs is asked for meanwhile, since nodes are slow. */
 function goOn(lane: LaneContext, drafting: RunningDraft): void {
+  drafting.slowAtMs = lane.deps.clock.elapsedMs();
   lane.funds.expectRead();
   void drafting.done.then(() => noteDone(lane, drafting));
 }
@@ -74,7 +75,7 @@ function draftingOf(lane: LaneContext, record: Tracked, open: OpenTransaction): 
     .catch(nullIfUnavailable)
     .then((outcome) => ({ outcome }))
     .catch((error: unknown) => ({ error }));
-  record.drafting = { revision, done, doneAtMs: null };
+  record.drafting = { revision, done, doneAtMs: null, slowAtMs: lane.deps.clock.elapsedMs() + slowDraftMs };
   return record.drafting;
 }
 

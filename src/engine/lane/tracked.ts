@@ -56,8 +56,11 @@ export interface Tracked {
   isHeldBack: boolean;
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
-  /** Its draft while nodes are slow to answer, made from this revision, and when it was done; null: none is under way. */
-  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtMs: number | null } | null;
+  /**
+   * Its draft while nodes are asked for it, made from this revision; when it was done, and from when on it is slow, so that others no
+   * longer wait for it; null: none is under way.
+   */
+  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtMs: number | null; slowAtMs: number } | null;
   /**
    * The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null:
    * none.

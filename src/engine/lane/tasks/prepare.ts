@@ -148,7 +148,8 @@ function dueCandidates(
     const { id, isUnsequenced, soleUse } = record.transaction;
     if (record.drafting !== null) drafting += 1;
     if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
-    if (record.drafting !== null && record.drafting.doneAtMs === null) continue;
+    // One that has just begun keeps its place: transactions take nonces in the order in which they were accepted.
+    if (record.drafting !== null && record.drafting.doneAtMs === null && record.drafting.slowAtMs <= elapsedMs) continue;
     if (isForbidden(record)) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (soleUse !== null && inUse.has(soleUse)) {
