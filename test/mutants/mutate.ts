@@ -95,13 +95,13 @@ function isEffect(expression: AnyNode): boolean {
   if (expression.type === 'AssignmentExpression' || expression.type === 'UpdateExpression') return true;
   if (expression.type === 'AwaitExpression') return isEffect(expression.argument);
   if (expression.type !== 'CallExpression') return false;
-  return !/^(log|logger|telemetry|metrics)$/.test(rootOf(expression.callee));
+  return !namesIn(expression.callee).some((name) => /^(log|logger|telemetry|metrics)$/.test(name));
 }
 
-/** The name that a chain of members begins with. */
-function rootOf(node: AnyNode): string {
-  if (node.type === 'MemberExpression') return rootOf(node.object);
-  return node.type === 'Identifier' ? node.name : '';
+/** The names in a chain of members, such as `lane`, `deps` and `log`. */
+function namesIn(node: AnyNode): readonly string[] {
+  if (node.type === 'MemberExpression') return [...namesIn(node.object), ...namesIn(node.property)];
+  return node.type === 'Identifier' ? [node.name] : [];
 }
 
 function visit(node: AnyNode, each: (node: AnyNode) => void): void {
