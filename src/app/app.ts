@@ -105,8 +105,7 @@ export async function startApp(
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
     const context: AppContext = { settings, config, clock, log, telemetry, onStop };
 
-    // The store and its outbox, the keys of callers, and the configuration in force.
-    // Networks are known later.
+    // The store and its outbox, the keys of callers, and the configuration in force. Networks are known later.
     let headTimesMs: () => readonly number[] = () => [];
     const storage = await openStorage(context, parts.openInstance, () => headTimesMs());
     const { opened, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce } = storage;
@@ -186,6 +185,7 @@ export async function startApp(
         exclusively: writer.exclusively,
         writer,
         lanes: engine,
+        database: sharing,
         readAccountAtNodes,
         overview,
         overviewClock: time.clock,

@@ -4,6 +4,7 @@ import { type Clock, monotonicMs, systemClock } from '../core/work/clock.js';
 import { backgroundTimers } from '../core/work/timers.js';
 import { createMembers, telling } from '../engine/leases/members.js';
 import type { Sharing } from '../engine/leases/sharing.js';
+import { holdingAttempts } from '../engine/leases/signing-hold.js';
 import { createSoleInstance, createSoleLeases } from '../engine/leases/sole.js';
 import { asStoreAway } from '../storage/database/store-away.js';
 import { type OpenedStore, type OpenOptions, openStore } from '../storage/open-store.js';
@@ -21,6 +22,8 @@ export interface InstanceOptions extends OpenOptions {
   /** See `MembersDeps`. */
   readonly returnPatienceMs?: number;
   readonly requiresStandby?: boolean;
+  /** See `MembersDeps`. */
+  readonly ownObstacle?: () => string | null;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
@@ -33,19 +36,22 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
   const opened = await openStore(databaseUrl, options);
   const { store, shared } = opened;
   const { version, configHashes } = options.instance;
+  const { ownObstacle, log } = options;
   if (shared === null) {
-    const leases = createSoleLeases();
+    const leases = createSoleLeases(ownObstacle && { ownObstacle, log });
     const facts = { version, host: hostname(), pid: process.pid };
-    return { ...opened, leases, sharing: createSoleInstance({ ...facts, leases, clock: options.clock ?? systemClock }) };
+    const sharing = createSoleInstance({ ...facts, leases, ownObstacle, clock: options.clock ?? systemClock });
+    return { ...opened, store: holdingAttempts(store, sharing), leases, sharing };
   }
   const members = createMembers({
     shared,
     configHashes,
     returnPatienceMs: options.returnPatienceMs,
     requiresStandby: options.requiresStandby,
+    ownObstacle,
     clock: { nowMs: (options.clock ?? systemClock).nowMs, elapsedMs: monotonicMs },
     timers: backgroundTimers,
-    log: options.log,
+    log,
   });
   try {
     await members.join();
@@ -59,7 +65,7 @@ export async function openInstance(databaseUrl: string, options: InstanceOptions
   };
   return {
     ...opened,
-    store: { ...telling(store, members), close },
+    store: { ...holdingAttempts(telling(store, members), members), close },
     leases: members,
     sharing: members,
     lost: Promise.race([opened.lost, members.unfit]),

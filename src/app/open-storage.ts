@@ -12,7 +12,6 @@ import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
 import type { AppContext } from './app-context.js';
 import { configInForce } from './config-in-force.js';
-import { holdAttempts } from './hold-attempts.js';
 import type { openInstance as OpenInstance } from './open-instance.js';
 
 /** How long a webhook receiver may take to answer. */
@@ -36,14 +35,14 @@ export async function openStorage(
     meter: telemetry.meter,
     clock,
     requiresStandby: settings.requireSynchronousStandby,
+    ...(settings.auditFail === 'closed' && {
+      ownObstacle: () => (log.auditHealth.refuses() ? 'the service cannot write its audit log' : null),
+    }),
     instance: { version: packageVersion(), configHashes: keyedHashes(config.digests, settings.storageEncryptionKey) },
   });
   onStop('store', () => opened.store.close());
   const store = withSealedUrls(
-    holdAttempts(
-      wakeOnEvents(opened.store, () => delivery.wake()),
-      log.auditHealth,
-    ),
+    wakeOnEvents(opened.store, () => delivery.wake()),
     secretBox,
   );
   // One wrong clock must decide neither when a key expires nor when a webhook is due.

@@ -154,7 +154,7 @@ const table = {
   auditFail: setting({
     name: 'AUDIT_FAIL',
     default: 'open',
-    doc: 'If AUDIT_LOG_FILE cannot be written: open lets calls go on; closed refuses calls that write or sign, and stores and broadcasts no new attempt, until it can.',
+    doc: 'If AUDIT_LOG_FILE cannot be written: open lets calls go on; closed refuses calls that write or sign, and gives up the work to other instances and signs no attempt, until it can.',
     parse: oneOf(['open', 'closed'] as const),
   }),
   // Secret, since it may hold a token.

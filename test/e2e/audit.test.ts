@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createClient } from '@connectrpc/connect';
@@ -308,6 +308,34 @@ describe('the audit log', () => {
     const { status, text } = await ask('GET', '/ready');
     assert.equal(status, 503);
     assert.match(text, /"audit":"the audit log cannot be written"/);
+  });
+
+  it('audit: with AUDIT_FAIL=closed, a waiting transaction says that the audit log cannot be written, until it can', async (test) => {
+    const folder = join(await temporaryFolder(), 'audit');
+    mkdirSync(folder);
+    const env = { AUDIT_LOG_FILE: join(folder, 'audit.log'), AUDIT_FAIL: 'closed' };
+    const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env });
+    test.after(() => home.remove());
+    const service = await startServiceHere(home);
+    test.after(() => service.stop());
+    const ask = (verb: string, path: string, body?: string) => askRest(service.port, verb, `/api/v1${path}`, { body });
+    const sent = await ask('POST', '/relayers/r1/transactions', JSON.stringify({ to, value: 1 }));
+    const { id } = JSON.parse(sent.text).data as { readonly id: string };
+    const reasonIs = (reason: RegExp) =>
+      waitFor(String(reason), async () => {
+        const { text } = await ask('GET', `/relayers/r1/transactions/${id}`);
+        return reason.test(JSON.parse(text).data.status_reason) || undefined;
+      });
+    await reasonIs(/no RPC node is reachable/);
+    rmSync(folder, { recursive: true });
+    assert.equal((await ask('POST', '/relayers/r1/sign', '{"message":"hello"}')).status, 503);
+    await reasonIs(/queued for signing: the service cannot write its audit log/);
+    const ready = await ask('GET', '/ready');
+    assert.equal(ready.status, 503);
+    assert.match(ready.text, /"lanes":"signing stopped: the service cannot write its audit log"/);
+    mkdirSync(folder);
+    await reasonIs(/no RPC node is reachable/);
+    assert.equal((await ask('POST', '/relayers/r1/sign', '{"message":"hello"}')).status, 200);
   });
 
   it('audit: with AUDIT_FAIL=open, a file that cannot be written stops nothing', async (test) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Reads } from '../../src/core/ports/store/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
@@ -33,7 +32,6 @@ it('two cancels of one transaction at two instances store one attempt, after whi
       clock,
       timers: systemTimers,
       recordRelayerState: () => [],
-      database: soleDatabase,
       log: silentLog,
     });
     await engine.start();

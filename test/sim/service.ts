@@ -16,6 +16,7 @@ import type { Log } from '../../src/core/work/log.js';
 import type { Timers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createMembers, type Members, telling } from '../../src/engine/leases/members.js';
+import { holdingAttempts } from '../../src/engine/leases/signing-hold.js';
 import { createSoleLeases } from '../../src/engine/leases/sole.js';
 import { createStore } from '../../src/storage/create-store.js';
 import type { Database } from '../../src/storage/database/database.js';
@@ -224,7 +225,7 @@ export function startService(world: ServiceWorld): Service {
           timers: { after: (ms, task) => timers.after(ms * sharing.slowness, task) },
           log,
         });
-  const store = members === null ? own : telling(own, members);
+  const store = members === null ? own : holdingAttempts(telling(own, members), members);
   const ids = createSimIds(clock, random);
   const chain = world.openChain({ rpcTimeoutMs: world.rpcTimeoutMs, log, clock, openHttp: openWire(wire, arrive) });
   const eventDeps = {
@@ -253,6 +254,7 @@ export function startService(world: ServiceWorld): Service {
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];
     },
+    database: members ?? soleDatabase,
     feed: createFeed(store.read),
     journal: noJournal,
     clock,
@@ -262,7 +264,6 @@ export function startService(world: ServiceWorld): Service {
   const engine = createEngine({
     ...parts,
     leases,
-    database: members ?? soleDatabase,
     timers,
     log,
     recordRelayerState({ id, disabledReason }, event) {

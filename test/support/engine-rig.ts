@@ -54,6 +54,8 @@ export interface EngineRig {
   readonly clock: MovableClock;
   /** Sets by how much the clock of the database is behind `clock`; at the start they agree. */
   setDatabaseBehind(ms: number): void;
+  /** Sets why nothing may be signed; null, as at the start: it may. */
+  setHold(reason: string | null): void;
   /** The statuses that events reported, in order, by transaction. */
   readonly told: ReadonlyMap<string, readonly string[]>;
   /** The events of the relayer itself, in order. */
@@ -111,7 +113,8 @@ async function startEngine({
   const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
   const opened = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
   let databaseBehindMs = 0;
-  const database = { hold: () => null, timeMs: () => clock.nowMs() - databaseBehindMs };
+  let hold: string | null = null;
+  const database = { hold: () => hold, ownHold: () => hold, timeMs: () => clock.nowMs() - databaseBehindMs };
   const store: Store = { ...opened, read: { ...opened.read, timeMs: async () => database.timeMs() } };
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
@@ -123,10 +126,10 @@ async function startEngine({
     toldStates.push(event);
     return [];
   };
-  const shared = { store, directory, recordEvent, feed: createFeed(store.read), journal: noJournal, clock, ids: systemIds };
+  const shared = { store, directory, database, recordEvent, feed: createFeed(store.read), journal: noJournal, clock, ids: systemIds };
   const notes: (string | null)[] = [];
   const leases: Leases = { ...(await soleLeases()), note: (_kind, _key, note) => void notes.push(note) };
-  const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, database, log: silentLog });
+  const engine = createEngine({ ...shared, leases, timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {
@@ -156,6 +159,9 @@ async function startEngine({
     clock,
     setDatabaseBehind(ms) {
       databaseBehindMs = ms;
+    },
+    setHold(reason) {
+      hold = reason;
     },
     told,
     toldStates,

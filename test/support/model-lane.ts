@@ -98,6 +98,7 @@ export async function startModelLane(
       whyUnsigned: (_, content) => lane.whyUnsigned(content),
       move: (seen, decide) => lane.move(seen.id, decide, seen.revision),
     },
+    database: soleDatabase,
     recordEvent: () => [],
     feed: createFeed(mortal.store.read),
     journal: noJournal,
@@ -107,7 +108,7 @@ export async function startModelLane(
   let comesHead = false;
   const lane: Lane = createLane({
     id: laneOf(relayer),
-    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [], database: soleDatabase, log },
+    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [], log },
     chain: connection.chain,
     relayer: () => relayer,
     wakeWatcher: () => comesHead,

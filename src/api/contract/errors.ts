@@ -10,6 +10,7 @@ import {
 } from '../../../gen/google/rpc/error_details_pb.js';
 import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors/errors.js';
+import { SigningHeldError } from '../../core/ports/database-state.js';
 import { StoreAwayError } from '../../core/ports/store/change.js';
 import { outsideText } from '../../core/text/safe-text.js';
 import type { Log } from '../../core/work/log.js';
@@ -22,7 +23,8 @@ const errorDomain = 'relayer.v1';
 
 /**
  * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
- * `unimplemented`, an unavailable database is `unavailable`. Everything else is `internal`, with the error as its private cause.
+ * `unimplemented`; an unavailable database, and a signature while nothing may be signed, are `unavailable`. Everything else is `internal`,
+ * with the error as its private cause.
  */
 export function domainErrorOf(error: unknown): DomainError {
   if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
@@ -31,6 +33,7 @@ export function domainErrorOf(error: unknown): DomainError {
       cause: error,
     });
   }
+  if (error instanceof SigningHeldError) return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', error.message, { cause: error });
   if (!(error instanceof ConnectError)) return internal(error);
   if (error.cause instanceof DomainError) return domainErrorOf(error.cause);
   if (error.code === Code.Unimplemented) return new DomainError('unimplemented', 'NOT_IMPLEMENTED', error.rawMessage, { cause: error });

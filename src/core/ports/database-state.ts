@@ -2,9 +2,26 @@
 export interface DatabaseState {
   /** The database's time; null: its clock is this machine's, or was not read yet. */
   timeMs(): number | null;
-  /** Why nothing may be signed or broadcast now, for the operator; null: it may. */
+  /** Why nothing may be signed or broadcast now, for the operator; null: an instance may. */
   hold(): string | null;
+  /** Why this instance signs nothing, although others may; null: it may. */
+  ownHold(): string | null;
 }
 
 /** The state of a database that no other process uses. */
-export const soleDatabase: DatabaseState = { timeMs: () => null, hold: () => null };
+export const soleDatabase: DatabaseState = { timeMs: () => null, hold: () => null, ownHold: () => null };
+
+/** Thrown instead of a signature, or of the commit of an attempt, during a hold of this instance. Nothing was written. */
+export class SigningHeldError extends Error {
+  override readonly name = 'SigningHeldError';
+
+  constructor(hold: string) {
+    super(`nothing is signed now: ${hold}`);
+  }
+}
+
+/** Throws SigningHeldError during a hold of this instance. */
+export function requireNoHold({ ownHold }: Pick<DatabaseState, 'ownHold'>): void {
+  const hold = ownHold();
+  if (hold !== null) throw new SigningHeldError(hold);
+}

@@ -1,4 +1,5 @@
 import type { ContentRequest } from '../ports/chain.js';
+import type { DatabaseState } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
@@ -20,6 +21,7 @@ export interface TransactionDeps {
   readonly store: StoreFor<AttemptReads & TransactionReads, AttemptChanges & TransactionChanges>;
   readonly directory: Directory;
   readonly lanes: Lanes;
+  readonly database: DatabaseState;
   readonly recordEvent: RecordEvent;
   /** Gets every change. */
   readonly feed: Feed;

@@ -1,5 +1,4 @@
 import type { Chain } from '../../core/ports/chain.js';
-import type { DatabaseState } from '../../core/ports/database-state.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
 import type { DatabaseReads } from '../../core/ports/store/database.js';
@@ -24,7 +23,6 @@ export type LaneStore = StoreFor<
 export interface LaneWork extends TransactionDeps {
   readonly store: LaneStore;
   readonly recordRelayerState: RecordRelayerState;
-  readonly database: DatabaseState;
   readonly clock: DurationClock;
   readonly timers: Timers;
   readonly log: Log;

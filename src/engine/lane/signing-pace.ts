@@ -1,6 +1,6 @@
-import type { DomainError } from '../../core/errors/errors.js';
 import { storedAtOnce } from './commit-moves.js';
 import type { LaneInputs } from './lane-inputs.js';
+import type { SignerAway } from './unanswered.js';
 
 /**
  * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than
@@ -17,7 +17,7 @@ interface SignedBatch {
   readonly count: number;
   readonly tookMs: number;
   /** Why the signer gave some of them not; null: it gave all. */
-  readonly failure: DomainError | null;
+  readonly failure: SignerAway | null;
 }
 
 /** How many signatures a lane requests at once, and when. */

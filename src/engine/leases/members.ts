@@ -2,7 +2,7 @@ import type { InstanceState } from '../../core/ports/instances.js';
 import type { Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
-import { type Change, StoreAwayError } from '../../core/ports/store/change.js';
+import type { Change } from '../../core/ports/store/change.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
 import { createPause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -20,6 +20,7 @@ import { createSigningHold } from './signing-hold.js';
 
 /** An instance that was alone at its last look only has to notice that another one joins, which also tells it. */
 const lookEveryMs = { alone: 1_000, withOthers: 250 };
+
 /** The instances that share a database, and the work that this one does. */
 export interface Members extends Leases, Sharing {
   /** Records this instance. Throws an error for the operator if another one works with other configuration files. */
@@ -41,6 +42,8 @@ export interface MembersDeps {
   readonly returnPatienceMs?: number | undefined;
   /** True: nothing is signed while commits do not wait for a standby. */
   readonly requiresStandby?: boolean | undefined;
+  /** Why this instance, but no other, must not sign now; null: it may. Absent: it always may. */
+  readonly ownObstacle?: (() => string | null) | undefined;
   readonly clock: DurationClock;
   readonly timers: Timers;
   readonly log: Log;
@@ -56,7 +59,8 @@ export function createMembers(deps: MembersDeps): Members {
   const { shared, clock, timers, log } = deps;
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
-  const hold = createSigningHold({ requiresStandby: deps.requiresStandby === true, isRewound: shared.isRewound, clock, log });
+  const { requiresStandby = false, ownObstacle = () => null } = deps;
+  const hold = createSigningHold({ requiresStandby, ownObstacle, isRewound: shared.isRewound, clock, log });
   const seen = createSeenInstances({
     shared,
     heard({ news: heard, hasLeases }) {
@@ -181,19 +185,11 @@ export function createMembers(deps: MembersDeps): Members {
   };
 }
 
-/**
- * Returns the same store, which tells the other instances of each commit, and takes no signed attempt during a hold: the database may lack
- * commits, of which one may have been the same payment.
- */
-export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(
-  store: S,
-  { noteCommitted, ownHold }: Pick<Members, 'noteCommitted' | 'ownHold'>,
-): S {
+/** Returns the same store, which tells the other instances of each commit. */
+export function telling<S extends Pick<StoreFor<unknown>, 'commit'>>(store: S, { noteCommitted }: Pick<Members, 'noteCommitted'>): S {
   return {
     ...store,
     async commit(changes) {
-      const hold = changes.some(({ name }) => name === 'insertAttempt') ? ownHold() : null;
-      if (hold !== null) throw new StoreAwayError(`nothing is signed now: ${hold}`);
       await store.commit(changes);
       noteCommitted(changes);
     },

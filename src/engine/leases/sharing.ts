@@ -56,7 +56,7 @@ export function createSharing({ seen, hold, shares, setState, nextRound, onNews 
     onHold: hold.onHold,
     rewind: hold.rewind,
     ownHold: hold.ownHold,
-    // While another instance shares, it may sign: only this one's clock is wrong.
+    // While another instance shares, it may sign.
     hold: () => (seen.sharing().some((number) => number !== seen.me()) ? hold.holdOfAll() : hold.ownHold()),
     timeMs: hold.timeMs,
     clockSkewMs: hold.clockSkewMs,

@@ -1,4 +1,6 @@
+import { type DatabaseState, requireNoHold } from '../../core/ports/database-state.js';
 import type { Look, Rewind } from '../../core/ports/shared-database.js';
+import type { StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createDatabaseClock } from './database-clock.js';
@@ -6,13 +8,20 @@ import { createDurabilityWatch } from './durability-watch.js';
 
 const clocksDiffer = 'the clocks of this instance and of the database differ by more than 30 s; correct the clock that is wrong';
 
-/** Whether this instance may sign: not while the database lacks commits, its settings are refused, or a clock is wrong. */
+/** Log messages of a hold. */
+export const signsAgain = 'this instance signs again';
+export const signsNothing = 'this instance signs nothing until that is corrected';
+
+/**
+ * Whether this instance may sign: not while the database lacks commits, its settings are refused, a clock is wrong, or its audit log
+ * refuses.
+ */
 export interface SigningHold {
   /** Calls `listener` when this instance has to stop signing, and has given up its leases. */
   onHold(listener: () => void): void;
   /** Not null: nothing is signed or broadcast until an operator has run `relayer restore`. */
   rewind(): Rewind | null;
-  /** Why this instance holds no leases and signs nothing, although others may; null: it may do that. */
+  /** See `DatabaseState.ownHold`: this instance holds no leases either. */
   ownHold(): string | null;
   /** Why no instance may sign; null: they may. */
   holdOfAll(): string | null;
@@ -38,6 +47,8 @@ export interface SigningHold {
 export interface SigningHoldDeps {
   /** See `MembersDeps`. */
   readonly requiresStandby: boolean;
+  /** See `MembersDeps`. */
+  ownObstacle(): string | null;
   /** True if this instance found that the database lacks commits of its own. */
   isRewound(): boolean;
   readonly clock: DurationClock;
@@ -45,7 +56,7 @@ export interface SigningHoldDeps {
 }
 
 /** Creates the hold of an instance that has not looked. */
-export function createSigningHold({ requiresStandby, isRewound, clock, log }: SigningHoldDeps): SigningHold {
+export function createSigningHold({ requiresStandby, ownObstacle, isRewound, clock, log }: SigningHoldDeps): SigningHold {
   const listeners: (() => void)[] = [];
   const databaseClock = createDatabaseClock(clock, log);
   const settings = createDurabilityWatch(requiresStandby, log);
@@ -60,7 +71,7 @@ export function createSigningHold({ requiresStandby, isRewound, clock, log }: Si
   }
 
   function ownHold(): string | null {
-    return holdOfAll() ?? (databaseClock.isTooFar() ? clocksDiffer : null);
+    return holdOfAll() ?? (databaseClock.isTooFar() ? clocksDiffer : ownObstacle());
   }
 
   return {
@@ -86,8 +97,8 @@ export function createSigningHold({ requiresStandby, isRewound, clock, log }: Si
     hasChanged() {
       const hold = ownHold();
       if (hold === heldBecause) return false;
-      if (hold === null) log.info({}, 'this instance signs again');
-      else if (rewind === null) log.error({ reason: hold }, 'this instance signs nothing until that is corrected');
+      if (hold === null) log.info({}, signsAgain);
+      else if (rewind === null) log.error({ reason: hold }, signsNothing);
       heldBecause = hold;
       return true;
     },
@@ -95,6 +106,20 @@ export function createSigningHold({ requiresStandby, isRewound, clock, log }: Si
       const hold = ownHold();
       if (hold !== null && hold !== explained) for (const listener of listeners) listener();
       explained = hold;
+    },
+  };
+}
+
+/**
+ * Returns the same store, which takes no signed attempt during a hold: the database may lack commits, of which one may have been the same
+ * payment, or no audit line would show the attempt.
+ */
+export function holdingAttempts<S extends Pick<StoreFor<unknown>, 'commit'>>(store: S, state: Pick<DatabaseState, 'ownHold'>): S {
+  return {
+    ...store,
+    async commit(changes) {
+      if (changes.some(({ name }) => name === 'insertAttempt')) requireNoHold(state);
+      await store.commit(changes);
     },
   };
 }

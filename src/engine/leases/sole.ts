@@ -4,31 +4,89 @@ import type { RunningInstance } from '../../core/ports/instances.js';
 import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
 import { durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Clock } from '../../core/work/clock.js';
+import type { Log } from '../../core/work/log.js';
+import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Sharing } from './sharing.js';
+import { signsAgain, signsNothing } from './signing-hold.js';
 
-/** Creates the leases of a process that shares its database with no other: it does all work. */
-export function createSoleLeases(): Leases {
+/** How often the hold is looked at. */
+const lookEveryMs = 1_000;
+
+/** What may stop the only instance. */
+export interface SoleHold {
+  /** See `MembersDeps`. */
+  readonly ownObstacle: () => string | null;
+  readonly log: Log;
+}
+
+/**
+ * Creates the leases of a process that shares its database with no other: it does all work, except during a hold. Absent: there is none.
+ */
+export function createSoleLeases(hold?: SoleHold): Leases & Pick<Sharing, 'onHold'> {
   const units = new Map<LeaseKind, Map<string, Work>>(leaseKinds.map((kind) => [kind, new Map()]));
   const works = () => [...units.values()].flatMap((own) => [...own.values()]);
-  let isStarted = false;
+  const begun = new Set<Work>();
+  const holdListeners: (() => void)[] = [];
+  let isWorking = false;
+  let heldBecause: string | null = null;
+  let rounds: Repeating | null = null;
+
+  async function begin(work: Work): Promise<void> {
+    if (begun.has(work)) return;
+    begun.add(work);
+    try {
+      await work.begin();
+    } catch (error) {
+      await end(work);
+      throw error;
+    }
+  }
+
+  async function end(work: Work): Promise<void> {
+    if (begun.delete(work)) await work.end();
+  }
+
+  /** The work ends when a hold begins, and begins again when it has ended. */
+  async function look({ ownObstacle, log }: SoleHold): Promise<void> {
+    const reason = ownObstacle();
+    const isNews = reason !== heldBecause;
+    heldBecause = reason;
+    isWorking = reason === null;
+    if (reason === null) {
+      if (isNews) log.info({}, signsAgain);
+      // Not waited for: a hold may begin meanwhile.
+      for (const work of works()) begin(work).catch((error: unknown) => log.warn({ err: error }, 'cannot start work; retrying'));
+      return;
+    }
+    if (isNews) log.error({ reason }, signsNothing);
+    await Promise.all(works().map(end));
+    if (isNews) for (const listener of holdListeners) listener();
+  }
+
   return {
     async start() {
-      isStarted = true;
-      await Promise.all(works().map((work) => work.begin()));
+      isWorking = true;
+      await Promise.all(works().map(begin));
+      if (hold === undefined) return;
+      const onError = (error: unknown) => hold.log.warn({ err: error }, 'cannot end work; retrying');
+      rounds = repeat(() => look(hold), lookEveryMs, { onError });
     },
     async add(kind, added) {
       for (const [key, work] of added) units.get(kind)?.set(key, work);
-      if (isStarted) await Promise.all([...added.values()].map((work) => work.begin()));
+      if (isWorking) await Promise.all([...added.values()].map(begin));
     },
     note: () => undefined,
     async remove(kind, key) {
       const work = units.get(kind)?.get(key);
       units.get(kind)?.delete(key);
-      await work?.end();
+      if (work !== undefined) await end(work);
     },
-    held: () => new Map([...units].map(([kind, own]) => [kind, isStarted ? own.size : 0])),
+    held: () => new Map([...units].map(([kind, own]) => [kind, [...own.values()].filter((work) => begun.has(work)).length])),
+    onHold: (listener) => void holdListeners.push(listener),
     async stop() {
-      const ended = isStarted ? works().map((work) => work.end()) : [];
+      isWorking = false;
+      await rounds?.stop();
+      const ended = works().map(end);
       for (const own of units.values()) own.clear();
       await Promise.all(ended);
     },
@@ -37,12 +95,14 @@ export function createSoleLeases(): Leases {
 
 /** What makes the only instance on a database. */
 export interface SoleInstanceDeps extends Pick<RunningInstance, 'version' | 'host' | 'pid'> {
-  readonly leases: Pick<Leases, 'held'>;
+  readonly leases: Pick<Leases, 'held'> & Pick<Sharing, 'onHold'>;
+  /** See `MembersDeps`. */
+  readonly ownObstacle?: (() => string | null) | undefined;
   readonly clock: Clock;
 }
 
 /** Creates the instances of a database that one process uses alone. */
-export function createSoleInstance({ version, host, pid, leases, clock }: SoleInstanceDeps): Sharing {
+export function createSoleInstance({ version, host, pid, leases, ownObstacle = () => null, clock }: SoleInstanceDeps): Sharing {
   const id = '1';
   const sinceMs = clock.nowMs();
   return {
@@ -52,11 +112,12 @@ export function createSoleInstance({ version, host, pid, leases, clock }: SoleIn
     ],
     count: () => 1,
     unheld: () => new Map(),
-    onHold: () => undefined,
+    onHold: leases.onHold,
     onNews: () => undefined,
     rewind: () => null,
     ...soleDatabase,
-    ownHold: () => null,
+    hold: ownObstacle,
+    ownHold: ownObstacle,
     clockSkewMs: () => 0,
     clockDifference: () => null,
     unsafeSettings: () => unsafeSettings(durable, 1),
