@@ -97,6 +97,61 @@ describe('contract calls', () => {
     assert.equal((await rest(service.baseUrl, 'GET', path)).body.pagination.total_items, before);
   });
 
+  it('read: returns the decoded result and the data, in REST and RPC', async () => {
+    const path = `/relayers/${home.relayerId}/contracts/read`;
+    const read = `${signature} returns (address to, (uint8 mode, uint256 amount)[] items)`;
+    const one = await rest(service.baseUrl, 'POST', path, { to: echo, call: { function: read, args: [account, items] } });
+    assert.equal(one.status, 200, one.text);
+    assert.deepEqual(one.body.data, { result: shownArgs, data: `0x${data.slice(10)}` });
+    const single = { to: echo, call: { function: 'f(int256) returns (int256)', args: [-5] } };
+    assert.equal((await rest(service.baseUrl, 'POST', path, single)).body.data.result, '-5');
+    assert.equal(
+      'result' in (await rest(service.baseUrl, 'POST', path, { to: echo, call: { function: 'f(int256)', args: [1] } })).body.data,
+      false,
+    );
+    const abi = ['function f(int256 a) view returns (int256 b)'];
+    assert.equal(
+      (await rest(service.baseUrl, 'POST', path, { to: echo, call: { function: 'f', args: [7], abi }, block: '1' })).status,
+      200,
+    );
+    for (const caller of callers) {
+      const call = { function_signature: 'f(uint256) returns (uint256)', args: '[12345678901234567890123456789]' };
+      const answer = await caller.call('RelayerService', 'ReadContract', { relayer_id: home.relayerId, to: echo, call });
+      assert.ok(answer.ok, `${caller.protocol} ${JSON.stringify(answer)}`);
+      assert.equal((answer.response.result as { result: string }).result, '"12345678901234567890123456789"');
+    }
+  });
+
+  it('read: many reads have their own results and errors', async () => {
+    const path = `/relayers/${home.relayerId}/contracts/read`;
+    const good = { to: echo, call: { function: 'f(uint256) returns (uint256)', args: ['3'] } };
+    const reads = [good, { to: account, call: good.call }, { to: echo, call: { function: 'f(bool) returns (string)', args: [true] } }];
+    const { body } = await rest(service.baseUrl, 'POST', path, { reads: [...reads, ...Array.from({ length: 97 }, () => good)] });
+    assert.equal(body.data.reads.length, 100);
+    assert.equal(body.data.reads[0].result, '3');
+    assert.match(body.data.reads[1].error, /returned nothing; there may be no contract/);
+    assert.match(body.data.reads[2].error, /does not fit the types/);
+    assert.ok(body.data.reads.slice(3).every(({ result }: { result: string }) => result === '3'));
+    // Error("no"), as Solidity reverts.
+    const reverts = '0x00000000000000000000000000000000000e0c01';
+    await anvil.rpc('anvil_setCode', [reverts, '0x62461bcd60e51b5f5260205f5260015ffd']);
+    for (const [wrong, words] of [
+      [{ to: account, call: good.call }, /returned nothing/],
+      [{ to: reverts, call: good.call }, /^execution reverted/],
+      [{ call: good.call }, /to is required/],
+      [{ to: echo }, /call is required/],
+      [{ to: echo, call: { function: 'f(uint256)', args: ['x'] } }, /call\.args\[0\] must be a uint256/],
+      [{ to: echo, call: good.call, block: 'pending' }, /block must be latest or a number/],
+      [{ reads: [good, { to: echo, call: { function: 'f(uint8)', args: [256] } }] }, /reads\[1\]\.call\.args\[0\] must be a uint8/],
+      [{ reads: Array.from({ length: 101 }, () => good) }, /reads must have at most 100 items; it has 101/],
+      [{ to: echo, reads: [good] }, /reads cannot be combined with to, call or block/],
+    ] as const) {
+      const refused = await rest(service.baseUrl, 'POST', path, wrong);
+      assert.equal(refused.status, 400, refused.text);
+      assert.match(refused.body.error, words);
+    }
+  });
+
   it('call: a replacement by function replaces data, and the other way round', async () => {
     await anvil.rpc('evm_setAutomine', [false]);
     const path = `/relayers/${home.relayerId}/transactions`;

@@ -4,12 +4,13 @@ import { createGrpcWebTransport } from '@connectrpc/connect-node';
 import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { apiKey } from './service.js';
 
 /** The services that tests call. */
-export type ServiceName = 'TransactionService' | 'SigningService' | 'NotificationService';
+export type ServiceName = 'TransactionService' | 'SigningService' | 'NotificationService' | 'RelayerService';
 
 /** The result of a call: the response as protobuf JSON with proto names, or the error. */
 export type Outcome =
@@ -33,7 +34,9 @@ const codeNames = Object.entries(grpc.status).filter((entry): entry is [string, 
 
 /** `@grpc/grpc-js`, with the definitions loaded from `proto/` at run time. */
 function grpcCaller(baseUrl: string): RpcCaller {
-  const files = ['transaction_service', 'signing_service', 'notification_service'].map((name) => `relayer/v1/${name}.proto`);
+  const files = ['transaction_service', 'signing_service', 'notification_service', 'relayer_service'].map(
+    (name) => `relayer/v1/${name}.proto`,
+  );
   const definition = protoLoader.loadSync(files, { includeDirs: ['proto'], keepCase: true, longs: String, enums: String, oneofs: true });
   const root = grpc.loadPackageDefinition(definition) as unknown as {
     relayer: { v1: Record<ServiceName, grpc.ServiceClientConstructor> };
@@ -91,7 +94,7 @@ function grpcWebCaller(baseUrl: string): RpcCaller {
       },
     ],
   });
-  const services: Record<ServiceName, DescService> = { TransactionService, SigningService, NotificationService };
+  const services: Record<ServiceName, DescService> = { TransactionService, SigningService, NotificationService, RelayerService };
   return {
     protocol: 'gRPC-Web',
     async call(service, method, message) {

@@ -49,6 +49,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.GetTransactionByNonce': 'transactions:read',
   'TransactionService.ListTransactions': 'transactions:read',
   'TransactionService.ListAttempts': 'transactions:read',
+  'RelayerService.ReadContract': 'transactions:read',
   'TransactionService.WaitTransaction': 'transactions:read',
   'TransactionService.WatchTransactions': 'transactions:read',
   'SigningService.SignTypedData': 'sign',

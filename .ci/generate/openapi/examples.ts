@@ -225,6 +225,24 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'RelayerService.GetRelayerBalance': { answer: done({ balance: 998000000000000000, unit: 'wei' }) },
   'RelayerService.GetLane': { answer: done(records.lane) },
+  'RelayerService.ReadContract': {
+    requests: {
+      one: {
+        summary: 'EVM: a function whose results are not decoded, at an account without code',
+        value: { to: records.exampleIds.receiver, call: { function: 'sync()' } },
+      },
+      many: {
+        summary: 'EVM: the balances of two tokens; each read has its own error',
+        value: {
+          reads: [records.exampleIds.receiver, records.exampleIds.otherReceiver].map((to) => ({
+            to,
+            call: { function: 'balanceOf(address account) returns (uint256)', args: [records.exampleIds.receiver] },
+          })),
+        },
+      },
+    },
+    answer: done({ result: '1000000000000000000', data: '0x0000000000000000000000000000000000000000000000000de0b6b3a7640000' }),
+  },
   'RelayerService.CallRpc': {
     requests: {
       block: { summary: 'EVM: the number of the latest block', value: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] } },

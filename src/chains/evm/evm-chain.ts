@@ -15,6 +15,7 @@ import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
+import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
 import { defaultMaxFeeOf } from './fee-ceiling.js';
@@ -183,6 +184,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       },
       fillerOf,
     },
+    contractCalls,
     unsequenced: null,
     signForeign: null,
   };

@@ -78,7 +78,7 @@ function argumentText(parameter: string, word: Buffer): string {
 }
 
 /** Reads the reason from a node's error; null if neither data nor text contains one. */
-export function reasonFromNodeError(error: NodeError): string | null {
+export function reasonFromNodeError(error: Pick<NodeError, 'message' | 'data'>): string | null {
   const fromData = error.data === null ? null : reasonFromRevertData(error.data);
   if (fromData !== null) return fromData;
   const text = error.message.replace(/^(?:vm exception while processing transaction: )?(?:execution )?reverted?[:,]?\s*/i, '');

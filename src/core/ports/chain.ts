@@ -1,6 +1,6 @@
 import type { ErrorMetadata } from '../errors/errors.js';
 import type { IsRefused } from '../errors/read-all.js';
-import type { EvmDraft, EvmPrice, EvmRequest, Speed } from '../records/evm.js';
+import type { EvmCallRequest, EvmDraft, EvmPrice, EvmRequest, Speed } from '../records/evm.js';
 import type { Network } from '../records/network.js';
 import type { Relayer } from '../records/relayer.js';
 import type { SolanaDraft, SolanaRequest } from '../records/solana.js';
@@ -340,6 +340,35 @@ export type ForwardedAnswer =
   /** `message` is safe to show. `dataJson`: the node's `data`; null if there is none. */
   | { readonly code: number; readonly message: string; readonly dataJson: string | null };
 
+/** A call of a contract's function, without a transaction. */
+export interface ContractRead {
+  readonly to: string | undefined;
+  readonly call: EvmCallRequest | undefined;
+}
+
+/** A checked read. */
+export interface PreparedRead {
+  readonly to: string;
+  readonly data: string;
+  decode(answer: ForwardedAnswer): ContractReading;
+}
+
+/** What a contract returned. */
+export interface ContractReading {
+  /** JSON text; null: the function declares no results, or there is an error. */
+  readonly resultJson: string | null;
+  /** Hex with `0x`; null: the contract returned nothing. */
+  readonly data: string | null;
+  /** A sentence; null: none. */
+  readonly error: string | null;
+}
+
+/** Calls of contracts. */
+export interface ContractCalls {
+  /** Checks and encodes a read whose fields are behind `path`. Throws DomainError (400) naming the field. Calls no node. */
+  prepare(read: ContractRead, path: string): PreparedRead;
+}
+
 /** A network's chain. Methods that call a node throw DomainError `NODE_UNAVAILABLE` if no node is reachable. */
 export interface Chain {
   readonly network: Network;
@@ -390,6 +419,8 @@ export interface Chain {
   readonly unsequenced: Unsequenced | null;
   /** Null if the network does not support it. */
   readonly signForeign: SignForeign | null;
+  /** Absent: the network does not support it. */
+  readonly contractCalls?: ContractCalls;
   /** Forwards a caller's call to one node as it is. `paramsJson` is an array or an object; null: no params are sent. */
   forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer>;
   /** Returns the number of calls to nodes so far. */

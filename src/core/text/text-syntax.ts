@@ -52,6 +52,7 @@ export const syntaxes = {
   json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
   evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
   hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
+  block_number: { pattern: /^(?:latest|[0-9]{1,18})$/u, description: 'must be latest or a number in decimal digits' },
   hash: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
   stellar_account: { pattern: /^G[A-Z2-7]{55}$/u, description: 'must be the address of an account (G...)' },
   stellar_receiver: {

@@ -9,10 +9,13 @@ import {
   RelayerService,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { newRelayerFromProto, relayerDraftFromProto } from '../../../codec/relayer-values.js';
+import { DomainError, invalidField } from '../../../core/errors/errors.js';
 import { orWithFurther } from '../../../core/errors/read-all.js';
+import type { ContractReading } from '../../../core/ports/chain.js';
 import { mayUseRelayer } from '../../../core/records/principal.js';
 import type { Relayer as DomainRelayer } from '../../../core/records/relayer.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
+import { readContract } from '../../../core/relayer/read-contract.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
 import { checkNewRelayer, createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import type { StoredRelayer } from '../../../core/relayer/stored-relayer.js';
@@ -21,6 +24,7 @@ import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../shared/list-page.js';
 import { present } from '../shared/present.js';
+import { evmCallOf } from '../transactions/evm-transaction.js';
 import { lanePartOf, protoOfLane } from './lane.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
@@ -71,6 +75,17 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       const relayer = relayerOf(context);
       return { lane: protoOfLane(relayer, await viewLane(deps, relayer, lanePartOf(request, callOf(context)))) };
     },
+    async readContract(request, context) {
+      const isSingle = request.reads.length === 0;
+      const wanted = (isSingle ? [request] : request.reads).map(({ to, call, block }) => ({ to, call: call && evmCallOf(call), block }));
+      if (!isSingle && (request.to ?? request.call ?? request.block) !== undefined)
+        throw invalidField('reads', 'cannot be combined with to, call or block');
+      const readings = await readContract(directory, relayerOf(context), wanted, isSingle);
+      const [only] = readings;
+      if (!isSingle || only === undefined) return { result: { reads: readings.map(protoOfReading) } };
+      if (only.error !== null) throw new DomainError('invalid', 'EXECUTION_REVERTED', only.error);
+      return { result: protoOfReading(only) };
+    },
     async callRpc({ jsonrpc, method, params, id }, context) {
       const answered = await callRpc(deps, relayerOf(context), { jsonrpc, method, paramsJson: params, idJson: id });
       return { answer: protoOfAnswer(answered) };
@@ -87,6 +102,10 @@ export function readNewRelayer(deps: RelayerDeps, request: CreateRelayerRequest)
 }
 
 const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: protoOfRelayer, idOf: ({ id }) => id };
+
+function protoOfReading({ resultJson, data, error }: ContractReading) {
+  return { ...present('result', resultJson), ...present('data', data), ...present('error', error) };
+}
 
 function protoOfAnswer({ idJson, answer }: AnsweredCall): JsonRpcAnswer {
   if ('resultJson' in answer) {

@@ -33,7 +33,7 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
     to: request.to,
     valueWei: weiOf(request.value),
     data: request.data,
-    call: request.call && callOf(request.call),
+    call: request.call && evmCallOf(request.call),
     gasLimit: request.gasLimit,
     gasPriceWei: weiOf(request.gasPrice),
     maxFeePerGasWei: weiOf(request.maxFeePerGas),
@@ -43,7 +43,8 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
   };
 }
 
-function callOf({ functionSignature, args, abi }: ContractCall): EvmCallRequest {
+/** The function call that a caller requests. */
+export function evmCallOf({ functionSignature, args, abi }: ContractCall): EvmCallRequest {
   return { function: functionSignature, args, abi };
 }
 

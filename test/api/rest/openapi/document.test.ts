@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(reasonsOf('getTransaction'), ['HOST_INVALID', 'FIELD_UNKNOWN', 'FIELD_INVALID']);
     assert.deepEqual(idsWith('REPLACEMENT_UNDERPRICED'), ['replaceTransaction', 'cancelTransaction']);
     assert.deepEqual(idsWith('TRANSACTION_MINED'), ['replaceTransaction', 'cancelTransaction']);
-    assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), ['signTypedData', 'signData', 'signTransaction']);
+    assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), ['signTypedData', 'signData', 'signTransaction', 'readContract']);
     assert.deepEqual(idsWith('WEBHOOK_TARGET_REFUSED'), ['createNotification', 'updateNotification']);
     for (const reason of ['NOTIFICATION_IN_USE', 'RELAYER_IN_USE', 'IN_USE', 'CANCEL_NOT_POSSIBLE'])
       assert.equal(idsWith(reason).length, 1, reason);

@@ -1,0 +1,54 @@
+import { DomainError, invalidField } from '../errors/errors.js';
+import { readEach } from '../errors/read-all.js';
+import type { Chain, ContractRead, ContractReading, PreparedRead } from '../ports/chain.js';
+import type { Directory } from '../ports/directory.js';
+import type { Relayer } from '../records/relayer.js';
+import { checkText, syntaxes } from '../text/text-syntax.js';
+import { createParallelLimit } from '../work/parallel-limit.js';
+
+/** A read as requested. */
+export interface WantedRead extends ContractRead {
+  /** `latest` or a number in decimal; undefined: `latest`. */
+  readonly block: string | undefined;
+}
+
+const maxReads = 100;
+/** Fewer than the forwarded calls that a network takes at a time. */
+const parallelReads = 8;
+
+/** Checks reads, and encodes their calls. `isSingle`: there is one, whose fields are those of the request. Throws DomainError (400). */
+function prepareReads(chain: Chain, networkType: string, reads: readonly WantedRead[], isSingle: boolean): readonly PreparedRead[] {
+  const { contractCalls } = chain;
+  if (contractCalls === undefined) {
+    const sentence = `ReadContract is not supported on relayers of network type ${networkType}`;
+    throw new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { network_type: networkType } });
+  }
+  if (reads.length > maxReads) throw invalidField('reads', `must have at most ${maxReads} items; it has ${reads.length}`);
+  return readEach(reads, (read, index) => {
+    const path = isSingle ? '' : `reads[${index}].`;
+    if (read.block !== undefined) checkText(`${path}block`, read.block, syntaxes.block_number);
+    return contractCalls.prepare(read, path);
+  });
+}
+
+/** Calls functions of contracts without a transaction. Throws DomainError: 400, and 503 if no node is reachable. */
+export async function readContract(
+  directory: Pick<Directory, 'chainOf'>,
+  relayer: Relayer,
+  reads: readonly WantedRead[],
+  isSingle: boolean,
+): Promise<readonly ContractReading[]> {
+  const chain = directory.chainOf(relayer);
+  const prepared = prepareReads(chain, relayer.networkType, reads, isSingle);
+  const { run } = createParallelLimit(parallelReads);
+  return Promise.all(
+    prepared.map(({ to, data, decode }, index) =>
+      run(async () => {
+        const block = reads[index]?.block ?? 'latest';
+        const call = { from: relayer.address, to, data };
+        const at = block === 'latest' ? block : `0x${BigInt(block).toString(16)}`;
+        return decode(await chain.forward('eth_call', JSON.stringify([call, at])));
+      }),
+    ),
+  );
+}
