@@ -5,6 +5,8 @@ export interface BroadcastRule {
   readonly outcome: Exclude<BroadcastOutcome['kind'], 'accepted' | 'known' | 'unknown'>;
   /** True if no node will accept the transaction unchanged. */
   readonly isHopeless?: true;
+  /** Set if the account lacks funds: it may be funded, so the transaction keeps its slot unless others wait behind it. */
+  readonly lacks?: 'funds';
   /** Becomes part of `status_reason`. */
   readonly meaning: string;
 }
@@ -20,7 +22,7 @@ export const broadcastTable: Readonly<Record<string, BroadcastRule>> = {
   // FeeBumpTransactionFrame.
   txINSUFFICIENT_FEE: { outcome: 'underpriced', meaning: 'its fee is too low' },
   // TransactionQueue::canAdd counts the full bids of all queued transactions that the account pays.
-  txINSUFFICIENT_BALANCE: { outcome: 'wait', meaning: 'the balance of the account is insufficient for the fee' },
+  txINSUFFICIENT_BALANCE: { outcome: 'wait', lacks: 'funds', meaning: 'the balance of the account is insufficient for the fee' },
   txNO_ACCOUNT: { outcome: 'wait', meaning: 'its source account does not exist' },
   // TransactionFrame::isTooLate looks ten seconds ahead at submission.
   txTOO_LATE: { outcome: 'wait', isHopeless: true, meaning: 'its time bounds have passed' },

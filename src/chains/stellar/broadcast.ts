@@ -169,8 +169,9 @@ function refusalOf(result: xdr.TransactionResult | null): BroadcastOutcome {
   if (rule === undefined) return { kind: 'unknown', sentence, because: 'words' };
   const demands = isFeeRefusal(result) ? `; the node demands a fee of ${result.feeCharged} stroops` : '';
   const detail = { sentence: `${sentence}: ${rule.meaning}${demands}` };
-  if (rule.outcome === 'nonce_used') return { kind: 'nonce_used' };
-  return rule.isHopeless === true ? { kind: 'wait', ...detail, because: 'content' } : { kind: rule.outcome, ...detail };
+  if (rule.outcome !== 'wait') return rule.outcome === 'nonce_used' ? { kind: 'nonce_used' } : { kind: 'underpriced', ...detail };
+  if (rule.isHopeless === true) return { kind: 'wait', ...detail, because: 'content' };
+  return { kind: 'wait', ...detail, ...(rule.lacks === undefined ? {} : { lacks: rule.lacks }) };
 }
 
 function isFeeRefusal(result: xdr.TransactionResult): boolean {
