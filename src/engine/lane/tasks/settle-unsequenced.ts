@@ -37,14 +37,15 @@ const batchSize = 50;
  */
 export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequenced, head: Head): Promise<void> {
   const open = [...lane.transactions.unsequenced()];
+  const dead: Dead[] = [];
   if (open.length > 0) {
     const asked = open.flatMap(({ attempts }) => attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isDead === false));
     const outcomes = await unsequenced.outcomes(asked);
-    const dead: Dead[] = [];
     await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
-    await lane.loops.detachSlowTask('sign again', () => signAgain(lane, dead, head));
   }
+  // What follows asks nodes too: without their answer, the other transactions still go on.
   if (lane.chain.sequence === null) lane.heads.settle(head);
+  if (dead.length > 0) await lane.loops.detachSlowTask('sign again', () => signAgain(lane, dead, head));
 }
 
 /** A transaction that is still wanted and whose attempts are all dead. */
