@@ -5,15 +5,21 @@ import { DomainError } from '../../../src/core/errors/errors.js';
 import { type Intent, isFinal, type MinedAt, type Transaction, type TransactionStatus } from '../../../src/core/records/transaction.js';
 import {
   displaced,
+  endedDead,
   endedUnsigned,
   failed,
+  givenUp,
   isObstacle,
   mined,
   notSignedYet,
   reorged,
   replacedInPlace,
+  replacementQueued,
+  requireInTime,
+  requireRevision,
   requireWaiting,
   resolved,
+  restored,
   signed,
   submitted,
   unresolvable,
@@ -239,5 +245,178 @@ describe('a status reason', () => {
     assert.deepEqual([...usual, null, 'canceled before it was signed'].filter(isObstacle), []);
     assert.ok(isObstacle(`${notSignedYet}: insufficient balance`));
     assert.ok(isObstacle('waiting: base fee 41 gwei is above gas_price_cap 30 gwei; will send when it falls'));
+  });
+});
+
+describe('what a record says at each step', () => {
+  const told = (transaction: Transaction) => [transaction.status, transaction.intent, transaction.failureReason, transaction.statusReason];
+  const sent = signed(aTransaction({ id: 't', content }), firstVersion);
+  const unsequenced = signed(aTransaction({ id: 't', content }), { version: 1, purpose: 'content', nonce: null });
+  const queued = evmContent({ valueWei: 9n });
+  const over = (purpose: Intent) => signed({ ...sent, statusReason: 'insufficient balance' }, { version: 2, purpose, nonce: 7n });
+  const slot = 'replaced by a self-transfer at nonce 7';
+
+  it('step: from a signature to a block', () => {
+    assert.deepEqual(told(sent), ['sent', 'content', null, 'waiting: signed; no RPC node has accepted it yet']);
+    assert.deepEqual(told(submitted(sent, 5)), ['submitted', 'content', null, 'waiting: an RPC node has accepted it; not mined yet']);
+    assert.equal(submitted(submitted(sent, 5), 6).sentAtMs, 5);
+    assert.equal(submitted({ ...sent, status: 'mined' }, 5).status, 'mined');
+    assert.deepEqual(told(over('cancel')), ['sent', 'cancel', null, `being canceled: ${slot}; waiting for that to be mined`]);
+    assert.deepEqual(told(over('expire')), ['sent', 'expire', null, `valid_until has passed: ${slot}; waiting for that to be mined`]);
+    assert.deepEqual(told(submitted(over('expire'), 5))[3], `valid_until has passed: ${slot}; waiting for that to be mined`);
+    const released = `insufficient balance; ${slot} to unblock later transactions`;
+    assert.deepEqual(told(over('release_slot')), ['sent', 'release_slot', null, released]);
+    assert.equal(signed(over('release_slot'), { version: 3, purpose: 'release_slot', nonce: 7n }).statusReason, released);
+    assert.equal(
+      signed({ ...sent, statusReason: null }, { version: 2, purpose: 'release_slot', nonce: 8n }).statusReason,
+      'insufficient balance; replaced by a self-transfer at nonce 8 to unblock later transactions',
+    );
+    assert.deepEqual(told(mined(sent, minedAt(1), 5)), [
+      'mined',
+      'content',
+      null,
+      'waiting: mined; not final until it has the required confirmations',
+    ]);
+  });
+
+  it('step: without a number of the account, what is given up or queued is told until its attempts are dead', () => {
+    const untilDead = 'it is not rebroadcast, but may still be mined until its attempts expire';
+    const canceled = givenUp({ ...unsequenced, queued }, 'cancel');
+    assert.deepEqual([told(canceled), canceled.queued], [['sent', 'cancel', null, `being canceled: ${untilDead}`], null]);
+    assert.deepEqual(told(givenUp(unsequenced, 'expire')), ['sent', 'expire', null, `valid_until has passed: ${untilDead}`]);
+    const waits = replacementQueued(unsequenced, queued, 9);
+    const why = 'waiting: the replacement is queued; will send when the earlier attempts can no longer be mined';
+    assert.deepEqual([told(waits), waits.queued, waits.validUntilMs], [['sent', 'content', null, why], queued, 9]);
+    assert.equal(submitted(waits, 5).statusReason, why);
+    assert.equal(submitted(canceled, 5).statusReason, `being canceled: ${untilDead}`);
+    assert.equal(submitted(unsequenced, 5).statusReason, 'waiting: an RPC node has accepted it; not mined yet');
+    assert.equal(mined(waits, minedAt(1), 5).statusReason, 'mined before its queued replacement could be sent');
+    assert.equal(mined(canceled, minedAt(1), 5).statusReason, 'mined before the cancel took effect');
+    assert.equal(mined(givenUp(unsequenced, 'expire'), minedAt(1), 5).statusReason, 'mined although valid_until has passed');
+    assert.equal(reorged(mined(canceled, minedAt(1), 5)).statusReason, `being canceled: ${untilDead}`);
+    const dead = 'its attempts can no longer be mined';
+    assert.deepEqual(told(endedDead(canceled)), ['canceled', 'cancel', null, `canceled: ${dead}`]);
+    assert.deepEqual(told(endedDead(givenUp(unsequenced, 'expire'))), ['expired', 'expire', null, `valid_until passed: ${dead}`]);
+  });
+
+  it('step: after a restore nothing is signed again', () => {
+    const why = 'restored from a backup: a later attempt may have been sent since, so it is not signed again';
+    const again = restored({ ...unsequenced, queued });
+    assert.deepEqual([told(again), again.queued], [['sent', 'release_slot', 'unresolvable', why], null]);
+    assert.deepEqual(told(submitted(again, 5))[3], why);
+    assert.equal(reorged(mined(again, minedAt(1), 5)).statusReason, why);
+    assert.deepEqual(told(endedDead(again)), [
+      'failed',
+      'release_slot',
+      'unresolvable',
+      `${why}; check the account's history before you resend`,
+    ]);
+    const inSlot = restored(sent);
+    const slotWhy = 'restored from a backup: it fails if a transaction that the backup lacks used its nonce';
+    assert.deepEqual(told(inSlot), ['sent', 'content', 'displaced', slotWhy]);
+    for (const transaction of [sent, unsequenced]) {
+      const inBlock = mined(transaction, minedAt(1), 5);
+      assert.equal(restored(inBlock).statusReason, inBlock.statusReason, 'what is mined says so');
+    }
+    const taken = `nonce 7 was used by the foreign transaction ${foreignHash}`;
+    assert.deepEqual(told(displaced(inSlot, foreignHash)), [
+      'failed',
+      'content',
+      'displaced',
+      `${taken}, which may be an attempt that the restored backup lacks; check it before you resend`,
+    ]);
+  });
+
+  it('step: a reorg, another use of the slot and an unknown outcome', () => {
+    assert.deepEqual(told(reorged(mined(sent, minedAt(1), 5))), [
+      'submitted',
+      'content',
+      null,
+      'waiting: a reorg removed its block; rebroadcasting it',
+    ]);
+    const otherWon = mined(over('release_slot'), minedAt(1), 5);
+    assert.equal(otherWon.statusReason, 'attempt 1 was mined instead of the newest, attempt 2');
+    assert.equal(reorged(otherWon).statusReason, 'it could not be sent');
+    const taken = `nonce 7 was used by the foreign transaction ${foreignHash}`;
+    assert.deepEqual(told(displaced(sent, foreignHash))[3], `waiting: ${taken}; will send with another nonce`);
+    assert.equal(displaced(over('cancel'), foreignHash).statusReason, `canceled: ${taken}`);
+    assert.equal(displaced(over('expire'), foreignHash).statusReason, `valid_until passed: ${taken}`);
+    assert.equal(displaced({ ...over('release_slot'), statusReason: null }, foreignHash).statusReason, `it could not be sent; ${taken}`);
+    const check = "check the account's history before you send it again";
+    assert.deepEqual(told(unresolvable(sent)), [
+      'failed',
+      'content',
+      'unresolvable',
+      `outcome unknown: no RPC node has the transaction that used nonce 7; ${check}`,
+    ]);
+    assert.equal(
+      unresolvable(unsequenced).statusReason,
+      `outcome unknown: the RPC nodes no longer have the blocks that might contain it; ${check}`,
+    );
+  });
+
+  it('step: a released slot keeps the reason for which it was released', () => {
+    const end = (over_: Partial<Transaction>) =>
+      resolved(mined({ ...over('release_slot'), ...over_ }, minedAt(2), 5), 'release_slot', null, 6);
+    assert.equal(end({ failureReason: 'fee_limit' }).failureReason, 'fee_limit');
+    assert.equal(
+      resolved({ ...mined(over('release_slot'), minedAt(2), 5), statusReason: null }, 'release_slot', null, 6).statusReason,
+      `it could not be sent; ${slot}`,
+    );
+    assert.equal(resolved(mined(over('release_slot'), minedAt(1, false), 5), 'content', null, 6).failureReason, 'reverted');
+    assert.equal(resolved({ ...mined(sent, minedAt(1), 5), queued }, 'content', null, 6).queued, null);
+  });
+});
+
+describe('the limits of a change', () => {
+  const nowMs = 1_763_600_000_000;
+
+  it('in time: a passed valid_until needs a new one', () => {
+    const transaction = (validUntilMs: number | null) => aTransaction({ id: 't', validUntilMs });
+    requireInTime(transaction(null), null, nowMs);
+    requireInTime(transaction(nowMs + 1), null, nowMs);
+    requireInTime(transaction(nowMs), nowMs + 9, nowMs);
+    assert.throws(() => requireInTime(transaction(nowMs), null, nowMs), {
+      reason: 'TRANSACTION_EXPIRED',
+      metadata: { transaction_id: 't' },
+    });
+  });
+
+  it('revision: null is any, and another one is refused with the present one', () => {
+    const transaction = aTransaction({ id: 't', revision: 3 });
+    requireRevision(transaction, null);
+    requireRevision(transaction, 3n);
+    assert.throws(() => requireRevision(transaction, 2n), {
+      kind: 'stale',
+      reason: 'REVISION_MISMATCH',
+      message: 'the transaction has revision 3, not 2; read it again',
+      metadata: { transaction_id: 't', revision: '3' },
+    });
+  });
+
+  it('state: each has its word', () => {
+    const words = cases.flatMap(([status, intent, reason]) => {
+      if (reason === null) return [];
+      try {
+        requireWaiting(aTransaction({ id: 't', status, intent }), 'canceled');
+      } catch (error) {
+        assert.deepEqual((error as DomainError).metadata, { transaction_id: 't' });
+        return [(error as DomainError).message.replace('the transaction ', '').replace(', so it can no longer be canceled', '')];
+      }
+      return ['accepted'];
+    });
+    assert.deepEqual(words, [
+      'is being canceled',
+      'is being canceled',
+      'is expiring',
+      'is failing',
+      'is mined',
+      'is mined',
+      'is confirmed',
+      'is confirmed',
+      'failed',
+      'expired',
+      'is canceled',
+    ]);
   });
 });
