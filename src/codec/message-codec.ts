@@ -3,7 +3,17 @@ import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/prot
 import type { RestKey } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
 import { checkFieldRules, fieldRulesOf, integerRangeOf, messageRulesOf, restKeysOf, restNameOf } from './field-rules.js';
-import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, standInFor, writeObject } from './object-codec.js';
+import {
+  addKey,
+  type Compiler,
+  heldIn,
+  type KeyReader,
+  type MemberWriter,
+  type ObjectCodec,
+  readObject,
+  standInFor,
+  writeObject,
+} from './object-codec.js';
 import { nonEmptyDescription } from './protobuf-json.js';
 import type { Properties, ValueCodec } from './reading.js';
 import {
@@ -40,7 +50,7 @@ export class CodecCompiler implements Compiler {
       if (member.kind === 'oneof') addUnion(codec, member, this);
       else if (exclude?.has(member.name) !== true && !fieldRulesOf(member).rpcOnly) addField(codec, member, this);
     }
-    for (const key of restKeysOf(desc)) addRestKey(codec, key);
+    for (const key of restKeysOf(desc)) addRestKey(codec, key, this);
     for (const shape of codec.flat?.shapes.values() ?? []) {
       if (shape.codec.flat !== null) throw new Error(`${desc} has a flattened union in a flattened union`);
       const twice = [...shape.codec.keys.keys()].find((key) => codec.keys.has(key));
@@ -117,30 +127,49 @@ export class CodecCompiler implements Compiler {
   }
 }
 
-/** A field with a key of its own. */
-function addField(codec: ObjectCodec, field: DescField, compiler: Compiler): void {
-  const key = restNameOf(field);
+/** Reads a value into a field. */
+function fieldReader(field: DescField, value: ValueCodec): KeyReader {
   const { localName } = field;
-  const value = compiler.field(field);
-  addKey(codec, key, {
+  return {
     fieldName: field.name,
     read(target, json, path, reading) {
       if (json === null && value.readsNull !== true) return;
       const read = value.read(json, path, reading);
       if (read !== undefined) target[localName] = read;
     },
-  });
+  };
+}
+
+/** Reads a field under another key than its own. */
+function aliasReader(field: DescField, compiler: Compiler): KeyReader {
+  const reader = fieldReader(field, compiler.field(field));
+  const key = restNameOf(field);
+  return {
+    ...reader,
+    read(target, json, path, reading, context) {
+      if (json !== null && (context.object.get(key) ?? null) !== null) reading.refuse(path, `cannot be combined with ${key}`);
+      else reader.read(target, json, path, reading, context);
+    },
+  };
+}
+
+/** A field with a key of its own. */
+function addField(codec: ObjectCodec, field: DescField, compiler: Compiler): void {
+  const key = restNameOf(field);
+  const value = compiler.field(field);
+  addKey(codec, key, fieldReader(field, value));
   codec.writers.push(fieldWriter(field, key, value));
   for (const { name, content } of restKeysOf(field.parent))
     if (content.case === 'copyOf' && content.value === field.name) codec.writers.push(fieldWriter(field, name, value));
 }
 
-/** A key that only REST has: it fills no field. */
-function addRestKey(codec: ObjectCodec, { name, content }: RestKey): void {
+/** A key that only REST has. */
+function addRestKey(codec: ObjectCodec, { name, content }: RestKey, compiler: Compiler): void {
   if (content.case === undefined) throw new Error(`${codec.desc} has the REST key ${name} without content`);
-  if (content.case === 'copyOf') {
-    if (codec.desc.fields.every((field) => field.name !== content.value))
-      throw new Error(`${codec.desc} has the REST key ${name}, a copy of ${content.value}, which it does not have`);
+  if (content.case === 'copyOf' || content.case === 'aliasOf') {
+    const field = codec.desc.fields.find((one) => one.name === content.value);
+    if (field === undefined) throw new Error(`${codec.desc} has the REST key ${name}, a copy of ${content.value}, which it does not have`);
+    if (content.case === 'aliasOf') addKey(codec, name, aliasReader(field, compiler));
     return;
   }
   addKey(codec, name, {

@@ -102,6 +102,76 @@ describe('signing', () => {
     }
   });
 
+  it('sign typed data: hashes the typed data itself as ethers does, over every protocol, and returns the hashes', async () => {
+    const path = '/relayers/r1/sign-typed-data';
+    const hexAmounts = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
+    for (const { domain, types, value } of [mail, ...Array.from({ length: 10 }, randomTypedData)]) {
+      const request = JSON.parse(JSON.stringify({ domain, types, message: value }, hexAmounts));
+      const { status, text, body } = await rest(service.baseUrl, 'POST', path, request);
+      assert.equal(status, 200, text);
+      assert.deepEqual(Object.keys(body.data).sort(), ['r', 's', 'sig', 'v']);
+      assert.equal(verifyTypedData(domain, types, value, `0x${body.data.sig}`), home.address);
+      const hashes = {
+        domain_separator: TypedDataEncoder.hashDomain(domain),
+        hash_struct_message: TypedDataEncoder.from(types).hash(value),
+      };
+      const message = `domain_separator is ${hashes.domain_separator}, hash_struct_message is ${hashes.hash_struct_message}`;
+      assert.deepEqual(body.metadata.logs, [{ level: 'debug', message }]);
+      const texts = Object.fromEntries(Object.entries(request).map(([key, part]) => [key, JSON.stringify(part)]));
+      for (const caller of callers) {
+        const outcome = await caller.call('SigningService', 'SignTypedData', { relayer_id: 'r1', ...texts });
+        assert.ok(outcome.ok, `${caller.protocol}: ${JSON.stringify(outcome)}`);
+        assert.equal((outcome.response.signature as { sig: string }).sig, body.data.sig, caller.protocol);
+        assert.equal(outcome.response.hash_struct_message, hashes.hash_struct_message);
+        assert.equal(outcome.response.domain_separator, hashes.domain_separator);
+      }
+    }
+  });
+
+  it('sign typed data: takes one form or the other, and the name of the primary type in either spelling', async () => {
+    const path = '/relayers/r1/sign-typed-data';
+    const typed = { domain: mail.domain, types: mail.types, message: mail.value };
+    const hash = 'ab'.repeat(32);
+    const both = '"error":"domain_separator and hash_struct_message cannot be combined with domain, types, primary_type and message"';
+    for (const [body, status, words] of [
+      [{ ...typed, primary_type: 'Mail' }, 200, '"success":true'],
+      [{ ...typed, primaryType: 'Mail' }, 200, '"success":true'],
+      [{ ...typed, primaryType: 'Mail', primary_type: 'Mail' }, 400, 'primaryType cannot be combined with primary_type'],
+      [{ ...typed, primaryType: 'Person' }, 400, 'message.from is not a name of a value here: string name, address wallet'],
+      [{ ...typed, domain_separator: hash, hash_struct_message: hash }, 400, both],
+      [{ domain: {}, hash_struct_message: hash }, 400, both],
+      [{ domain: {} }, 400, 'types is required'],
+      [{}, 400, '"error":"domain_separator is required; hash_struct_message is required"'],
+      [{ domain_separator: hash }, 400, '"error":"hash_struct_message is required"'],
+    ] as const) {
+      const answer = await rest(service.baseUrl, 'POST', path, body);
+      assert.equal(answer.status, status, answer.text);
+      assert.ok(answer.text.includes(words), answer.text);
+    }
+  });
+
+  it('sign message: signs raw bytes as well, in one form or the other', async () => {
+    for (const hex of ['', '0x', 'deadbeef', '0xDEADBEEF', `0x${'00'.repeat(33)}`]) {
+      const bytes = Buffer.from(hex.replace('0x', ''), 'hex');
+      const { status, text, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message_hex: hex });
+      assert.equal(status, 200, text);
+      assert.equal(verifyMessage(bytes, `0x${body.data.sig}`), home.address);
+      for (const caller of callers) {
+        const outcome = await caller.call('SigningService', 'SignData', { relayer_id: 'r1', message_hex: hex });
+        assert.ok(outcome.ok && (outcome.response.signature as { sig: string }).sig === body.data.sig, caller.protocol);
+      }
+    }
+    for (const [body, words] of [
+      [{ message_hex: '0xabc' }, 'message_hex must be an even number of hex digits'],
+      [{ message: 'x', message_hex: '0xab' }, 'message_hex cannot be combined with message'],
+      [{}, 'message is required without message_hex'],
+    ] as const) {
+      const answer = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', body);
+      assert.equal(answer.status, 400);
+      assert.equal(answer.body.error, words);
+    }
+  });
+
   it('sign message: ethers recovers the relayer, also for an empty and for non-ASCII messages', async () => {
     for (const message of ['', 'hello', 'Grüße, 世界 🚀', '0x1234', 'x'.repeat(5000)]) {
       const { status, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message });

@@ -135,11 +135,32 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
           hash_struct_message: '0xc52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e',
         },
       },
+      order: {
+        summary: 'Typed data itself, which the service hashes, signed by an EVM relayer',
+        value: {
+          domain: { name: 'Shop', version: '1', chainId: 31337, verifyingContract: records.exampleIds.receiver },
+          types: {
+            Item: [
+              { name: 'sku', type: 'string' },
+              { name: 'price', type: 'uint256' },
+            ],
+            Order: [
+              { name: 'buyer', type: 'address' },
+              { name: 'items', type: 'Item[]' },
+            ],
+          },
+          primary_type: 'Order',
+          message: { buyer: records.exampleIds.otherReceiver, items: [{ sku: 'tea', price: '1000000000000000000' }] },
+        },
+      },
     },
     ...signing,
   },
   'SigningService.SignData': {
-    requests: { text: { summary: 'A message, signed by an EVM relayer', value: { message: 'Hello, relayer!' } } },
+    requests: {
+      text: { summary: 'A message, signed by an EVM relayer', value: { message: 'Hello, relayer!' } },
+      bytes: { summary: 'The bytes of a message, signed by an EVM relayer', value: { message_hex: '0xdeadbeef' } },
+    },
     ...signing,
   },
   // The relayer has no example: the envelope must be one of its own account.

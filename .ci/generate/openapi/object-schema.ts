@@ -29,6 +29,8 @@ interface ObjectForm {
 interface Keys {
   readonly properties: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
+  /** By a key: those that are required beside it. */
+  readonly requiredWith?: Readonly<Record<string, readonly string[]>>;
   /** Limits of the object as a whole. */
   readonly limits?: Schema;
 }
@@ -76,11 +78,12 @@ export function objectSchema(schemas: FieldSchemas, desc: DescMessage, form: Obj
 }
 
 /** Requests reject unknown keys. Responses say that they may get more keys: some generators would reject those otherwise. */
-function keysSchema({ properties, required, limits = {} }: Keys, direction: Direction): Schema {
+function keysSchema({ properties, required, requiredWith = {}, limits = {} }: Keys, direction: Direction): Schema {
   return {
     type: 'object',
     properties,
     ...(required.length === 0 ? {} : { required }),
+    ...(Object.keys(requiredWith).length === 0 ? {} : { dependentRequired: requiredWith }),
     ...limits,
     additionalProperties: direction === 'answer',
   };
@@ -90,6 +93,7 @@ function merged(left: Keys, right: Keys): Keys {
   return {
     properties: { ...left.properties, ...right.properties },
     required: [...left.required, ...right.required.filter((key) => !left.required.includes(key))],
+    requiredWith: { ...left.requiredWith, ...right.requiredWith },
     limits: { ...left.limits, ...right.limits },
   };
 }
@@ -121,6 +125,13 @@ function restKey(schemas: FieldSchemas, desc: DescMessage, { name, description, 
       : withKeys({ [name]: described(schemas.field(field, direction), description) });
   }
   if (direction === 'answer') return { properties: {}, required: [] };
+  if (content.case === 'aliasOf') {
+    const field = desc.fields.find((one) => one.name === content.value);
+    return {
+      properties: field === undefined ? {} : { [name]: described(orNull(schemas.field(field, direction)), description) },
+      required: [],
+    };
+  }
   const type = content.case === 'unsupported' ? 'boolean' : 'string';
   return { properties: { [name]: described(orNull({ type }), description) }, required: [] };
 }
@@ -128,12 +139,16 @@ function restKey(schemas: FieldSchemas, desc: DescMessage, { name, description, 
 function fieldKey(schemas: FieldSchemas, field: DescField, direction: Direction): Keys {
   const key = restNameOf(field);
   const schema = schemas.field(field, direction);
-  const { nullable, nonEmpty, unset, required: isDeclared } = fieldRulesOf(field);
+  const { nullable, nonEmpty, unset, required: isDeclared, requiredWith } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null means absent. In responses only optional fields can be absent; the nullable ones of them are null instead.
   const required = isRequest ? isDeclared : nullable || unset !== '' || !(field.proto.proto3Optional || nonEmpty);
   const mayBeNull = isRequest ? !required : nullable;
-  return { properties: { [key]: described(mayBeNull ? orNull(schema) : schema, commentOf(field)) }, required: required ? [key] : [] };
+  return {
+    properties: { [key]: described(mayBeNull ? orNull(schema) : schema, commentOf(field)) },
+    required: required ? [key] : [],
+    requiredWith: isRequest && requiredWith !== '' ? { [requiredWith]: [key] } : {},
+  };
 }
 
 /** Each case is a key; at most one may be present. Cases of a required union beside other keys are objects of their own. */

@@ -18,10 +18,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signing_service.proto.
  */
 export const file_relayer_v1_signing_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJ/ChRTaWduVHlwZWREYXRhUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEicKEGRvbWFpbl9zZXBhcmF0b3IYAiABKAlCDdLzGAlQAaoBBGhhc2gSKgoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgDIAEoCUIN0vMYCVABqgEEaGFzaCJxChVTaWduVHlwZWREYXRhUmVzcG9uc2USKAoJc2lnbmF0dXJlGAEgASgLMhUucmVsYXllci52MS5TaWduYXR1cmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiTwoPU2lnbkRhdGFSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSHAoHbWVzc2FnZRgCIAEoCUIG0vMYAlABSACIAQFCCgoIX21lc3NhZ2UibAoQU2lnbkRhdGFSZXNwb25zZRIoCglzaWduYXR1cmUYASABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKnAQoWU2lnblRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjEKB3N0ZWxsYXIYAiABKAsyHi5yZWxheWVyLnYxLlN0ZWxsYXJTaWduUmVxdWVzdEgAEi8KBnNvbGFuYRgDIAEoCzIdLnJlbGF5ZXIudjEuU29sYW5hU2lnblJlcXVlc3RIAEIVCgt0cmFuc2FjdGlvbhIG2vMYAggBIjgKElN0ZWxsYXJTaWduUmVxdWVzdBIiCgx1bnNpZ25lZF94ZHIYASABKAlCDNLzGAhQAaoBA3hkciJJChFTb2xhbmFTaWduUmVxdWVzdBI0Cgt0cmFuc2FjdGlvbhgBIAEoCUIf0vMYG1ABqgESc29sYW5hX3RyYW5zYWN0aW9uuAHsDCJ4ChdTaWduVHJhbnNhY3Rpb25SZXNwb25zZRItCgZyZXN1bHQYASABKAsyHS5yZWxheWVyLnYxLlNpZ25lZFRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIpYBChFTaWduZWRUcmFuc2FjdGlvbhI3CgdzdGVsbGFyGAEgASgLMiQucmVsYXllci52MS5TdGVsbGFyU2lnbmVkVHJhbnNhY3Rpb25IABI1CgZzb2xhbmEYAiABKAsyIy5yZWxheWVyLnYxLlNvbGFuYVNpZ25lZFRyYW5zYWN0aW9uSABCEQoHbmV0d29yaxIG2vMYAggBIlIKGFN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbhIjCgpzaWduZWRfeGRyGAEgASgJQg/S8xgLMglzaWduZWRYZHISEQoJc2lnbmF0dXJlGAIgASgJIkEKF1NvbGFuYVNpZ25lZFRyYW5zYWN0aW9uEhMKC3RyYW5zYWN0aW9uGAEgASgJEhEKCXNpZ25hdHVyZRgCIAEoCTK2BQoOU2lnbmluZ1NlcnZpY2US+gEKDVNpZ25UeXBlZERhdGESIC5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXF1ZXN0GiEucmVsYXllci52MS5TaWduVHlwZWREYXRhUmVzcG9uc2UiowHK8xhcCAUQASACKiZSZWxheWVyIHdpdGggSUQge3JlbGF5ZXJfaWR9IG5vdCBmb3VuZEIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAj06ASpiCXNpZ25hdHVyZSItL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10eXBlZC1kYXRhErcBCghTaWduRGF0YRIbLnJlbGF5ZXIudjEuU2lnbkRhdGFSZXF1ZXN0GhwucmVsYXllci52MS5TaWduRGF0YVJlc3BvbnNlInDK8xg0CAUQASACQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUktCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCMjoBKmIJc2lnbmF0dXJlIiIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS9zaWduEuwBCg9TaWduVHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLlNpZ25UcmFuc2FjdGlvblJlc3BvbnNlIo8ByvMYSggFEAEgAkIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLQhRSRUNFSVZFUl9OT1RfQUxMT1dFREISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwI7OgEqYgZyZXN1bHQiLi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24tdHJhbnNhY3Rpb25CigEKDmNvbS5yZWxheWVyLnYxQhNTaWduaW5nU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
+  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKgAwoUU2lnblR5cGVkRGF0YVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRI7ChBkb21haW5fc2VwYXJhdG9yGAIgASgJQiHS8xgdqgEEaGFzaNoBE2hhc2hfc3RydWN0X21lc3NhZ2USOwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgDIAEoCUIe0vMYGqoBBGhhc2jaARBkb21haW5fc2VwYXJhdG9yEiIKBmRvbWFpbhgEIAEoCUIS0vMYDkgBuAGAQNoBBXR5cGVzEiQKBXR5cGVzGAUgASgJQhXS8xgRSAG4AYCABNoBB21lc3NhZ2USIwoMcHJpbWFyeV90eXBlGAYgASgJQgjS8xgEuAGAAkgAiAEBEiUKB21lc3NhZ2UYByABKAlCFNLzGBBIAbgBgIAQ2gEGZG9tYWluOlPq8xhPGk0KC3ByaW1hcnlUeXBlEjBUaGUgc2FtZSBhcyBgcHJpbWFyeV90eXBlYCwgYXMgd2FsbGV0cyB3cml0ZSBpdC46DHByaW1hcnlfdHlwZUIPCg1fcHJpbWFyeV90eXBlIqgBChVTaWduVHlwZWREYXRhUmVzcG9uc2USKAoJc2lnbmF0dXJlGAEgASgLMhUucmVsYXllci52MS5TaWduYXR1cmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESGAoQZG9tYWluX3NlcGFyYXRvchgEIAEoCRIbChNoYXNoX3N0cnVjdF9tZXNzYWdlGAUgASgJIoIBCg9TaWduRGF0YVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIUCgdtZXNzYWdlGAIgASgJSACIAQESKQoLbWVzc2FnZV9oZXgYAyABKAlCD9LzGAuqAQhoZXhfZGF0YUgBiAEBQgoKCF9tZXNzYWdlQg4KDF9tZXNzYWdlX2hleCJsChBTaWduRGF0YVJlc3BvbnNlEigKCXNpZ25hdHVyZRgBIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIqcBChZTaWduVHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSMQoHc3RlbGxhchgCIAEoCzIeLnJlbGF5ZXIudjEuU3RlbGxhclNpZ25SZXF1ZXN0SAASLwoGc29sYW5hGAMgASgLMh0ucmVsYXllci52MS5Tb2xhbmFTaWduUmVxdWVzdEgAQhUKC3RyYW5zYWN0aW9uEgba8xgCCAEiOAoSU3RlbGxhclNpZ25SZXF1ZXN0EiIKDHVuc2lnbmVkX3hkchgBIAEoCUIM0vMYCFABqgEDeGRyIkkKEVNvbGFuYVNpZ25SZXF1ZXN0EjQKC3RyYW5zYWN0aW9uGAEgASgJQh/S8xgbUAGqARJzb2xhbmFfdHJhbnNhY3Rpb264AewMIngKF1NpZ25UcmFuc2FjdGlvblJlc3BvbnNlEi0KBnJlc3VsdBgBIAEoCzIdLnJlbGF5ZXIudjEuU2lnbmVkVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEilgEKEVNpZ25lZFRyYW5zYWN0aW9uEjcKB3N0ZWxsYXIYASABKAsyJC5yZWxheWVyLnYxLlN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbkgAEjUKBnNvbGFuYRgCIAEoCzIjLnJlbGF5ZXIudjEuU29sYW5hU2lnbmVkVHJhbnNhY3Rpb25IAEIRCgduZXR3b3JrEgba8xgCCAEiUgoYU3RlbGxhclNpZ25lZFRyYW5zYWN0aW9uEiMKCnNpZ25lZF94ZHIYASABKAlCD9LzGAsyCXNpZ25lZFhkchIRCglzaWduYXR1cmUYAiABKAkiQQoXU29sYW5hU2lnbmVkVHJhbnNhY3Rpb24SEwoLdHJhbnNhY3Rpb24YASABKAkSEQoJc2lnbmF0dXJlGAIgASgJMrYFCg5TaWduaW5nU2VydmljZRL6AQoNU2lnblR5cGVkRGF0YRIgLnJlbGF5ZXIudjEuU2lnblR5cGVkRGF0YVJlcXVlc3QaIS5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXNwb25zZSKjAcrzGFwIBRABIAIqJlJlbGF5ZXIgd2l0aCBJRCB7cmVsYXllcl9pZH0gbm90IGZvdW5kQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUktCElNJR05FUl9VTkFWQUlMQUJMRYLT5JMCPToBKmIJc2lnbmF0dXJlIi0vYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS9zaWduLXR5cGVkLWRhdGEStwEKCFNpZ25EYXRhEhsucmVsYXllci52MS5TaWduRGF0YVJlcXVlc3QaHC5yZWxheWVyLnYxLlNpZ25EYXRhUmVzcG9uc2UicMrzGDQIBRABIAJCGE5PVF9TVVBQT1JURURfT05fTkVUV09SS0ISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwIyOgEqYglzaWduYXR1cmUiIi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24S7AEKD1NpZ25UcmFuc2FjdGlvbhIiLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVxdWVzdBojLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVzcG9uc2UijwHK8xhKCAUQASACQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUktCFFJFQ0VJVkVSX05PVF9BTExPV0VEQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAjs6ASpiBnJlc3VsdCIuL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10cmFuc2FjdGlvbkKKAQoOY29tLnJlbGF5ZXIudjFCE1NpZ25pbmdTZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
 
 /**
- * Typed data, as its two hashes.
+ * Typed data in one of two forms: its two hashes, `domain_separator` and `hash_struct_message`; or itself, `domain`, `types` and `message`, which the service
+ * hashes.
  *
  * @generated from message relayer.v1.SignTypedDataRequest
  */
@@ -34,18 +35,48 @@ export type SignTypedDataRequest = Message<"relayer.v1.SignTypedDataRequest"> & 
   relayerId: string;
 
   /**
-   * EIP-712 domain separator: 64 hex digits, `0x` optional. Required.
+   * EIP-712 domain separator: 64 hex digits, `0x` optional. Required without `domain`.
    *
    * @generated from field: string domain_separator = 2;
    */
   domainSeparator: string;
 
   /**
-   * EIP-712 hash of the message: 64 hex digits, `0x` optional. Required.
+   * EIP-712 hash of the message: 64 hex digits, `0x` optional. Required without `message`.
    *
    * @generated from field: string hash_struct_message = 3;
    */
   hashStructMessage: string;
+
+  /**
+   * The domain, a JSON object with some of `name`, `version`, `chainId`, `verifyingContract` and `salt`. RPC has the JSON text in a string.
+   *
+   * @generated from field: string domain = 4;
+   */
+  domain: string;
+
+  /**
+   * The structs, a JSON object with an array of `{"name", "type"}` for each. Every struct that a field names must be here, and none may contain itself.
+   * `EIP712Domain` is optional. RPC has the JSON text in a string.
+   *
+   * @generated from field: string types = 5;
+   */
+  types: string;
+
+  /**
+   * The struct of the message. Absent: the only one that no other struct contains. In REST also `primaryType`.
+   *
+   * @generated from field: optional string primary_type = 6;
+   */
+  primaryType?: string | undefined;
+
+  /**
+   * The message, a JSON object with a value for each field of its struct. Integers are JSON integers, decimal digits or `0x` and hex digits in a string, and
+   * exact in each form; addresses and bytes are strings that begin with `0x`. RPC has the JSON text in a string.
+   *
+   * @generated from field: string message = 7;
+   */
+  message: string;
 };
 
 /**
@@ -74,6 +105,20 @@ export type SignTypedDataResponse = Message<"relayer.v1.SignTypedDataResponse"> 
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
   metadata?: ResponseMetadata | undefined;
+
+  /**
+   * The domain separator that was signed, hex with `0x`. REST has it in `metadata.logs` if the request had typed data itself.
+   *
+   * @generated from field: string domain_separator = 4;
+   */
+  domainSeparator: string;
+
+  /**
+   * The hash of the message that was signed, hex with `0x`. REST has it in `metadata.logs` if the request had typed data itself.
+   *
+   * @generated from field: string hash_struct_message = 5;
+   */
+  hashStructMessage: string;
 };
 
 /**
@@ -97,11 +142,18 @@ export type SignDataRequest = Message<"relayer.v1.SignDataRequest"> & {
   relayerId: string;
 
   /**
-   * The message. The relayer signs its UTF-8 bytes. Required; may be empty.
+   * The message. The relayer signs its UTF-8 bytes. Required without `message_hex`; may be empty.
    *
    * @generated from field: optional string message = 2;
    */
   message?: string | undefined;
+
+  /**
+   * The bytes of the message in place of `message`: an even number of hex digits, `0x` optional.
+   *
+   * @generated from field: optional string message_hex = 3;
+   */
+  messageHex?: string | undefined;
 };
 
 /**
@@ -355,7 +407,7 @@ export const SolanaSignedTransactionSchema: GenMessage<SolanaSignedTransaction> 
  */
 export const SigningService: GenService<{
   /**
-   * Signs EIP-712 typed data: keccak256(0x1901, domain_separator, hash_struct_message). EVM only.
+   * Signs EIP-712 typed data: keccak256(0x1901, domain_separator, hash_struct_message), from these two hashes or from the typed data itself. EVM only.
    * Errors: INVALID_ARGUMENT, NOT_FOUND (relayer), FAILED_PRECONDITION (paused, disabled), UNAVAILABLE (`SIGNER_UNAVAILABLE`).
    *
    * @generated from rpc relayer.v1.SigningService.SignTypedData

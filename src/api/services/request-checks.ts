@@ -14,7 +14,6 @@ import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
-import { readTypedData } from '../../core/signer/sign-data.js';
 import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { newApiKeyFromProto } from './api-keys/api-key-service.js';
@@ -23,7 +22,7 @@ import { relayerChangeFromProto } from './relayers/relayer-change.js';
 import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-service.js';
 import { checkPage } from './shared/list-page.js';
 import { keyFrom } from './signers/signer-service.js';
-import { checkTransactionToSign, messageToSign } from './signing/signing-service.js';
+import { checkTransactionToSign, messageToSign, typedDataToSign } from './signing/signing-service.js';
 import { contentRequestOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
@@ -50,8 +49,8 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
   return new Map([
     checkOf(TransactionService.method.sendTransaction, checkContent),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
-    checkOf(SigningService.method.signTypedData, readTypedData),
-    checkOf(SigningService.method.signData, messageToSign),
+    checkOf(SigningService.method.signTypedData, (request, { relayer }) => relayer && typedDataToSign(request, relayer, deps.directory)),
+    checkOf(SigningService.method.signData, (request, _call, isRefused) => isRefused('message_hex') || messageToSign(request)),
     checkOf(
       SigningService.method.signTransaction,
       (request, { relayer }) => relayer && checkTransactionToSign(request, relayer, deps.directory),

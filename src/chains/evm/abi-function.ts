@@ -11,15 +11,17 @@ export type AbiFunction = FunctionFragment;
 const maxSignatureLength = 2048;
 const maxAbiLength = 262_144;
 /** Reading an entry of an ABI costs about 10 µs for each parameter. */
-const maxParameters = 256;
-const maxTypeDepth = 16;
+export const maxParameters = 256;
+export const maxTypeDepth = 16;
 /** No longer value fits into a transaction. */
 const maxStaticWords = 4096;
 
-const nameSyntax = /^[A-Za-z_$][\w$]*$/;
+/** Names of functions, parameters and structs. */
+export const nameSyntax = /^[A-Za-z_$][\w$]*$/;
 /** All that a signature can contain; it keeps hostile texts from the parser. */
 const signatureSyntax = /^[\w$ ,()[\]]+$/;
-const leafTypes =
+/** The types that are neither arrays nor structs. */
+export const leafTypes =
   /^(?:address|bool|string|bytes(?:[1-9]|[12]\d|3[0-2])?|u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|1[0-9][024568]|2[0-5][024568]))$/;
 
 /**
@@ -147,7 +149,7 @@ function parsed(field: string, from: string | object): AbiFunction {
 }
 
 /** Returns the static size of a type. Throws DomainError (400) for a type that no contract has, or no value fits in. */
-function wordsOf(field: string, type: ParamType, depth: number): number {
+export function wordsOf(field: string, type: ParamType, depth: number): number {
   if (depth > maxTypeDepth) throw tooDeep(field);
   const words = staticWordsOf(field, type, depth);
   if (words > maxStaticWords)

@@ -30,11 +30,11 @@ export function callDataOf(request: EvmCallRequest, maxDataBytes: number, path =
   return { data: called.selector + encoded.slice(2), call: { function: signatureOf(called), args: text }, outputs: called.outputs };
 }
 
-/** Not a problem of one argument, so it ends the reading. */
+/** Not a problem of one value, so it ends the reading. */
 class OutOfWords extends Error {}
 
 /** Reads values that encode to at most this number of words. Throws `tooLong` otherwise. */
-function withinWords<T>(limit: number, read: (spend: SpendWords) => T, tooLong: () => Error): T {
+export function withinWords<T>(limit: number, read: (spend: SpendWords) => T, tooLong: () => Error): T {
   let left = limit;
   try {
     return read((words) => {

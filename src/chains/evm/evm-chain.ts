@@ -27,6 +27,7 @@ import { anchorAt, genesisAnchor, questions } from './questions.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
+import { hashTypedData } from './typed-data.js';
 
 /** The nonces of EVM accounts. */
 export interface EvmSequence extends Sequence {
@@ -185,6 +186,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       fillerOf,
     },
     contractCalls,
+    hashTypedData,
     unsequenced: null,
     signForeign: null,
   };

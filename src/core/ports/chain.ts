@@ -369,6 +369,20 @@ export interface ContractCalls {
   prepare(read: ContractRead, path: string): PreparedRead;
 }
 
+/** EIP-712 typed data as a caller has it; all but `primaryType` are JSON texts. */
+export interface TypedDataRequest {
+  readonly domain: string;
+  readonly types: string;
+  readonly primaryType: string | undefined;
+  readonly message: string;
+}
+
+/** EIP-712 typed data, as its two hashes. */
+export interface TypedData {
+  readonly domainSeparator: string;
+  readonly hashStructMessage: string;
+}
+
 /** A network's chain. Methods that call a node throw DomainError `NODE_UNAVAILABLE` if no node is reachable. */
 export interface Chain {
   readonly network: Network;
@@ -421,6 +435,8 @@ export interface Chain {
   readonly signForeign: SignForeign | null;
   /** Absent: the network does not support it. */
   readonly contractCalls?: ContractCalls;
+  /** Hashes typed data. Throws DomainError (400) naming each field by its path. Absent: the network does not support it. */
+  hashTypedData?(request: TypedDataRequest): TypedData;
   /** Forwards a caller's call to one node as it is. `paramsJson` is an array or an object; null: no params are sent. */
   forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer>;
   /** Returns the number of calls to nodes so far. */

@@ -1,5 +1,6 @@
 import { invalidField } from '../errors/errors.js';
 import { readAll } from '../errors/read-all.js';
+import type { TypedData } from '../ports/chain.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
 import type { EvmSignature } from '../records/evm.js';
 import { checkText, syntaxes } from '../text/text-syntax.js';
@@ -13,17 +14,10 @@ export interface SignedDigest {
   readonly signature: EvmSignature;
 }
 
-/** Signs the UTF-8 bytes of a message by EIP-191, version 0x45 (`personal_sign`). */
-export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, message: string): Promise<SignedDigest> {
-  const bytes = Buffer.from(message, 'utf8');
+/** Signs the bytes of a message by EIP-191, version 0x45 (`personal_sign`). */
+export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, bytes: Buffer): Promise<SignedDigest> {
   const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${bytes.length}`, 'latin1');
   return signDigest(signer, keccak256(Buffer.concat([prefix, bytes])));
-}
-
-/** EIP-712 typed data, as its two hashes. */
-export interface TypedData {
-  readonly domainSeparator: string;
-  readonly hashStructMessage: string;
 }
 
 /**

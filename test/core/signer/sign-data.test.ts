@@ -13,7 +13,7 @@ it('signing of data: signs nothing that begins as a transaction or as an EIP-770
   const signer: Secp256k1Signer = { id: 's1', curve: 'secp256k1', address: '', signDigest: async () => ({ r: '', s: '', v: 27, sig: '' }) };
   // The magic byte of an authorization is 5, and transactions begin with their type or with a list.
   for (const start of ['\x05', '\x04', '\x02', '\xc0', '\x19\x01', '', '0x05d6'])
-    await signData(noted, signer, `${start}${'a'.repeat(40)}`);
+    await signData(noted, signer, Buffer.from(`${start}${'a'.repeat(40)}`));
   for (const hash of ['05'.repeat(32), '00'.repeat(32), 'ff'.repeat(32)])
     await signTypedData(noted, signer, { domainSeparator: hash, hashStructMessage: hash });
   assert.equal(signed.length, 10);

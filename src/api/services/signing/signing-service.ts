@@ -1,18 +1,47 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
-import type { SignDataRequest, SigningService, SignTransactionRequest } from '../../../../gen/relayer/v1/signing_service_pb.js';
+import type {
+  SignDataRequest,
+  SigningService,
+  SignTransactionRequest,
+  SignTypedDataRequest,
+} from '../../../../gen/relayer/v1/signing_service_pb.js';
 import { DomainError, invalidField } from '../../../core/errors/errors.js';
+import type { TypedData } from '../../../core/ports/chain.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { Relayer } from '../../../core/records/relayer.js';
-import { type Keccak256, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
+import { type Keccak256, readTypedData, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
 import { signedTransactionOf, unsignedOf } from '../transactions/transaction.js';
 
-/** Returns the message to sign, which may be empty. Throws 400 without one. */
-export function messageToSign({ message }: Pick<SignDataRequest, 'message'>): string {
-  if (message === undefined) throw invalidField('message', 'is required');
-  return message;
+/** Returns the bytes to sign, of which there may be none. Throws 400 without a message. */
+export function messageToSign({ message, messageHex }: Pick<SignDataRequest, 'message' | 'messageHex'>): Buffer {
+  if (messageHex !== undefined && message !== undefined) throw invalidField('message_hex', 'cannot be combined with message');
+  if (messageHex !== undefined) return Buffer.from(messageHex.replace(/^0x/, ''), 'hex');
+  if (message === undefined) throw invalidField('message', 'is required without message_hex');
+  return Buffer.from(message, 'utf8');
+}
+
+/** Returns the two hashes of typed data in either form. Throws 400 naming each field by its path, or as `evmSignerOf` does. */
+export function typedDataToSign(request: SignTypedDataRequest, relayer: Relayer, directory: Directory): TypedData {
+  const { domainSeparator, hashStructMessage, domain, types, primaryType, message } = request;
+  if (`${domain}${types}${primaryType ?? ''}${message}` === '') return readTypedData(request);
+  if (`${domainSeparator}${hashStructMessage}` !== '')
+    throw invalidField('domain_separator', 'and hash_struct_message cannot be combined with domain, types, primary_type and message');
+  const { hashTypedData } = directory.chainOf(relayer);
+  if (hashTypedData === undefined) throw notSupported(relayer);
+  return hashTypedData({ domain, types, primaryType, message });
+}
+
+function notSupported({ id, networkType }: Relayer): DomainError {
+  const sentence = `relayer ${id} is of network type ${networkType}; only evm relayers sign data`;
+  return new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { relayer_id: id, network_type: networkType } });
+}
+
+/** Hex digits after `0x`. */
+function prefixed(hex: string): string {
+  return hex.startsWith('0x') ? hex.toLowerCase() : `0x${hex.toLowerCase()}`;
 }
 
 /** Checks a transaction to sign, without signing it. Throws 400 naming the field. */
@@ -33,20 +62,23 @@ export function createSigningService(deps: {
 }): ServiceImpl<typeof SigningService> {
   function evmSignerOf(relayer: Relayer): Secp256k1Signer {
     const signer = deps.directory.signerOf(relayer);
-    if (signer.curve !== 'secp256k1') {
-      throw new DomainError(
-        'invalid',
-        'NOT_SUPPORTED_ON_NETWORK',
-        `relayer ${relayer.id} is of network type ${relayer.networkType}; only evm relayers sign data`,
-        { metadata: { relayer_id: relayer.id, network_type: relayer.networkType } },
-      );
-    }
+    if (signer.curve !== 'secp256k1') throw notSupported(relayer);
     return signer;
   }
 
   return {
     async signTypedData(request, context) {
-      return answerOf(context, await signTypedData(deps.keccak256, evmSignerOf(relayerOf(context)), request));
+      const relayer = relayerOf(context);
+      const signer = evmSignerOf(relayer);
+      const hashes = typedDataToSign(request, relayer, deps.directory);
+      const { signature } = answerOf(context, await signTypedData(deps.keccak256, signer, hashes));
+      const domainSeparator = prefixed(hashes.domainSeparator);
+      const hashStructMessage = prefixed(hashes.hashStructMessage);
+      if (request.types !== '') {
+        const message = `domain_separator is ${domainSeparator}, hash_struct_message is ${hashStructMessage}`;
+        callOf(context).warnings.push({ level: 'debug', message });
+      }
+      return { signature, domainSeparator, hashStructMessage };
     },
     async signData(request, context) {
       const signer = evmSignerOf(relayerOf(context));
