@@ -8,9 +8,9 @@ import { TransportError } from './node-error.js';
 
 /**
  * Which endpoint goes first: the endpoint that reported the head, or another endpoint. `otherThan`: the endpoints at these places in the
- * order of the weights are left out instead, because they have given the first answer.
+ * order of the weights are left out instead, because they have given the first answer; `only`: all but this one are.
  */
-export type First = 'head' | 'another' | { readonly otherThan: ReadonlySet<number> };
+export type First = 'head' | 'another' | { readonly otherThan: ReadonlySet<number> } | { readonly only: number };
 
 /** Returns which endpoint is asked: the endpoint of the head, or for a second opinion one that did not give the first answer. */
 export function firstFor(otherThan: NonceAnswer | undefined): First {
@@ -28,8 +28,8 @@ export function nonceAnswer(next: NonceAnswer['next'], answeredBy: ReadonlySet<n
 export interface EndpointSelector {
   /**
    * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head.
-   * `another` leaves that one out, and `otherThan` the endpoints that it names, unless there is only one. Tripped ones come last, in the
-   * order in which their pauses end. Blocked ones are left out, and those on another branch of the chain.
+   * `another` leaves that endpoint out, `otherThan` the endpoints that it names, and `only` all others, unless there is only one. Tripped
+   * ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
   /**
@@ -139,7 +139,9 @@ export function createEndpointSelector(
       // An endpoint cannot confirm its own answer, even while all others are down.
       if (first !== undefined && first !== 'head' && endpoints.length > 1) {
         const asked =
-          first === 'another' ? [headSource, nextHeadSource(ready)] : endpoints.filter((_, place) => first.otherThan.has(place));
+          first === 'another'
+            ? [headSource, nextHeadSource(ready)]
+            : endpoints.filter((_, place) => ('only' in first ? place !== first.only : first.otherThan.has(place)));
         return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));
       }
       if (ready.length === 0) return tripped;

@@ -12,6 +12,9 @@ import { createSharedCalls, maxBatchCalls } from './shared-calls.js';
 /** A newest block, as far as a node shows it. */
 type NewestBlock = Pick<Position, 'number' | 'hash' | 'parentHash'> & { readonly timestampMs?: number | null };
 
+/** The result of one call, and the place of the endpoint that gave it; null: none did. */
+export type Answered<T> = Settled<T> & { readonly by: number | null };
+
 /** The JSON-RPC client of a network. */
 export interface Rpc {
   /** Sends a call. Throws `NodeError` if a node answers with an error, `NODE_UNAVAILABLE` if none answers. */
@@ -24,7 +27,7 @@ export interface Rpc {
    */
   opinions<T>(call: RpcCall<T>): Promise<readonly T[]>;
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
-  batch<T>(calls: readonly RpcCall<T>[], options?: BatchOptions<T>): Promise<readonly Settled<T>[]>;
+  batch<T>(calls: readonly RpcCall<T>[], options?: BatchOptions<T>): Promise<readonly Answered<T>[]>;
   /**
    * Sends calls whose answers must be consistent: one endpoint answers all of them in one request, since the nodes behind one URL differ.
    * If it fails one or does not accept such a batch, the next endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them
@@ -84,14 +87,15 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   const sharedCalls = createSharedCalls(async (calls, options) => (await settle(calls, options)).settled);
 
   /** Returns the result of each call. */
-  async function answersTo<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>): Promise<readonly Settled<T>[]> {
+  async function answersTo<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>): Promise<readonly Answered<T>[]> {
     const settled =
       options.shared === true
         ? await Promise.all(calls.map((call) => sharedCalls.share(call, options)))
         : (await settle(calls, options)).settled;
     return settled.map(({ answer, from }) => {
-      if (from !== null) options.answeredBy?.add(endpoints.indexOf(from));
-      return answer;
+      const by = from === null ? null : endpoints.indexOf(from);
+      if (by !== null) options.answeredBy?.add(by);
+      return { ...answer, by };
     });
   }
 
@@ -112,7 +116,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       return known.length > 0 ? known.map(({ result }) => result) : [await call(one).catch(unavailable)];
     },
     async batch<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T> = {}) {
-      const all: Settled<T>[] = [];
+      const all: Answered<T>[] = [];
       for (const chunk of chunksOf(calls)) all.push(...(await answersTo(chunk, options)));
       return all;
     },

@@ -75,7 +75,7 @@ export function createSharedCalls(
 
   return {
     share<T>(call: RpcCall<T>, { first, unanimous = false }: Route): Promise<Given<T>> {
-      const key = `${typeof first === 'object' ? [...first.otherThan] : first} ${unanimous}`;
+      const key = `${routeKey(first)} ${unanimous}`;
       const gathering = gatherings.get(key) ?? {
         route: { unanimous, ...(first === undefined ? {} : { first }) },
         waiting: [],
@@ -89,4 +89,9 @@ export function createSharedCalls(
       });
     },
   };
+}
+
+function routeKey(first: First | undefined): string {
+  if (typeof first !== 'object') return String(first);
+  return 'only' in first ? `only ${first.only}` : [...first.otherThan].join();
 }

@@ -190,10 +190,10 @@ export interface Receipt extends SenderTransaction {
 
 /**
  * What a second reading of a receipt shows. `alone`: the network has no other endpoint. `unknown`: no other endpoint has it. `status`: two
- * endpoints agree on the block, but not on whether the transaction succeeded. `different`: they differ in more. A receipt: what two others
- * show.
+ * endpoints agree on the block, but not on whether the transaction succeeded. `different`: they differ in more. `absent`: two endpoints
+ * show its block without the transaction, or its source does not show the receipt any more. A receipt: what two others show.
  */
-export type SecondReading = 'same' | 'alone' | 'unknown' | 'status' | 'different' | Receipt;
+export type SecondReading = 'same' | 'alone' | 'unknown' | 'status' | 'different' | 'absent' | Receipt;
 
 /** The answers of nodes about the receipts of some transactions. */
 export interface ReceiptAnswers {
@@ -281,7 +281,7 @@ export interface Sequence {
   finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
-  /** Reads receipts again, by hash, from another endpoint than that of the head, before they become final. */
+  /** Reads receipts again, by hash, from an endpoint that did not show them, before they become final. */
   readAgain(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
   /** True if every endpoint that answers has none of these transactions, neither in its pool nor in a block. */
   areGone(hashes: readonly string[]): Promise<boolean>;

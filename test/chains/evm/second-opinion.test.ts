@@ -275,6 +275,10 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
     'another block': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }], 'different'],
     'a fact that one lacks': [[honest, { ...honest, effectiveGasPrice: null }], 'same'],
     'none at the other one, whose block does not contain it': [[honest, null], 'different'],
+    'none at two others, whose blocks do not contain it': [[honest, null, null], 'absent'],
+    'one that only the other endpoint has': [[null, honest], 'different'],
+    'one that only the third endpoint has': [[null, null, honest], 'absent'],
+    'one that the third endpoint has too': [[null, honest, honest], 'same'],
     'the first of three lies': [[{ ...honest, status: '0x0' }, honest, honest], true],
     'the second of three lies': [[honest, { ...honest, status: '0x0' }, honest], 'same'],
   };
@@ -289,6 +293,51 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
     assert.ok(first !== undefined, what);
     const reading = (await chain.sequence.readAgain([first])).get(hash);
     assert.deepEqual(typeof reading === 'object' ? reading.succeeded : reading, expected, what);
+  }
+});
+
+it('second opinion: no receipt is confirmed by the endpoint that showed it, whichever reports the heads, nor after a restart', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const receipt = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
+  let isDown = false;
+  const liar = await startFakeNode(test, (request) =>
+    isDown
+      ? 'hang up'
+      : answering(request, ({ method }) =>
+          method === 'eth_getBlockByNumber' ? block(7) : method === 'eth_getTransactionReceipt' ? receipt : null,
+        ),
+  );
+  const urls = [liar.url, (await receiptNode(test, null)).url];
+  const { chain } = openChain(test, urls);
+  const { endpoint } = await chain.head();
+  const [first] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+  assert.ok(first !== undefined);
+  isDown = true;
+  assert.notEqual((await chain.head()).endpoint, endpoint);
+  isDown = false;
+  assert.equal((await chain.sequence.readAgain([first])).get(hash), 'different');
+  const { chain: restarted } = openChain(test, urls);
+  await restarted.head();
+  assert.equal((await restarted.sequence.readAgain([first])).get(hash), 'different');
+});
+
+it('second opinion: a receipt that its endpoint does not show any more, and no other one, is absent', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const lie = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
+  for (const later of [null, { ...lie, blockHash: `0x${'cd'.repeat(32)}`, blockNumber: '0x6' }]) {
+    let shown: object | null = lie;
+    const liar = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) =>
+        method === 'eth_getBlockByNumber' ? block(7) : method === 'eth_getTransactionReceipt' ? shown : null,
+      ),
+    );
+    const { chain } = openChain(test, [liar.url, (await receiptNode(test, null)).url]);
+    await chain.head();
+    const [first] = (await chain.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+    assert.ok(first !== undefined);
+    assert.equal((await chain.sequence.readAgain([first])).get(hash), 'different');
+    shown = later;
+    assert.equal((await chain.sequence.readAgain([first])).get(hash), 'absent');
   }
 });
 

@@ -392,7 +392,7 @@ describe('batches', () => {
     const settled = await rpc.batch(calls(120));
     assert.deepEqual(
       settled,
-      calls(120).map(({ params }) => ({ result: params[0] })),
+      calls(120).map(({ params }) => ({ result: params[0], by: 0 })),
     );
     assert.deepEqual(
       fake.requests.map(({ calls: items }) => items.length),
@@ -422,7 +422,11 @@ describe('batches', () => {
       const { rpc, lines } = open(test, heavy(fake.url));
       for (let round = 0; round < 2; round += 1) {
         const settled = await rpc.batch(calls(3), { inOrder: true });
-        assert.deepEqual(settled, [{ result: '0x0' }, { result: '0x1' }, { result: '0x2' }]);
+        assert.deepEqual(settled, [
+          { result: '0x0', by: 0 },
+          { result: '0x1', by: 0 },
+          { result: '0x2', by: 0 },
+        ]);
       }
       assert.equal(fake.requests.filter(({ isBatch }) => isBatch).length, 1);
       const singles = fake.requests.filter(({ isBatch, calls: [call] }) => !isBatch && call?.method === 'eth_x');
@@ -466,7 +470,7 @@ describe('batches', () => {
         return { body: JSON.stringify(isList ? [error] : error) };
       });
       const { rpc, lines } = open(test, heavy(fake.url));
-      const wantedAnswers = calls(50).map(({ params }) => ({ result: params[0] }));
+      const wantedAnswers = calls(50).map(({ params }) => ({ result: params[0], by: 0 }));
       assert.deepEqual(await rpc.batch(calls(50), { inOrder: true }), wantedAnswers);
       sizes.length = 0;
       assert.deepEqual(await rpc.batch(calls(50), { inOrder: true }), wantedAnswers);
@@ -489,7 +493,7 @@ describe('batches', () => {
     const settled = await rpc.batch(calls(8), { inOrder: true });
     assert.deepEqual(
       settled,
-      calls(8).map(({ params }) => ({ result: params[0] })),
+      calls(8).map(({ params }) => ({ result: params[0], by: 0 })),
     );
     assert.equal(new Set(asked).size, asked.length);
   });
@@ -502,7 +506,10 @@ describe('batches', () => {
     const { rpc } = open(test, heavy(fake.url));
     assert.ok((await rpc.batch(calls(2))).every((item) => 'error' in item));
     isLimited = false;
-    assert.deepEqual(await rpc.batch(calls(2)), [{ result: '0x0' }, { result: '0x1' }]);
+    assert.deepEqual(await rpc.batch(calls(2)), [
+      { result: '0x0', by: 0 },
+      { result: '0x1', by: 0 },
+    ]);
   });
 
   it('batches: match answers by ID; a missing or duplicated answer counts as none', async (test) => {
@@ -531,7 +538,11 @@ describe('batches', () => {
     );
     const good = await startFakeNode(test, (request) => answering(request, (call) => (call.method === 'eth_x' ? echo(call) : null)));
     const { rpc } = open(test, heavy(bad.url), light(good.url));
-    assert.deepEqual(await rpc.batch(calls(3)), [{ result: '0x0' }, { result: 'from the first' }, { result: '0x2' }]);
+    assert.deepEqual(await rpc.batch(calls(3)), [
+      { result: '0x0', by: 1 },
+      { result: 'from the first', by: 0 },
+      { result: '0x2', by: 1 },
+    ]);
   });
 });
 

@@ -16,6 +16,8 @@ const mended = [
   'gasEstimate / too low / one of three / send',
   'receipt.blockNumber / 0 / the heavier of two / send',
   'receipt.blockNumber / too low / the lighter of two / expiry',
+  'receipt / forged / the lighter of two / send',
+  'receipt / forged / one of three / expiry',
 ];
 
 describe('lies: cells that failed before', { concurrency: 1 }, () => {

@@ -28,9 +28,13 @@ export function allCells(): readonly Cell[] {
     ...subjects('answers').flatMap((subject) => oddAnswers.map((oddity) => ({ subject, oddity }))),
     ...subjects('amounts').flatMap((subject) => oddAmounts.map((oddity) => ({ subject, oddity }))),
   ];
+  const forged = subjects('answers')
+    .filter(({ question }) => question === 'receipt')
+    .map((subject) => ({ subject, oddity: 'forged' as const }));
   const sets = Object.keys(endpointSets) as readonly Cell['endpoints'][];
-  return odd.flatMap(({ subject, oddity }) =>
-    sets.flatMap((endpoints) =>
+  return [...odd, ...forged].flatMap(({ subject, oddity }) =>
+    // Nothing contradicts the story of the only endpoint.
+    sets.slice(oddity === 'forged' ? 1 : 0).flatMap((endpoints) =>
       actions.map((action) => ({
         name: [subject.name, oddity, endpoints, action].join(' / '),
         subject,

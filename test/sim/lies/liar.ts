@@ -1,4 +1,5 @@
 import type { VirtualTime } from '../virtual-time.js';
+import { createForger } from './forger.js';
 import { durationOf, type Oddity, oddReply } from './oddities.js';
 import { asks, type Subject } from './subjects.js';
 
@@ -21,32 +22,42 @@ interface LiarOptions {
   readonly untilMs: number | null;
 }
 
-interface Call {
+/** A call on the wire. */
+export interface Call {
   readonly id: unknown;
   readonly method: string;
   readonly params: readonly unknown[];
 }
 
-type Reply = { readonly id: unknown } & Readonly<Record<string, unknown>>;
+/** The answer to one. */
+export type Reply = { readonly id: unknown } & Readonly<Record<string, unknown>>;
 
 /** Makes a liar. */
 export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptions): Liar {
   /** What the node answered first since it is odd, by call. */
   const first = new Map<string, Reply>();
   const duration = durationOf(oddity);
+  const forger = createForger();
   let told = 0;
 
   function isOdd({ method, params }: Call): boolean {
     const elapsedMs = time.elapsedMs();
     if (elapsedMs < fromMs || (untilMs !== null && elapsedMs >= untilMs)) return false;
+    if (oddity === 'forged') return true;
     if (duration === 'once' ? told > 0 : elapsedMs >= fromMs + duration) return false;
     return asks(subject.question, { method, params });
   }
 
   function replyTo(call: Call, honest: (body: string) => string): Reply {
-    const own = (): Reply => JSON.parse(honest(JSON.stringify(call))) as Reply;
+    const ask = (one: Call): Reply => JSON.parse(honest(JSON.stringify(one))) as Reply;
+    const own = (): Reply => ask(call);
     if (!isOdd(call)) return own();
     const { id, method, params } = call;
+    if (oddity === 'forged') {
+      const answer = forger.answer(call, ask);
+      if (answer !== null) told += 1;
+      return answer ?? own();
+    }
     told += 1;
     if (oddity !== 'stale for ever') return oddReply(oddity, subject.amount, method, id, own);
     const key = JSON.stringify([method, params]);

@@ -4,8 +4,8 @@ export const oddAnswers = ['unknown words', 'method missing', 'null', 'malformed
 /** A wrong amount in an answer. */
 export const oddAmounts = ['0', 'too low', 'too high', 'huge once', 'huge for 3 minutes'] as const;
 
-/** One of them. */
-export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number];
+/** One of them, or a whole story: receipts of transactions that are in no block, and the nonces that fit them. */
+export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number] | 'forged';
 
 const huge = 2n ** 63n;
 const hugeForMs = 180_000;
@@ -44,7 +44,7 @@ export function oddReply(oddity: Oddity, amount: string | null, method: string, 
 
 type Change = (value: bigint) => bigint;
 
-function changeOf(oddity: (typeof oddAmounts)[number]): Change {
+function changeOf(oddity: Oddity): Change {
   switch (oddity) {
     case '0':
       return () => 0n;

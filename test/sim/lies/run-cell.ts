@@ -343,9 +343,9 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     return subject.question === 'gasEstimate' || id !== ids.get(1);
   }
 
-  /** Two endpoints that differ in a status: nobody can know which is right, so the record waits and says so. */
+  /** Two endpoints that differ in a receipt: nobody can know which is right, so the record waits and says so. */
   function isDisputed(): boolean {
-    if (subject.amount !== 'status' || roles.filter((role) => role === 'honest').length !== 1) return false;
+    if ((subject.amount !== 'status' && oddity !== 'forged') || roles.filter((role) => role === 'honest').length !== 1) return false;
     return (
       !areAllFinal() &&
       [...accepted.keys()].every((id) => isFinal(id) || rowOf(id)?.status_reason?.includes('show different receipts') === true)

@@ -54,7 +54,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     ...staying.flatMap((open) => minedReceipt(open) ?? []),
   ]);
   const decided = look.asked.map((open) => settleOne(lane, sequence, open, look, { head, blocks, isFinal, readings }));
-  for (const open of staying) decided.push(resolveMined(lane, sequence, head, open, readings));
+  for (const open of staying) decided.push(resolveMined(lane, sequence, open, { head, isFinal, readings }));
   await make(lane, decided);
   // A reorg can free a nonce again.
   for (const { transaction } of transactions.minable(highest > chainNonce ? highest : chainNonce)) {
@@ -172,7 +172,8 @@ function settleOne(
 ): Decided {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
-  const found = foundAttempt(seen, receipts.found);
+  const shownAt = foundAttempt(seen, receipts.found);
+  const found = shownAt !== null && readings.get(shownAt.receipt.hash) === 'absent' ? null : shownAt;
   if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash))))
     return null;
   // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
@@ -193,16 +194,21 @@ function settleOne(
       }),
     );
   }
-  if (seen.transaction.mined !== null) {
-    lane.transactions.forgetTaken(seen);
-    if (record !== undefined) record.unread = null;
-    return { id, decide: ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null) };
-  }
+  if (seen.transaction.mined !== null) return takeBack(lane, seen);
   // A head that is settled again counts once.
   if (record === undefined || record.unexplained?.lastHash === head.hash) return null;
   const { heads, emptyHeads, searchedAtBlock } = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
   record.unexplained = { heads: heads + 1, lastHash: head.hash, emptyHeads, searchedAtBlock };
   return null;
+}
+
+/** The block that the record shows does not hold it: nodes may have to get it again. */
+function takeBack({ transactions }: LaneContext, seen: OpenTransaction): Decision {
+  const { id } = seen.transaction;
+  transactions.forgetTaken(seen);
+  const record = transactions.tracked(id);
+  if (record !== undefined) record.unread = record.disputedAtHash = null;
+  return { id, decide: ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null) };
 }
 
 /** Decides with the reason of the failure; null: the transaction succeeded. */
@@ -227,9 +233,8 @@ function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Recei
 function resolveMined(
   lane: LaneContext,
   sequence: Sequence,
-  head: Head,
   open: OpenTransaction,
-  readings: ReadonlyMap<string, SecondReading>,
+  { head, isFinal, readings }: Omit<Depth, 'blocks'>,
 ): Decided {
   const { mined: at, id } = open.transaction;
   if (at === null) return null;
@@ -239,6 +244,7 @@ function resolveMined(
   const reading = readings.get(attempt.hash) ?? 'same';
   const record = lane.transactions.tracked(id);
   if (record !== undefined && reading !== 'unknown') record.unread = null;
+  if (reading === 'absent') return takeBack(lane, open);
   if (reading === 'different') return dispute(lane, head, open, at.blockNumber);
   if (reading === 'unknown' && !isAloneLong(lane, head, id)) return null;
   const receipt = typeof reading === 'string' ? { hash: attempt.hash, ...at } : reading;
@@ -247,7 +253,12 @@ function resolveMined(
     return withReason(lane, shown, id, ({ transaction }, whyFailed) => {
       if (!isInBlockOf(transaction, open.transaction)) return null;
       const nowMs = lane.deps.clock.nowMs();
-      const step = shown.succeeded === at.succeeded && shown.facts === at.facts ? null : mined(transaction, minedAt(attempt, shown), nowMs);
+      const step =
+        isInBlockOf({ mined: at }, { mined: minedAt(attempt, shown) }) && shown.succeeded === at.succeeded && shown.facts === at.facts
+          ? null
+          : mined(transaction, minedAt(attempt, shown), nowMs);
+      // The block that two others show instead may be a newer one.
+      if (step !== null && !isFinal(shown.blockNumber)) return { steps: [step] };
       const last = resolved(step ?? transaction, attempt.purpose, whyFailed, nowMs);
       return { steps: step === null ? [last] : [step, last] };
     });

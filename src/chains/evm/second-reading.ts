@@ -1,0 +1,152 @@
+import type { Receipt, SecondReading } from '../../core/ports/chain.js';
+import type { Log } from '../../core/work/log.js';
+import type { First } from '../rpc/endpoint-selector.js';
+import type { Rpc } from '../rpc/rpc.js';
+import type { Branch } from './branch.js';
+import { questions } from './questions.js';
+
+/** The same warning comes at most once in this time. */
+const quietForMs = 10 * 60_000;
+
+/** A receipt, and the place of the endpoint that shows it. */
+interface Word {
+  readonly receipt: Receipt;
+  readonly by: number;
+}
+
+type Contradicts = Branch['contradicts'];
+
+/** The dependencies of second readings. */
+interface SecondReadingDeps {
+  readonly rpc: Rpc;
+  readonly contradicts: Contradicts;
+  readonly log: Log;
+  nowMs(): number;
+  /** The endpoint that showed this receipt; undefined: unknown, such as after a restart. */
+  sourceOf(receipt: Receipt): number | undefined;
+}
+
+/** Reads receipts again before they become final. No endpoint confirms its own receipt. */
+export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: SecondReadingDeps) {
+  /** Two endpoints may differ in a fact of every receipt. */
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** Like `readFrom`, each from an endpoint that none of these words about it is from. */
+  async function readFromOthers(receipts: readonly Receipt[], words: readonly ReadonlyMap<string, Word>[]) {
+    const groups = new Map<string, { readonly asked: readonly number[]; readonly hashes: string[] }>();
+    for (const { hash } of receipts) {
+      const asked = words.flatMap((word) => word.get(hash)?.by ?? []);
+      const group = groups.get(asked.join()) ?? { asked, hashes: [] };
+      groups.set(asked.join(), group);
+      group.hashes.push(hash);
+    }
+    const read = await Promise.all(
+      [...groups.values()].map(({ asked, hashes }) => readFrom(rpc, contradicts, hashes, { otherThan: new Set(asked) })),
+    );
+    return new Map(read.flatMap((one) => [...one]));
+  }
+
+  /** Returns the endpoint, none of these, that shows the receipt's block without the transaction; null: none does. */
+  async function leftOutBy({ hash, blockNumber, blockHash }: Receipt, asked: readonly number[]): Promise<number | null> {
+    const [answer] = await rpc.batch([questions.hashesInBlock(blockNumber)], { first: { otherThan: new Set(asked) }, shared: true });
+    const block = answer !== undefined && 'result' in answer ? answer.result : null;
+    return block !== null && (block.hash !== blockHash || !block.hashes.has(hash)) ? (answer?.by ?? null) : null;
+  }
+
+  /** True if the endpoint that showed the receipt has none any more, or another one. */
+  async function isWithdrawn(receipt: Receipt, source: number): Promise<boolean> {
+    const [answer] = await rpc.batch([questions.receipt(receipt.hash)], { first: { only: source } });
+    if (answer === undefined || 'error' in answer || answer.result === 'unreadable') return false;
+    return answer.result === null || !isAlike(answer.result, receipt);
+  }
+
+  /** Judges a receipt that its source shows and no other endpoint confirms. */
+  async function judge(receipt: Receipt, source: number | undefined, other: Word | undefined): Promise<SecondReading> {
+    const asked = source === undefined ? [] : [source];
+    const denier = other === undefined ? await leftOutBy(receipt, asked) : null;
+    if (other === undefined && denier === null) return 'unknown';
+    if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
+    if (denier !== null && (await leftOutBy(receipt, [source, denier])) !== null) return 'absent';
+    return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
+  }
+
+  /** Returns the first of two receipts that agree, without the facts in which they differ: a wrong fee must not delay the outcome. */
+  function agreedOf(receipt: Receipt, other: Receipt): Receipt {
+    const { hash, facts } = receipt;
+    if (facts === null || other.facts === null) return receipt;
+    const gasUsed = isDisputed(facts.gasUsed, other.facts.gasUsed) ? null : facts.gasUsed;
+    const feePaid = isDisputed(facts.feePaid, other.facts.feePaid) ? null : facts.feePaid;
+    if (gasUsed === facts.gasUsed && feePaid === facts.feePaid) return receipt;
+    if (nowMs() >= quietUntilMs) {
+      quietUntilMs = nowMs() + quietForMs;
+      log.warn({ transaction: hash }, 'RPC nodes differ in the gas or the fee of a receipt; what they differ in is left out of the record');
+    }
+    return { ...receipt, facts: { ...facts, gasUsed, feePaid } };
+  }
+
+  return {
+    /** See `Sequence.readAgain`. */
+    async of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>> {
+      const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));
+      if (rpc.isSingle() || receipts.length === 0) return readings;
+      const agree = (receipt: Receipt, agreed: Receipt) => readings.set(receipt.hash, agreed === receipt ? 'same' : agreed);
+      const known = receipts.flatMap((receipt): [string, Word][] => {
+        const by = sourceOf(receipt);
+        return by === undefined ? [] : [[receipt.hash, { receipt, by }]];
+      });
+      const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined).map(({ hash }) => hash);
+      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head'))]);
+      const second = await readFromOthers(receipts, [first]);
+      const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
+        words.every((word) => word && isAlike(receipt, word.receipt));
+      const disputed = receipts.filter((receipt) => !isConfirmed(receipt, first.get(receipt.hash), second.get(receipt.hash)));
+      for (const receipt of receipts) agree(receipt, agreedOf(receipt, second.get(receipt.hash)?.receipt ?? receipt));
+      const third = await readFromOthers(
+        disputed.filter(({ hash }) => second.has(hash)),
+        [first, second],
+      );
+      for (const receipt of disputed) {
+        const words = [first, second, third].flatMap((word) => word.get(receipt.hash) ?? []);
+        const alike = words.filter((word) => isAlike(receipt, word.receipt));
+        const others = words.filter((word) => !alike.includes(word));
+        const [one, another] = alike.length > 1 ? alike : others;
+        if (one !== undefined && another !== undefined && isAlike(one.receipt, another.receipt))
+          agree(receipt, agreedOf(alike.length > 1 ? receipt : one.receipt, another.receipt));
+        else readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0]));
+      }
+      return readings;
+    },
+  };
+}
+
+/** Returns the receipts that name blocks of our branch, by hash. */
+export async function readFrom(
+  rpc: Rpc,
+  contradicts: Contradicts,
+  hashes: readonly string[],
+  first: First,
+): Promise<ReadonlyMap<string, Word>> {
+  if (hashes.length === 0) return new Map();
+  const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true });
+  const found = new Map<string, Word>();
+  for (const [index, hash] of hashes.entries()) {
+    const answer = settled[index];
+    if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
+    if (answer.by !== null && !contradicts(answer.result)) found.set(hash, { receipt: answer.result, by: answer.by });
+  }
+  return found;
+}
+
+/** True if two receipts agree on the outcome. */
+function isAlike(one: Receipt, other: Receipt): boolean {
+  return one.succeeded === other.succeeded && isInSameBlock(one, other);
+}
+
+function isInSameBlock(one: Receipt, other: Receipt): boolean {
+  return one.blockHash === other.blockHash && one.blockNumber === other.blockNumber;
+}
+
+/** A fact that one of them lacks is not disputed. */
+function isDisputed(one: bigint | null, other: bigint | null): boolean {
+  return one !== null && other !== null && one !== other;
+}
