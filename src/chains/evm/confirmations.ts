@@ -25,8 +25,8 @@ export interface ConfirmationsDeps {
 
 /** At most this number of confirmations is proved one by one; the others follow from the block number. */
 const maxLinked = 64n;
-/** While no other endpoint follows the chain, the blocks of one endpoint count after this number of blocks and this long. */
-const aloneFor = { blocks: 8n, ms: 60_000 };
+/** While no other endpoint follows the chain, the blocks of one endpoint count after this number of heads and this long. */
+const aloneFor = { heads: 8, ms: 60_000 };
 /** Some networks have numbers without a block. If blocks were never linked for this long, the network is one of them. */
 const unlinkedForMs = 600_000;
 
@@ -39,8 +39,11 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
   const distances = distancesFrom(propagationBlocks(network.averageBlockTimeMs));
   /** The highest block that another endpoint was seen to share. */
   let shared: { readonly number: bigint; readonly hash: string } | null = null;
-  /** Since when no other endpoint has followed the chain. `other`: the newest block that one of them showed; null: none did. */
-  let aloneSince: { readonly number: bigint; readonly ms: number; readonly other: bigint | null } | null = null;
+  /**
+   * Since when no other endpoint has followed the chain, and the heads since then. `other`: the newest block that one of them showed; null:
+   * none did.
+   */
+  let alone: { readonly heads: number; readonly lastHash: string; readonly sinceMs: number; readonly other: bigint | null } | null = null;
   let wasLinked = false;
   let unlinkedSinceMs: number | null = null;
 
@@ -87,7 +90,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     const agreed = heights[index];
     if (agreed !== undefined) {
       shared = { number: agreed, hash: own[index] ?? '' };
-      aloneSince = null;
+      alone = null;
       return agreed >= head.number - 1n ? head.number : agreed;
     }
     const newest = answers[heights.length] ?? null;
@@ -96,12 +99,12 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     const behind = newest === null || isNear ? null : await compareBehind(head, newest);
     const isDisputed = isNear || behind === 'another' || rpc.forkedHosts().length > 0;
     if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };
-    const isFollowing = newest !== null && behind === 'same' && newest.number > (aloneSince?.other ?? -1n);
-    if (isDisputed) aloneSince = null;
-    else if (aloneSince === null || isFollowing)
-      aloneSince = { number: head.number, ms: clock.elapsedMs(), other: behind === 'same' ? (newest?.number ?? null) : null };
-    const isAloneLong =
-      aloneSince !== null && head.number - aloneSince.number >= aloneFor.blocks && clock.elapsedMs() - aloneSince.ms >= aloneFor.ms;
+    const isFollowing = newest !== null && behind === 'same' && newest.number > (alone?.other ?? -1n);
+    if (isDisputed) alone = null;
+    else if (alone === null || isFollowing)
+      alone = { heads: 0, lastHash: head.hash, sinceMs: clock.elapsedMs(), other: behind === 'same' ? (newest?.number ?? null) : null };
+    else if (alone.lastHash !== head.hash) alone = { ...alone, heads: alone.heads + 1, lastHash: head.hash };
+    const isAloneLong = alone !== null && alone.heads >= aloneFor.heads && clock.elapsedMs() - alone.sinceMs >= aloneFor.ms;
     if (isAloneLong) return head.number;
     if (behind === 'same') return newest?.number ?? null;
     return shared !== null && isShared(shared.number) ? shared.number : null;

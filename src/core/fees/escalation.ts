@@ -1,16 +1,16 @@
 import type { Refusal } from '../ports/chain.js';
 import type { Speed } from '../records/evm.js';
 
-/** How long an attempt waits before a fee bump, by speed: blocks without it, or time, whichever comes first. */
-const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: number }>> = {
-  fastest: { blocks: 2, ms: 30_000 },
-  fast: { blocks: 3, ms: 60_000 },
-  average: { blocks: 6, ms: 120_000 },
-  safeLow: { blocks: 12, ms: 300_000 },
+/** How long an attempt waits before a fee bump, by speed: heads without it, or time, whichever comes first. */
+const patience: Readonly<Record<Speed, { readonly heads: number; readonly ms: number }>> = {
+  fastest: { heads: 2, ms: 30_000 },
+  fast: { heads: 3, ms: 60_000 },
+  average: { heads: 6, ms: 120_000 },
+  safeLow: { heads: 12, ms: 300_000 },
 };
 
-/** On faster chains a block counts as this long: no transaction is included in the time of one such block. */
-const minBlockMs = 1_000;
+/** On faster chains a head counts as this long: no transaction is included in the time of one such head. */
+const minHeadMs = 1_000;
 
 /** Patience doubles with every attempt up to this factor: the market moves, but ever more attempts do not help. */
 const maxFactor = 16;
@@ -29,16 +29,16 @@ export interface Waiting {
   readonly versions: number;
   /** How long the newest attempt has waited. */
   readonly waitedMs: number;
-  /** The number of blocks since then that did not include it. */
-  readonly waitedBlocks: number;
+  /** The number of heads since then that did not include it. */
+  readonly waitedHeads: number;
 }
 
 /** True if a fee bump is due. Without a new block it never is: no price helps while no block is mined. */
-export function isEscalationDue({ speed, versions, waitedMs, waitedBlocks }: Waiting): boolean {
+export function isEscalationDue({ speed, versions, waitedMs, waitedHeads }: Waiting): boolean {
   const factor = Math.min(2 ** (versions - 1), maxFactor);
-  const { blocks, ms } = patience[speed];
-  const isPassedBy = waitedBlocks >= blocks * factor && waitedMs >= blocks * factor * minBlockMs;
-  return waitedBlocks >= 1 && (isPassedBy || waitedMs >= ms * factor);
+  const { heads, ms } = patience[speed];
+  const isPassedBy = waitedHeads >= heads * factor && waitedMs >= heads * factor * minHeadMs;
+  return waitedHeads >= 1 && (isPassedBy || waitedMs >= ms * factor);
 }
 
 /** Returns the `status_reason` of a transaction whose fee bump was refused. */

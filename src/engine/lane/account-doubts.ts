@@ -8,8 +8,8 @@ import type { LaneInputs } from './lane-inputs.js';
  */
 export type AccountDoubt = 'absent' | 'reset' | 'unusable';
 
-/** A doubt disables the relayer after this number of blocks and this long: a node that was just started, or lags, recovers sooner. */
-const patience = { blocks: 8n, ms: 60_000 };
+/** A doubt disables the relayer after this number of heads and this long: a node that was just started, or lags, recovers sooner. */
+const patience = { heads: 8, ms: 60_000 };
 
 /** What a node shows about the account. */
 interface Finding {
@@ -24,7 +24,9 @@ interface Finding {
 /** A doubt that nodes have not removed. */
 interface Doubt {
   readonly sentence: string;
-  readonly sinceBlock: bigint;
+  /** The heads after the first one that showed it. */
+  readonly heads: number;
+  readonly lastHash: string;
   readonly sinceMs: number;
   /** The first head at which another endpoint showed the same; null: none yet. */
   readonly confirmedAtHash: string | null;
@@ -81,12 +83,13 @@ export function createAccountDoubts({ deps, relayer }: Pick<LaneInputs, 'deps' |
       const known = doubts.get(doubt);
       if (known === undefined) deps.log.warn(facts, `nonce assignment paused until a second RPC node confirms: ${sentence}`);
       const isNew = known === undefined || another === 'different';
-      const before = isNew ? { sinceBlock: head.number, sinceMs: nowMs, confirmedAtHash: null, disables: false } : known;
-      const isLasting = head.number - before.sinceBlock >= patience.blocks && nowMs - before.sinceMs >= patience.ms;
+      const before = isNew ? { heads: 0, lastHash: head.hash, sinceMs: nowMs, confirmedAtHash: null, disables: false } : known;
+      const heads = before.lastHash === head.hash ? before.heads : before.heads + 1;
+      const isLasting = heads >= patience.heads && nowMs - before.sinceMs >= patience.ms;
       const isTwice = another === 'same' && before.confirmedAtHash !== null && before.confirmedAtHash !== head.hash;
       const disables = before.disables || (isTwice && isLasting);
       const confirmedAtHash = before.confirmedAtHash ?? (another === 'same' ? head.hash : null);
-      doubts.set(doubt, { ...before, sentence, confirmedAtHash, disables });
+      doubts.set(doubt, { ...before, heads, lastHash: head.hash, sentence, confirmedAtHash, disables });
       if (disables && !before.disables) deps.log.error(facts, 'the relayer is disabled');
       await show(shown);
     },

@@ -7,6 +7,8 @@ import type { LaneId } from '../../core/records/transaction.js';
 export interface DoubtedNonce {
   readonly nonce: bigint;
   readonly head: Head;
+  /** The `Heads.count` then. */
+  readonly atHead: number;
   readonly endpoint: number | undefined;
   readonly sinceMs: number;
 }

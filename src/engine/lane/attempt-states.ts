@@ -51,7 +51,7 @@ export function createAttemptStates(records: ReadonlyMap<string, Tracked>): Atte
       lacksFunds: false,
       isKnownAgain: false,
       isDead: false,
-      waitingSinceBlock: null,
+      waitingSinceHead: null,
       waitingSinceMs: 0,
     };
     record.attempts.set(hash, state);

@@ -52,21 +52,21 @@ export function dueAttempts(lane: LaneContext): readonly Broadcast[] {
     .map((one) => ({ ...one, span: lane.deps.journal.step('transaction broadcast', one.open.transaction, 'client') }));
 }
 
-/** After this many blocks the account's own transaction goes first, whichever was signed first. */
-const maxTurnBlocks = 8n;
+/** After this many heads the account's own transaction goes first, whichever was signed first. */
+const maxTurnHeads = 8;
 
 /**
  * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes
  * first, so that neither kind starves.
  */
-export function heldBackBy({ transactions, chain, numbers, heads: { settled } }: LaneContext, attempt: Attempt): OpenTransaction | null {
+export function heldBackBy({ transactions, chain, numbers, heads }: LaneContext, attempt: Attempt): OpenTransaction | null {
   if (attempt.nonce !== null || chain.unsequenced === null) return null;
   const [own] = transactions.minable(numbers.onChain);
   const first = own && attemptsInSlot(own)[0];
   const live = own?.attempts.at(-1);
   if (own === undefined || first === undefined || live === undefined || !chain.unsequenced.excludes(attempt, live)) return null;
-  const sinceBlock = transactions.stateOf(first)?.waitingSinceBlock ?? null;
-  const isOverdue = sinceBlock !== null && settled !== null && settled.number - sinceBlock > maxTurnBlocks;
+  const since = transactions.stateOf(first)?.waitingSinceHead ?? null;
+  const isOverdue = since !== null && heads.count - since > maxTurnHeads;
   return attempt.createdAtMs > first.createdAtMs || isOverdue ? own : null;
 }
 

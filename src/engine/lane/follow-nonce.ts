@@ -58,8 +58,8 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
   lane.numbers.believe(lower(await sequence.nextOf(lane.id.account), seen.next));
 }
 
-function doubt({ numbers, deps }: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
-  numbers.doubt({ nonce, head, endpoint, sinceMs: deps.clock.elapsedMs() });
+function doubt({ numbers, deps, heads }: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
+  numbers.doubt({ nonce, head, atHead: heads.count, endpoint, sinceMs: deps.clock.elapsedMs() });
 }
 
 function lower(a: bigint, b: bigint): bigint {
@@ -107,12 +107,12 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
 
 /**
  * While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number
- * of blocks and this long.
+ * of heads and this long.
  */
-const aloneFor = { blocks: 8n, ms: 60_000 };
+const aloneFor = { heads: 8, ms: 60_000 };
 /** A jump of the nonce that is higher needs the word of another endpoint, or the same one for longer. */
 const maxJump = 64n;
-const aloneForJump = { blocks: 20n, ms: 600_000 };
+const aloneForJump = { heads: 20, ms: 600_000 };
 
 /** An increase of the nonce that two heads show. */
 interface Increase {
@@ -139,7 +139,7 @@ async function confirmed(
   const isJump = sequence.losesBlocks && lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
   if (another === undefined || another === 'pruned' || (isJump && earlier?.endpoint === seen.endpoint)) {
     const patience = isJump ? aloneForJump : aloneFor;
-    const isOld = head.number - doubted.head.number >= patience.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= patience.ms;
+    const isOld = lane.heads.count - doubted.atHead >= patience.heads && lane.deps.clock.elapsedMs() - doubted.sinceMs >= patience.ms;
     return isOld ? believed : null;
   }
   if (typeof another !== 'bigint') return null;

@@ -5,6 +5,8 @@ import type { Stillness } from './stillness.js';
 export interface Heads {
   /** The newest one; null: none yet. */
   readonly newest: Head | null;
+  /** How often the newest head has changed. Waiting is counted so: one wrong height would end it, or make it endless. */
+  readonly count: number;
   /** No RPC node could be used when the head was last read. */
   readonly isUnreachable: boolean;
   /** The newest one up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
@@ -30,6 +32,7 @@ export interface Heads {
 /** Creates the heads of a lane that has seen none. */
 export function createHeads(stillness: Stillness): Heads {
   let newest: Head | null = null;
+  let count = 0;
   let isUnreachable = false;
   let settled: Head | null = null;
   let isStale = false;
@@ -39,6 +42,9 @@ export function createHeads(stillness: Stillness): Heads {
   return {
     get newest() {
       return newest;
+    },
+    get count() {
+      return count;
     },
     get isUnreachable() {
       return isUnreachable;
@@ -60,6 +66,7 @@ export function createHeads(stillness: Stillness): Heads {
     },
     see(head) {
       stillness.see(head);
+      if (newest?.hash !== head.hash) count += 1;
       newest = head;
       isAwaited = false;
       isUnreachable = false;

@@ -26,8 +26,8 @@ export interface AttemptState {
   lacksFunds: boolean;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
-  /** The block at which it was first seen waiting as the live attempt; null: not yet. */
-  waitingSinceBlock: bigint | null;
+  /** The `Heads.count` at which it was first seen waiting as the live attempt; null: not yet. */
+  waitingSinceHead: number | null;
   /** The `elapsedMs` of that moment. */
   waitingSinceMs: number;
 }

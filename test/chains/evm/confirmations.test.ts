@@ -166,17 +166,19 @@ describe('confirmations', () => {
     assert.equal(await rig.final(blockMs), null);
   });
 
-  it('confirmations: count without a second endpoint after it was away for a minute and eight blocks', async (test) => {
+  it('confirmations: count without a second endpoint after it was away for a minute and eight heads', async (test) => {
     const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
     const rig = openRig(test, [first, second]);
     second.isAway = true;
     assert.equal(await rig.final(), null);
     first.head = 104;
     assert.equal(await rig.final(60_000), null);
-    first.head = 108;
-    assert.equal(await rig.final(1_000), deepest(108));
+    // A height alone proves no wait.
+    for (first.head = 105; first.head < 111; first.head += 1) assert.equal(await rig.final(1_000), null);
+    first.head = 111;
+    assert.equal(await rig.final(1_000), deepest(111));
     second.isAway = false;
-    first.head = 112;
+    first.head = 115;
     second.head = 110;
     assert.equal(await rig.final(70_000), deepest(110));
   });
@@ -200,8 +202,8 @@ describe('confirmations', () => {
     const rig = openRig(test, [first, second]);
     second.head = 90;
     assert.equal(await rig.final(), deepest(90));
-    first.head = 108;
-    assert.equal(await rig.final(61_000), deepest(108));
+    for (first.head = 101; first.head < 108; first.head += 1) assert.equal(await rig.final(10_000), deepest(90));
+    assert.equal(await rig.final(10_000), deepest(108));
   });
 
   it('confirmations: do not count for one of two endpoints on a network whose blocks are not linked', async (test) => {

@@ -8,38 +8,37 @@ const waiting: fc.Arbitrary<Waiting> = fc.record({
   speed,
   versions: fc.integer({ min: 1, max: 200 }),
   waitedMs: fc.nat({ max: 10_000_000 }),
-  waitedBlocks: fc.nat({ max: 300 }),
+  waitedHeads: fc.nat({ max: 300 }),
 });
 
 describe('fee bump schedule', () => {
-  it('a fee bump is due after the blocks or the time of its speed, whichever comes first', () => {
+  it('a fee bump is due after the heads or the time of its speed, whichever comes first', () => {
     const cases = [
       ['fastest', 2, 30_000],
       ['fast', 3, 60_000],
       ['average', 6, 120_000],
       ['safeLow', 12, 300_000],
     ] as const;
-    for (const [speed, blocks, ms] of cases) {
-      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: blocks * 1_000, waitedBlocks: blocks }), true);
-      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms - 1, waitedBlocks: blocks - 1 }), false);
-      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms, waitedBlocks: 1 }), true);
+    for (const [speed, heads, ms] of cases) {
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: heads * 1_000, waitedHeads: heads }), true);
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms - 1, waitedHeads: heads - 1 }), false);
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms, waitedHeads: 1 }), true);
     }
   });
 
-  it('a fee bump is not due after three blocks of a quarter of a second', () => {
-    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 750, waitedBlocks: 3 }), false);
-    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 3_000, waitedBlocks: 12 }), true);
+  it('a fee bump is not due after three heads of a quarter of a second', () => {
+    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 750, waitedHeads: 3 }), false);
+    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 3_000, waitedHeads: 12 }), true);
   });
 
   it('a fee bump is never due without a new block', () => {
-    fc.assert(fc.property(waiting, (one) => !isEscalationDue({ ...one, waitedBlocks: 0 })));
+    fc.assert(fc.property(waiting, (one) => !isEscalationDue({ ...one, waitedHeads: 0 })));
   });
 
-  it('a fee bump stays due as time and blocks pass', () => {
+  it('a fee bump stays due as time and heads pass', () => {
     fc.assert(
-      fc.property(waiting, fc.nat({ max: 10_000_000 }), fc.nat({ max: 100 }), (one, ms, blocks) => {
-        if (isEscalationDue(one))
-          assert.ok(isEscalationDue({ ...one, waitedMs: one.waitedMs + ms, waitedBlocks: one.waitedBlocks + blocks }));
+      fc.property(waiting, fc.nat({ max: 10_000_000 }), fc.nat({ max: 100 }), (one, ms, heads) => {
+        if (isEscalationDue(one)) assert.ok(isEscalationDue({ ...one, waitedMs: one.waitedMs + ms, waitedHeads: one.waitedHeads + heads }));
       }),
     );
   });
@@ -58,9 +57,9 @@ describe('fee bump schedule', () => {
   });
 
   it('the patience doubles with every attempt, up to sixteen times', () => {
-    const due = (versions: number, waitedBlocks: number) =>
-      isEscalationDue({ speed: 'fast', versions, waitedMs: waitedBlocks * 1_000, waitedBlocks });
-    for (const [versions, blocks] of [
+    const due = (versions: number, waitedHeads: number) =>
+      isEscalationDue({ speed: 'fast', versions, waitedMs: waitedHeads * 1_000, waitedHeads });
+    for (const [versions, heads] of [
       [1, 3],
       [2, 6],
       [3, 12],
@@ -70,12 +69,12 @@ describe('fee bump schedule', () => {
       [100, 48],
       [5000, 48],
     ] as const) {
-      assert.equal(due(versions, blocks), true);
-      assert.equal(due(versions, blocks - 1), false);
-      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: blocks * 1_000, waitedBlocks: blocks - 1 }), false);
-      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: blocks * 1_000 - 1, waitedBlocks: blocks }), false);
+      assert.equal(due(versions, heads), true);
+      assert.equal(due(versions, heads - 1), false);
+      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: heads * 1_000, waitedHeads: heads - 1 }), false);
+      assert.equal(isEscalationDue({ speed: 'fast', versions, waitedMs: heads * 1_000 - 1, waitedHeads: heads }), false);
     }
-    fc.assert(fc.property(waiting, (one) => isEscalationDue({ ...one, waitedMs: 300_000 * 16, waitedBlocks: 1 })));
+    fc.assert(fc.property(waiting, (one) => isEscalationDue({ ...one, waitedMs: 300_000 * 16, waitedHeads: 1 })));
   });
 });
 

@@ -1,6 +1,6 @@
 import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
 import { maxCost } from '../../../core/fees/price.js';
-import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
+import { type BumpReason, type Draft, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
 import type { Speed } from '../../../core/records/evm.js';
 import type { Attempt, Content, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
 import { signed } from '../../../core/transaction/lifecycle.js';
@@ -19,12 +19,13 @@ const reach = 16;
 /** The lowest nonce and since when it is the lowest. Before that, no price could have got it mined. */
 interface Lowest {
   readonly nonce: bigint;
-  readonly sinceBlock: bigint;
+  /** The `Heads.count` then. */
+  readonly sinceHead: number;
   readonly sinceMs: number;
 }
 
 /**
- * The lane follows a node that rejects the bid for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid our
+ * The lane follows a node that rejects the bid for this many attempts of a slot, after 1, 2, 4 and 8 heads. One is enough to outbid our
  * own; more help only if a foreign transaction is in the slot. A node that still rejects the bid is wrong.
  */
 const maxDemands = 4;
@@ -40,18 +41,18 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
  * transactions that have waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws
  * `NODE_UNAVAILABLE`.
  */
-export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
+export function createFeeBumper(lane: LaneContext, sequence: Sequence): () => Promise<void> {
   let lowest: Lowest | null = null;
-  return async (head) => {
+  return async () => {
     const [first] = lane.transactions.minable(lane.numbers.onChain);
     const nonce = first?.transaction.nonce ?? null;
     if (nonce === null) lowest = null;
-    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceBlock: head.number, sinceMs: lane.deps.clock.elapsedMs() };
-    await bumpFees(lane, sequence, head, lowest);
+    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceHead: lane.heads.count, sinceMs: lane.deps.clock.elapsedMs() };
+    await bumpFees(lane, sequence, lowest);
   };
 }
 
-async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowest: Lowest | null): Promise<void> {
+async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | null): Promise<void> {
   const { transactions, chain } = lane;
   let isLowestBumped = false;
   const unsequenced =
@@ -60,7 +61,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
   for (const open of [...first(transactions.minable(lane.numbers.onChain), reach), ...unsequenced]) {
     const live = open.attempts.at(-1);
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
-    const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);
+    const why = live === undefined ? null : whyDue(lane, open, live, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
     // Only due ones count: the others may be many.
     if (live.nonce === null) bumpedUnsequenced += 1;
@@ -99,11 +100,11 @@ function isWanted({ intent, mined, queued }: Transaction): boolean {
   return intent === 'content' && mined === null && queued === null;
 }
 
-function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, lowest: Lowest | null): BumpReason | null {
+function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, lowest: Lowest | null): BumpReason | null {
   const state = lane.transactions.stateOf(live);
   if (state === undefined) return null;
-  if (state.waitingSinceBlock === null) {
-    state.waitingSinceBlock = head.number;
+  if (state.waitingSinceHead === null) {
+    state.waitingSinceHead = lane.heads.count;
     state.waitingSinceMs = lane.deps.clock.elapsedMs();
     return null;
   }
@@ -111,16 +112,15 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   const { because } = state.obstacle ?? {};
   if (because === 'content' || because === 'invalid') return null;
   if (isExpired(open, latestMs(lane)) || heldBackBy(lane, live) !== null) return null;
-  const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
-  const waitedBlocks = Number(head.number - sinceBlock);
+  const waitedHeads = lane.heads.count - Math.max(state.waitingSinceHead, lowest?.sinceHead ?? 0);
   const attempts = attemptsInSlot(open);
   if (state.obstacle?.because === 'cost') {
     const tries = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.obstacle?.because === 'cost').length;
-    return waitedBlocks >= 2 ** (tries - 1) ? 'too_expensive' : null;
+    return waitedHeads >= 2 ** (tries - 1) ? 'too_expensive' : null;
   }
   if (state.isUnderpriced && state.takenAtMs === null) {
     const demands = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isUnderpriced).length;
-    if (demands <= maxDemands) return waitedBlocks >= 2 ** (demands - 1) ? 'demanded' : null;
+    if (demands <= maxDemands) return waitedHeads >= 2 ** (demands - 1) ? 'demanded' : null;
   }
   // It has not waited for a block, but for another transaction, unless that is an earlier attempt in its own slot.
   const mustOutbid = (attempt: Attempt): boolean =>
@@ -130,7 +130,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
     speed: speedOf(open.transaction.content),
     versions: attempts.length,
     waitedMs: lane.deps.clock.elapsedMs() - Math.max(state.waitingSinceMs, lowest?.sinceMs ?? 0),
-    waitedBlocks,
+    waitedHeads,
   });
   return isDue ? 'waited' : null;
 }

@@ -72,8 +72,8 @@ function endAt(lane: LaneContext, head: Head, isUnanswered: boolean, isToReadAga
   if (isUnanswered) throw unanswered();
 }
 
-/** The lowest attempt has waited for this many blocks: the state of the endpoint that shows its nonce as free may be old. */
-const waitedBlocks = 4n;
+/** The lowest attempt has waited for this many heads: the state of the endpoint that shows its nonce as free may be old. */
+const waitedHeads = 4;
 
 /**
  * The nonce that the account shows, or a higher one that another endpoint shows while the lowest attempt waits. Too high is harmless: it
@@ -82,8 +82,8 @@ const waitedBlocks = 4n;
 async function highestShown(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<bigint> {
   const [lowest] = lane.transactions.minable(seen.next);
   const live = lowest?.attempts.at(-1);
-  const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSinceBlock ?? null);
-  if (since === null || head.number - since < waitedBlocks) return seen.next;
+  const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSinceHead ?? null);
+  if (since === null || lane.heads.count - since < waitedHeads) return seen.next;
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   return typeof another?.next === 'bigint' && another.next > seen.next ? another.next : seen.next;
 }
