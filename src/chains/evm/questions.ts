@@ -41,6 +41,8 @@ const maxGas = 2n ** 64n;
 const maxNonce = 2n ** 64n;
 /** No network has a price per gas near it. */
 const maxPriceWei = 2n ** 96n;
+/** No account has as much. */
+const maxFeeWei = 2n ** 128n;
 
 /** The anchor of a chain: block 0. */
 export const genesisAnchor = '';
@@ -58,7 +60,10 @@ export const questions = {
   chainId: question({
     method: 'eth_chainId',
     params: () => [],
-    read: (result): string => (typeof result === 'string' ? result : JSON.stringify(result)),
+    read(result): string {
+      if (typeof result !== 'string' && typeof result !== 'number') throw new MalformedAnswerError('chain ID');
+      return String(result);
+    },
     asks: 'any',
     decides: 'nothing final',
     fallback: 'an endpoint that does not say its chain is not used; another answer leaves it out for a minute',
@@ -166,9 +171,9 @@ export const questions = {
     method: 'eth_getBalance',
     params: (account: string) => [account, 'latest'],
     read: (result): bigint => quantityFrom(result, 'balance'),
-    asks: 'any',
+    asks: 'several',
     decides: 'a wait',
-    fallback: refusesAll,
+    fallback: 'a self-transfer needs none; other content waits for the next head',
   }),
   code: question({
     method: 'eth_getCode',
@@ -210,9 +215,10 @@ export const questions = {
     params: (call: SimulatedCall, block: string | null) => [callOf(call), ...(block === null ? [] : [block])],
     // Some networks charge less before execution. Nodes elsewhere refuse such a limit, and gas that is not used costs nothing.
     read: (result, { to, data }): bigint => max(boundedFrom(result, 'gas estimate', 1n, maxGas), intrinsicGas(to === null, data)),
-    asks: 'any',
+    asks: 'several',
     decides: 'an amount',
-    fallback: 'a self-transfer takes what it needs without code; other content waits',
+    fallback:
+      'a self-transfer takes what it needs without code; other content waits, and fails for words that every endpoint repeats for minutes',
     // A limit of gas may be the node's own, such as with geth's `--rpc.gascap`.
     isAnswer: (error) => isRefusal(error) && !isGasLimit(error.message),
   }),
@@ -239,8 +245,9 @@ export const questions = {
   publishingFee: question({
     method: 'eth_call',
     params: (call: { readonly to: string; readonly data: string }) => [call, 'latest'],
-    read: (result): unknown => result,
-    asks: 'any',
+    // If nothing is deployed at the address, the answer is empty.
+    read: (result): bigint | null => (result === '0x' ? null : boundedFrom(result, 'L1 fee', 0n, maxFeeWei)),
+    asks: 'several',
     decides: 'an amount',
     fallback: 'left out of checks of the balance; the log says so once',
     isAnswer: isExecutionFailure,

@@ -4,12 +4,15 @@ import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import { hashFrom, quantityFrom } from './answer.js';
 
-/** Reads the receipts of a block, without unreadable ones. */
+/** Reads the receipts of a block, without unreadable ones. Throws `MalformedAnswerError` if none of them is one. */
 export function blockReceiptsFrom(result: unknown): readonly Receipt[] {
-  return listFrom(result, 'block receipts').flatMap((one) => {
+  const listed = listFrom(result, 'block receipts');
+  const receipts = listed.flatMap((one) => {
     const receipt = receiptFrom(one);
     return receipt === null || receipt === 'unreadable' ? [] : receipt;
   });
+  if (receipts.length === 0 && listed.length > 0) throw new MalformedAnswerError('list of block receipts');
+  return receipts;
 }
 
 /**

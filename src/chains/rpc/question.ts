@@ -10,7 +10,7 @@ export interface Entry<A extends readonly unknown[], T> {
   readonly params: (...args: A) => RpcParams;
   /** Reads a sane result. Throws `MalformedAnswerError` if it is not one, so that the next endpoint is asked. */
   readonly read: (result: unknown, ...args: A) => T;
-  /** Whose word counts: that of any endpoint, of the endpoint of the head, or the median of several. */
+  /** Whose word counts: any endpoint's, that of the endpoint of the head, or several together: the median, the highest or the lowest. */
   readonly asks: 'any' | 'head' | 'several';
   /** What the answer may decide. Nothing becomes final, and no amount is paid, by one answer alone. */
   readonly decides: 'nothing final' | 'a wait' | 'an amount' | 'a final state';

@@ -43,6 +43,27 @@ describe('L1 fee', () => {
     assert.equal(await refusedWith(test, 7n + gasWei, ['polygon-zkevm', 'arbitrum-based', 'no-mempool']), null);
   });
 
+  it('L1 fee: is the lowest of several opinions if one endpoint shows a huge one, at first or later', async (test) => {
+    await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    for (const isHugeFrom of [0, 1]) {
+      for (const place of [0, 1]) {
+        let asked = 0;
+        const liar = await startFakeNode(test, (request) =>
+          request.calls[0]?.method === 'eth_call' && asked++ >= isHugeFrom
+            ? answering(request, () => `0x${(10n ** 30n).toString(16).padStart(64, '0')}`)
+            : relayed(node.url, request),
+        );
+        const { chain } = openChain(test, place === 0 ? [liar.url, node.url] : [node.url, liar.url], { tags: ['optimism'] });
+        await chain.head();
+        for (let data = 16; data < 22; data += 1) {
+          const content = evmContent({ gasLimit: 31_000n, pricing, data: `0x${data.toString(16)}` });
+          const draft = await chain.draft(draftRequest(address, { content }));
+          assert.ok('publishingFeeWei' in draft && draft.publishingFeeWei === (feeWei * 5n) / 4n, `${isHugeFrom} ${place}`);
+        }
+      }
+    }
+  });
+
   it('L1 fee: is left out if no node can report it, and that is logged once', async (test) => {
     await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
     const silent = await startFakeNode(test, (request) =>

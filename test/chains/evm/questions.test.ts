@@ -3,7 +3,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import { anchorAt, questions } from '../../../src/chains/evm/questions.js';
 import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
+import { NodeError } from '../../../src/chains/rpc/node-error.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
+import { DomainError } from '../../../src/core/errors/errors.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { type AskedRequest, answering, type FakeAnswer, FakeError, startFakeNode } from '../../support/fake-node.js';
 
@@ -54,12 +56,31 @@ const oddities: Readonly<Record<string, unknown>> = {
   'an object of another shape': { wrong: true },
   'a number above 2^256': `0x${'f'.repeat(70)}`,
   'an error without words': new FakeError(0, ''),
+  'an error of 10,000 characters': new FakeError(-32_000, 'moon '.repeat(2_000)),
+  'an error with 10,000 characters of data': new FakeError(-32_000, 'the moon', `0x${'ab'.repeat(5_000)}`),
+  'a text of 10,000 characters': 'moon '.repeat(2_000),
+  'a list of 100,000 items': Array.from({ length: 100_000 }, () => '0x1'),
+  'a number in place of a text': 7,
+  'a negative number': '-0x1',
+  'a number with a fraction': 0.5,
+};
+
+/** Results that JSON.stringify cannot write, as JSON text. */
+const hostile: Readonly<Record<string, string>> = {
+  'lists nested 100,000 deep': '['.repeat(100_000) + ']'.repeat(100_000),
+  'objects nested 100,000 deep': `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
+  'keys of a prototype': `{"__proto__":${JSON.stringify(block)},"constructor":{"prototype":{"number":"0x7"}},"toString":1,"length":1}`,
+  'a body that ends early': '{"number":"0x7"',
 };
 
 /** Questions whose answer has no content, so that any result is one. */
 const withoutContent: readonly string[] = ['dryRun', 'revert'];
 /** Questions that accept any text, whose answers are judged by what reads them. */
-const anyResult: readonly string[] = ['chainId', 'publishingFee'];
+const anyResult: readonly string[] = ['chainId'];
+
+function hostileBody({ calls: [call] }: AskedRequest, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(call?.id)},"result":${result}}`;
+}
 
 async function rpcOf(test: TestContext, ...nodes: readonly ((request: AskedRequest) => FakeAnswer)[]) {
   const started = await Promise.all(nodes.map((node) => startFakeNode(test, node)));
@@ -74,10 +95,12 @@ describe('questions to nodes', () => {
     it(`questions to nodes: ${name}: an odd answer of one endpoint is never the answer`, async (test) => {
       const honest = await rpcOf(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : good)));
       const expected = await honest.ask(asked, { first: 'head' });
-      for (const [oddity, answer] of Object.entries(oddities)) {
-        if (name === 'code' && typeof answer === 'string') continue;
+      const texts = Object.entries(hostile).map(([oddity, text]) => [oddity, { text }] as const);
+      for (const [oddity, answer] of [...Object.entries(oddities), ...texts]) {
+        const isHostile = Object.hasOwn(hostile, oddity);
+        if (name === 'code' && oddity === 'a number above 2^256') continue;
         if (withoutContent.includes(name) && !(answer instanceof FakeError)) continue;
-        if (anyResult.includes(name) && !(answer instanceof FakeError) && (answer !== null || name === 'chainId')) continue;
+        if (anyResult.includes(name) && !(answer instanceof FakeError)) continue;
         let isVerified = false;
         const odd = (request: AskedRequest): FakeAnswer => {
           // A question in place of the chain ID must not be mistaken for the verification of the endpoint.
@@ -85,6 +108,7 @@ describe('questions to nodes', () => {
             isVerified = true;
             return answering(request, () => '0x7a69');
           }
+          if (isHostile) return { body: hostileBody(request, hostile[oddity] ?? '') };
           return answering(request, () => (answer === null ? undefined : answer));
         };
         const both = await rpcOf(test, odd, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : good)));
@@ -92,6 +116,30 @@ describe('questions to nodes', () => {
       }
     });
   }
+
+  it('questions to nodes: no text of a node is longer than 1 KiB in an error, and no hostile answer of the only endpoint is thrown as a bug', async (test) => {
+    for (const [name, [asked]] of Object.entries(samples)) {
+      for (const answer of [...Object.values(oddities), ...Object.values(hostile).map((text) => ({ text }))]) {
+        let isVerified = false;
+        const rpc = await rpcOf(test, (request) => {
+          const isFirst = !isVerified && request.calls[0]?.method === 'eth_chainId';
+          if (isFirst) isVerified = true;
+          if (isFirst) return answering(request, () => '0x7a69');
+          return typeof answer === 'object' && answer !== null && 'text' in answer
+            ? { body: hostileBody(request, String(answer.text)) }
+            : answering(request, () => (answer === null ? undefined : answer));
+        });
+        const failure = await rpc.call(asked).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        if (failure === null) continue;
+        const isExpected = failure instanceof NodeError || (failure instanceof DomainError && failure.reason === 'NODE_UNAVAILABLE');
+        assert.ok(isExpected, `${name}: ${failure instanceof Error ? failure.stack : String(failure)}`);
+        assert.ok(failure.message.length <= 1_100, name);
+      }
+    }
+  });
 
   it('questions to nodes: null is the answer if every endpoint says so', async (test) => {
     const none = (request: AskedRequest): FakeAnswer => answering(request, () => undefined);
