@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { type OpenedInstance, openInstance } from '../../../src/app/open-instance.js';
+import { SigningHeldError } from '../../../src/core/ports/database-state.js';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
 import type { Log } from '../../../src/core/work/log.js';
 import { openStore } from '../../../src/storage/open-store.js';
@@ -67,7 +68,7 @@ async function untilHeld(...instances: readonly Instance[]): Promise<void> {
         .catch(() => undefined),
     );
     const attempt = store.change.insertAttempt(anAttempt({ transactionId: id }));
-    await assert.rejects(store.commit([attempt]), (error) => error instanceof StoreAwayError && /nothing is signed/.test(error.message));
+    await assert.rejects(store.commit([attempt]), (error) => error instanceof SigningHeldError && /nothing is signed/.test(error.message));
   }
 }
 
