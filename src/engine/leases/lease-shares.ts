@@ -1,11 +1,12 @@
-import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
+import type { LeaseKind, Work } from '../../core/ports/leases.js';
 import type { StoredLeases } from '../../core/ports/shared-database.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createLeaseView, type LeaseView } from './lease-view.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';
-import { createUnit, type Unit } from './unit.js';
+import type { Unit } from './unit.js';
+import { createUnits } from './units.js';
 
 /**
  * Any instance takes a lease that was free for this long, although every instance could take its share: the instance that the lease falls
@@ -15,8 +16,8 @@ const leftOverAfterMs = 10_000;
 
 /** The units that this instance can work on, and its share of their leases. */
 export interface LeaseShares {
-  /** Adds units, which the next round shares out. */
-  add(kind: LeaseKind, added: ReadonlyMap<string, Work>): void;
+  /** Adds units as `Units.add` does. The next round shares them out. */
+  add(kind: LeaseKind, added: ReadonlyMap<string, Work>): Promise<void>;
   /** See `Leases.note`. */
   note(kind: LeaseKind, key: string, note: string | null): void;
   /** See `Leases.remove`. Must not run during a round. */
@@ -54,7 +55,7 @@ export interface LeaseSharesDeps {
 /** Creates the shares of an instance, which has no units yet. An instance that gives up a lease ends the work first. */
 export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   const { leases, me, news, lookAgain, clock, log } = deps;
-  const units = new Map<LeaseKind, Map<string, Unit>>(leaseKinds.map((kind) => [kind, new Map()]));
+  const units = createUnits();
   const view = createLeaseView(leases, clock);
   /** A unit has no lease yet, or its lease has no holder. */
   let hasFree = true;
@@ -70,7 +71,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   async function readLeases(): Promise<void> {
     await view.read();
     hasFree = false;
-    for (const [kind, own] of units)
+    for (const [kind, own] of units.byKind)
       for (const [key, unit] of own) {
         const holder = view.holders(kind).get(key);
         hasFree ||= holder == null;
@@ -85,10 +86,10 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
    */
   async function shareOut(members: readonly number[] | null): Promise<void> {
     let hasTaken = false;
-    for (const [kind, own] of units) {
+    for (const [kind, own] of units.byKind) {
       const { lost, surplus, kept, missing, ofShare, leftOver } = planOf(own, view, { kind, me: me(), members });
       // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
-      for (const [key, unit] of [...lost, ...surplus]) void give(kind, key, unit);
+      for (const [key, unit] of [...lost, ...surplus]) unit.giving = give(kind, key, unit);
       await Promise.all(kept.map(([key, unit]) => beginWork(kind, key, unit)));
       for (const [, unit] of leftOver) unit.isLeftOver = true;
       const free = [...ofShare, ...leftOver].map(([key]) => key);
@@ -106,12 +107,12 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   }
 
   async function beginHeld(): Promise<void> {
-    for (const [kind, own] of units)
+    for (const [kind, own] of units.byKind)
       await Promise.all([...own].filter(([key]) => view.holders(kind).get(key) === me()).map(([key, unit]) => beginWork(kind, key, unit)));
   }
 
   async function beginWork(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
-    if (unit.isGiven) return;
+    if (unit.giving !== null) return;
     try {
       await unit.begin();
     } catch (error) {
@@ -122,7 +123,6 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
 
   /** Ends the work on a unit, then gives up its lease. */
   async function give(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
-    unit.isGiven = true;
     const holder = me();
     let isReleased = false;
     try {
@@ -134,7 +134,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
       log.warn({ kind, key, err: error }, 'cannot release a lease; retrying');
     }
     view.givenUp(kind, key, holder);
-    unit.isGiven = false;
+    unit.giving = null;
     news.addLeases();
     news.send();
     // At once, what has just failed would fail again: the next regular look tries it.
@@ -156,7 +156,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
 
   /** Stores the notes of the work that runs here, and passes on those of the other instances. */
   async function exchangeNotes(): Promise<void> {
-    for (const [kind, own] of units)
+    for (const [kind, own] of units.byKind)
       for (const [key, unit] of own) {
         const stored = view.note(kind, key);
         if (!unit.isBegun()) unit.showNote(stored);
@@ -168,38 +168,36 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   }
 
   return {
-    add(kind, added) {
-      for (const [key, work] of added) units.get(kind)?.set(key, createUnit(work));
-    },
+    add: units.add,
     note(kind, key, note) {
-      const unit = units.get(kind)?.get(key);
+      const unit = units.get(kind, key);
       if (unit === undefined) return;
       unit.leaveNote(note);
       lookAgain();
     },
     async remove(kind, key) {
-      const unit = units.get(kind)?.get(key);
-      units.get(kind)?.delete(key);
-      await unit?.end();
+      const unit = units.remove(kind, key);
+      await Promise.all([unit?.end(), unit?.giving]);
       await leases.remove(me(), kind, key);
       news.addLeases();
       news.send();
     },
-    units: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()]])),
+    units: () => new Map([...units.byKind].map(([kind, own]) => [kind, [...own.keys()]])),
     outdate: view.outdate,
     forgetLeftOver() {
-      for (const own of units.values()) for (const unit of own.values()) unit.isLeftOver = false;
+      for (const unit of units.all()) unit.isLeftOver = false;
     },
     round,
     async endTakenOver() {
-      await Promise.all([...units.values()].flatMap((own) => [...own.values()].map((unit) => unit.end(true))));
+      await Promise.all(units.all().map((unit) => unit.end(true)));
     },
     async giveAll() {
-      await Promise.all([...units].map(([kind, own]) => giveKind(kind, own)));
+      await Promise.all([...units.byKind].map(([kind, own]) => giveKind(kind, own)));
     },
     heldBy: view.heldBy,
     // Leases of units that no longer exist, such as a relayer that was removed from the file, have no holder and need none.
-    unheld: () => new Map([...units].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !view.holders(kind).get(key)).length])),
+    unheld: () =>
+      new Map([...units.byKind].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !view.holders(kind).get(key)).length])),
   };
 }
 
@@ -238,7 +236,7 @@ function planOf(
   // If no instance can take them, they stay.
   const share = members === null ? 0 : members.length === 0 ? mine.length : shareOf(me, { members, holders: all });
   const isSharing = members?.includes(me) === true;
-  const staying = mine.filter(([, { isGiven }]) => !isGiven);
+  const staying = mine.filter(([, { giving }]) => giving === null);
   // Beside the share, so that the others stay where they are.
   const isBeside = ([, { isLeftOver }]: KeyedUnit): boolean => isSharing && isLeftOver;
   const counted = staying.filter((one) => !isBeside(one));
@@ -246,7 +244,7 @@ function planOf(
   const lacking = Math.max(0, share - mine.length);
   const isOld = ([, { freeSinceMs }]: KeyedUnit): boolean => view.readAtMs() - (freeSinceMs ?? view.readAtMs()) >= leftOverAfterMs;
   return {
-    lost: own.filter(([key, unit]) => unit.isBegun() && !unit.isGiven && holders.get(key) !== me),
+    lost: own.filter(([key, unit]) => unit.isBegun() && unit.giving === null && holders.get(key) !== me),
     surplus: counted.slice(share),
     kept: [...counted.slice(0, share), ...staying.filter(isBeside)],
     missing,

@@ -159,7 +159,7 @@ export function createMembers(deps: MembersDeps): Members {
       await rounds.start();
     },
     async add(kind, added) {
-      shares.add(kind, added);
+      await shares.add(kind, added);
       if (rounds.isStarted()) await nextRound();
     },
     note: shares.note,

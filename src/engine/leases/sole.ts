@@ -1,13 +1,15 @@
 import { DomainError } from '../../core/errors/errors.js';
 import { soleDatabase } from '../../core/ports/database-state.js';
 import type { RunningInstance } from '../../core/ports/instances.js';
-import { type LeaseKind, type Leases, leaseKinds, type Work } from '../../core/ports/leases.js';
+import type { Leases } from '../../core/ports/leases.js';
 import { durable, unsafeSettings } from '../../core/records/durability.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { type Repeating, repeat } from '../../core/work/repeat.js';
 import type { Sharing } from './sharing.js';
 import { signsAgain, signsNothing } from './signing-hold.js';
+import type { Unit } from './unit.js';
+import { createUnits } from './units.js';
 
 /** How often the hold is looked at. */
 const lookEveryMs = 1_000;
@@ -23,28 +25,13 @@ export interface SoleHold {
  * Creates the leases of a process that shares its database with no other: it does all work, except during a hold. Absent: there is none.
  */
 export function createSoleLeases(hold?: SoleHold): Leases & Pick<Sharing, 'onHold'> {
-  const units = new Map<LeaseKind, Map<string, Work>>(leaseKinds.map((kind) => [kind, new Map()]));
-  const works = () => [...units.values()].flatMap((own) => [...own.values()]);
-  const begun = new Set<Work>();
+  const units = createUnits();
+  const begin = (unit: Unit) => unit.begin();
+  const end = (unit: Unit) => unit.end();
   const holdListeners: (() => void)[] = [];
   let isWorking = false;
   let heldBecause: string | null = null;
   let rounds: Repeating | null = null;
-
-  async function begin(work: Work): Promise<void> {
-    if (begun.has(work)) return;
-    begun.add(work);
-    try {
-      await work.begin();
-    } catch (error) {
-      await end(work);
-      throw error;
-    }
-  }
-
-  async function end(work: Work): Promise<void> {
-    if (begun.delete(work)) await work.end();
-  }
 
   /** The work ends when a hold begins, and begins again when it has ended. */
   async function look({ ownObstacle, log }: SoleHold): Promise<void> {
@@ -55,40 +42,36 @@ export function createSoleLeases(hold?: SoleHold): Leases & Pick<Sharing, 'onHol
     if (reason === null) {
       if (isNews) log.info({}, signsAgain);
       // Not waited for: a hold may begin meanwhile.
-      for (const work of works()) begin(work).catch((error: unknown) => log.warn({ err: error }, 'cannot start work; retrying'));
+      for (const unit of units.all()) begin(unit).catch((error: unknown) => log.warn({ err: error }, 'cannot start work; retrying'));
       return;
     }
     if (isNews) log.error({ reason }, signsNothing);
-    await Promise.all(works().map(end));
+    await Promise.all(units.all().map(end));
     if (isNews) for (const listener of holdListeners) listener();
   }
 
   return {
     async start() {
       isWorking = true;
-      await Promise.all(works().map(begin));
+      await Promise.all(units.all().map(begin));
       if (hold === undefined) return;
       const onError = (error: unknown) => hold.log.warn({ err: error }, 'cannot end work; retrying');
       rounds = repeat(() => look(hold), lookEveryMs, { onError });
     },
     async add(kind, added) {
-      for (const [key, work] of added) units.get(kind)?.set(key, work);
-      if (isWorking) await Promise.all([...added.values()].map(begin));
+      await units.add(kind, added);
+      if (isWorking) await Promise.all([...added.keys()].map((key) => units.get(kind, key)?.begin()));
     },
     note: () => undefined,
     async remove(kind, key) {
-      const work = units.get(kind)?.get(key);
-      units.get(kind)?.delete(key);
-      if (work !== undefined) await end(work);
+      await units.remove(kind, key)?.end();
     },
-    held: () => new Map([...units].map(([kind, own]) => [kind, [...own.values()].filter((work) => begun.has(work)).length])),
+    held: () => new Map([...units.byKind].map(([kind, own]) => [kind, [...own.values()].filter((unit) => unit.isBegun()).length])),
     onHold: (listener) => void holdListeners.push(listener),
     async stop() {
       isWorking = false;
       await rounds?.stop();
-      const ended = works().map(end);
-      for (const own of units.values()) own.clear();
-      await Promise.all(ended);
+      await Promise.all(units.all().map(end));
     },
   };
 }

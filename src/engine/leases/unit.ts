@@ -1,6 +1,6 @@
 import type { Work } from '../../core/ports/leases.js';
 
-/** Work that this instance can do, if it has the lease. */
+/** A unit of work that this instance can do, if it has the lease. It stays one unit when the work on it changes. */
 export interface Unit {
   /** The work runs, begins, or ends. */
   isBegun(): boolean;
@@ -8,8 +8,10 @@ export interface Unit {
   begin(): Promise<void>;
   /** Ends the work. `isTakenOver`: another instance does it already. */
   end(isTakenOver?: boolean): Promise<void>;
-  /** The work ends, and then its lease is given up. */
-  isGiven: boolean;
+  /** Gives the unit other work. The work before it ends first; resolves when it has. It begins as any other. */
+  change(work: Work): Promise<void>;
+  /** The work ends, and then its lease is given up; resolves after that. Null: it is not given up. */
+  giving: Promise<void> | null;
   /** The note that the work left for others, while it runs here. */
   note(): string | null;
   /** The work left a note. */
@@ -23,7 +25,8 @@ export interface Unit {
 }
 
 /** Creates a unit whose work has not begun. */
-export function createUnit(work: Work): Unit {
+export function createUnit(first: Work): Unit {
+  let work = first;
   let begun: Promise<void> | null = null;
   let note: string | null = null;
   /** The note that the work was called with last, or left itself. */
@@ -37,8 +40,11 @@ export function createUnit(work: Work): Unit {
 
   async function end(isTakenOver = false): Promise<void> {
     if (begun === null) return;
-    await begun.catch(() => undefined);
-    await work.end(isTakenOver);
+    const [beginning, ended] = [begun, work];
+    await beginning.catch(() => undefined);
+    await ended.end(isTakenOver);
+    // Several callers may end it at once, and it may have begun again since the first of them was done.
+    if (begun !== beginning) return;
     begun = null;
     note = null;
   }
@@ -57,7 +63,13 @@ export function createUnit(work: Work): Unit {
       }
     },
     end,
-    isGiven: false,
+    async change(next) {
+      const ended = end();
+      work = next;
+      noted = null;
+      await ended;
+    },
+    giving: null,
     note: () => note,
     leaveNote(left) {
       note = left;

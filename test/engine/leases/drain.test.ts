@@ -4,6 +4,7 @@ import pg from 'pg';
 import { type OpenedInstance, openInstance } from '../../../src/app/open-instance.js';
 import type { Work } from '../../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { deferred } from '../../support/deferred.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { removalOf } from '../../support/remove-instance.js';
 import { silentLog } from '../../support/stored-samples.js';
@@ -70,6 +71,46 @@ it('an instance counts the leases that it holds, and those of its units that no 
   assert.equal(draining.leases.held().get('lane'), 0);
   await sharing.leases.remove('lane', 'evm:1/0x1');
   assert.equal(sharing.sharing.unheld().get('lane'), 0);
+});
+
+it('a lane whose work changes while its lease is given up runs at one instance alone', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const [draining, sharing] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+  const running = new Set<string>();
+  const together: string[] = [];
+  const mayEnd = deferred();
+  const ends: string[] = [];
+  const laneOf = (name: string, end: () => Promise<void> = async () => undefined): ReadonlyMap<string, Work> => {
+    const begin = async () => {
+      running.add(name);
+      if (running.size > 1) together.push([...running].join(' beside '));
+    };
+    const ended = async () => {
+      ends.push(name);
+      await end();
+      running.delete(name);
+    };
+    return new Map([['evm:1/0x1', { begin, end: ended }]]);
+  };
+  await draining.leases.add(
+    'lane',
+    laneOf('the first', () => mayEnd.promise),
+  );
+  await draining.leases.start();
+  await sharing.leases.add('lane', laneOf("the other instance's"));
+  await sharing.leases.start();
+  assert.deepEqual([...running], ['the first']);
+  await sharing.sharing.drain(draining.sharing.ownId());
+  await waitFor('its work to end', () => ends.includes('the first') || undefined);
+  const changed = draining.leases.add('lane', laneOf('the changed'));
+  // Two rounds, of which the second one begins after the change.
+  await draining.sharing.drain(draining.sharing.ownId());
+  await draining.sharing.drain(draining.sharing.ownId());
+  assert.deepEqual([...running], ['the first']);
+  mayEnd.resolve();
+  await changed;
+  await waitFor('the other instance to take over', () => running.has("the other instance's") || undefined);
+  assert.deepEqual([together, draining.leases.held().get('lane')], [[], 0]);
 });
 
 it('an instance that has just left is not found', async (test) => {

@@ -40,11 +40,13 @@ async function startGiving() {
   });
   const ending = deferred();
   const holdersAtBegin: (number | null | undefined)[] = [];
+  const begin = (kind: LeaseKind) => async () => void holdersAtBegin.push(holders.get(kind));
   const add = (kind: LeaseKind) => {
     added.push(kind);
-    const begin = async () => void holdersAtBegin.push(holders.get(kind));
-    shares.add(kind, new Map([['a', { begin, end: () => ending.promise }]]));
+    void shares.add(kind, new Map([['a', { begin: begin(kind), end: () => ending.promise }]]));
   };
+  /** The unit gets other work, which ends at once. */
+  const change = () => shares.add(given, new Map([['a', { begin: begin(given), end: async () => undefined }]]));
   const round = (members: readonly number[]) => {
     shares.outdate();
     return shares.round(members);
@@ -58,7 +60,7 @@ async function startGiving() {
     await new Promise(setImmediate);
     assert.equal(holders.get(given), null);
   }
-  return { waits, add, round, end, holdersAtBegin };
+  return { shares, waits, add, change, round, end, holdersAtBegin, holders };
 }
 
 describe('the work of a lease', () => {
@@ -84,5 +86,51 @@ describe('the work of a lease', () => {
     taking.resolve();
     await rounded;
     assert.deepEqual(holdersAtBegin, [me, me, me]);
+  });
+
+  it('that has changed does not begin while the lease is given up, and begins when it is taken again', async () => {
+    const { change, round, end, holdersAtBegin, holders } = await startGiving();
+    const changed = change();
+    await round([me]);
+    assert.deepEqual(holdersAtBegin, [me]);
+    await end();
+    await changed;
+    holders.set(given, other);
+    await round([me]);
+    assert.deepEqual(holdersAtBegin, [me]);
+    holders.set(given, null);
+    await round([me]);
+    assert.deepEqual(holdersAtBegin, [me, me]);
+  });
+
+  it('that has changed begins when the work before it has ended', async () => {
+    const { shares, add, round, end, holdersAtBegin } = await startGiving();
+    await end();
+    add('lane');
+    await round([me]);
+    assert.deepEqual(holdersAtBegin, [me, me, me]);
+    const ending = deferred();
+    let running = 0;
+    const begin = async () => {
+      running += 1;
+    };
+    const work = {
+      begin,
+      async end() {
+        await ending.promise;
+        running -= 1;
+      },
+    };
+    await shares.add('lane', new Map([['a', work]]));
+    await round([me]);
+    assert.equal(running, 1);
+    const changed = shares.add('lane', new Map([['a', { begin, end: async () => undefined }]]));
+    await round([me]);
+    assert.equal(running, 1);
+    ending.resolve();
+    await changed;
+    assert.equal(running, 0);
+    await round([me]);
+    assert.equal(running, 1);
   });
 });
