@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import { describe, it } from 'node:test';
-import { questions } from '../src/chains/solana/questions.js';
+import { questions as solanaQuestions } from '../src/chains/solana/questions.js';
+import { questions as stellarQuestions } from '../src/chains/stellar/questions.js';
 
 /** What each room may import besides itself: rooms by their path under `src`, and packages. Node's own modules are free to all. */
 const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages: readonly string[] }>> = {
@@ -261,16 +262,18 @@ describe('dependencies point one way', () => {
     assert.deepEqual(naming, [join('chains', 'evm', 'questions.ts')]);
   });
 
-  it('chains/solana: no file but the table of questions names a method of nodes', () => {
-    const methods = Object.values(questions).map(({ entry }) => `'${entry.method}'`);
-    const naming = files
-      .filter((file) => file.startsWith(join('chains', 'solana') + sep))
-      .filter((file) => {
-        const text = readFileSync(join('src', file), 'utf8');
-        return methods.some((method) => text.includes(method)) || /\bmethod: /.test(text);
-      });
-    assert.deepEqual(naming, [join('chains', 'solana', 'questions.ts')]);
-  });
+  for (const [network, questions] of Object.entries({ solana: solanaQuestions, stellar: stellarQuestions })) {
+    it(`chains/${network}: no file but the table of questions names a method of nodes`, () => {
+      const methods = Object.values(questions).map(({ entry }) => `'${entry.method}'`);
+      const naming = files
+        .filter((file) => file.startsWith(join('chains', network) + sep))
+        .filter((file) => {
+          const text = readFileSync(join('src', file), 'utf8');
+          return methods.some((method) => text.includes(method)) || /\bmethod: /.test(text);
+        });
+      assert.deepEqual(naming, [join('chains', network, 'questions.ts')]);
+    });
+  }
 
   it('files: none import one another in a circle', () => {
     assert.deepEqual(circlesOf(imports), []);

@@ -6,10 +6,12 @@ import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Account, readAccounts } from './account.js';
+import { readAccounts } from './account.js';
 import { accountOf } from './address.js';
-import { latestLedgerCall } from './dialect.js';
-import { type NodeView, readTransactions, receiptFrom, withoutFee } from './receipts.js';
+import { questions } from './questions.js';
+import type { Account } from './read-entries.js';
+import type { NodeView } from './read-transaction.js';
+import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /** Reads the outcomes of fee-bump envelopes around other accounts' transactions. */
 export interface AttemptOutcomes {
@@ -123,8 +125,7 @@ async function readFrom(
   // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
   const accounts = await readAccounts(rpc, [...new Set(attempts.map(sourceOf))], options);
   const isBounded = attempts.some(({ fields }) => onNetwork('stellar', fields).maxTimeS !== null);
-  const { method, params, read } = latestLedgerCall;
-  const closeTimeMs = isBounded ? ((await rpc.ask({ method, params, read }, options)).timestampMs ?? clock.nowMs()) : 0;
+  const closeTimeMs = isBounded ? ((await rpc.ask(questions.latestLedger(), options)).timestampMs ?? clock.nowMs()) : 0;
   const accountOfAttempt = (attempt: Attempt): Account | null => accounts.get(sourceOf(attempt)) ?? null;
   const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
   const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), options);

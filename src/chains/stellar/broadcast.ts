@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import { xdr } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
-import { objectFrom } from '../rpc/answer.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';
-import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { textFrom } from './answer.js';
 import { broadcastTable } from './broadcast-table.js';
 import { maxOf } from './fee-rules.js';
+import { questions, type SendAnswer } from './questions.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
-import { readXdr } from './xdr-text.js';
 
 /** Sends signed envelopes to nodes and remembers their refusals. */
 export interface Broadcaster {
@@ -84,8 +82,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
   return {
     async send(raws) {
-      const calls = raws.map(sendCall);
-      const settled = await rpc.batch<SendAnswer>(calls, {
+      const settled = await rpc.batch<SendAnswer>(raws.map(questions.broadcast), {
         first: 'head',
         inOrder: true,
         copied: true,
@@ -120,32 +117,7 @@ function digestOf(raw: string): string {
   return createHash('sha256').update(raw).digest('base64');
 }
 
-type SendAnswer =
-  | { readonly status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' }
-  /** Null: a result of a later protocol, which cannot be decoded. */
-  | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult | null };
-
 type SendCall = RpcCall<SendAnswer> & { readonly params: { readonly transaction: string } };
-
-function sendCall(raw: string): SendCall {
-  return {
-    method: 'sendTransaction',
-    params: { transaction: raw },
-    read(answer) {
-      const { status, errorResultXdr } = objectFrom(answer, 'answer to a transaction');
-      switch (status) {
-        case 'PENDING':
-        case 'DUPLICATE':
-        case 'TRY_AGAIN_LATER':
-          return { status };
-        case 'ERROR':
-          return { status, result: readXdr(xdr.TransactionResult, textFrom(errorResultXdr, 'transaction result')) };
-        default:
-          throw new MalformedAnswerError('answer to a transaction');
-      }
-    },
-  };
-}
 
 function outcomeOf(answer: SendAnswer): BroadcastOutcome {
   switch (answer.status) {

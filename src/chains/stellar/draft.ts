@@ -14,7 +14,7 @@ import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
-import { type Account, lockedOf, readAccount, whyPowerless } from './account.js';
+import { lockedOf, readAccount, whyPowerless } from './account.js';
 import { forbiddenChangeIn, operationsOf } from './account-changes.js';
 import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
@@ -24,7 +24,8 @@ import { findMemoRequired } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
 import { feeLimitOf, priceAttempt } from './price-attempt.js';
-import { getTransactionCall } from './receipts.js';
+import { questions } from './questions.js';
+import type { Account } from './read-entries.js';
 import { simulate } from './simulate.js';
 import { envelopeV1, maxTransactionFeeStroops } from './transaction.js';
 
@@ -74,8 +75,7 @@ async function liveBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: re
   const bids = unrefused.map(({ fields }) => onNetwork('stellar', fields));
   const [first] = unrefused;
   if (first === undefined || bids.every(({ maxTimeS }) => maxTimeS === null)) return bids.map(({ bid }) => bid);
-  const { method, params, read } = getTransactionCall(first.hash, networkId);
-  const { latestCloseTimeS } = await rpc.ask({ method, params, read }, { first: 'head' });
+  const { latestCloseTimeS } = await rpc.ask(questions.transaction(first.hash, networkId));
   return bids.filter(({ maxTimeS }) => maxTimeS === null || latestCloseTimeS < maxTimeS).map(({ bid }) => bid);
 }
 

@@ -1,20 +1,16 @@
-import { xdr } from '@stellar/stellar-sdk';
 import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { type Account, readAccount } from './account.js';
+import { readAccount } from './account.js';
 import { accountOf } from './address.js';
-import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
 import { identityOf, type TransactionIdentity } from './envelope.js';
+import { type HistoryPage, historyPageSize, questions } from './questions.js';
+import type { Account } from './read-entries.js';
 import { ledgerName } from './receipts.js';
 import { hasSigned } from './sign.js';
-import { readXdr } from './xdr-text.js';
 
-/** The maximum that nodes return per page. */
-const pageSize = 200;
 /** A ledger of a public network has a few pages at most. */
 const maxPages = 40;
 /** An earlier number was probably used shortly before the last one. */
@@ -45,8 +41,7 @@ export async function findSenderTransaction(
 ): Promise<SenderTransaction | NoSender> {
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'unused';
-  const read = (answer: unknown): bigint => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger');
-  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask({ method: 'getHealth', params: null, read }, { first: 'head' }));
+  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(questions.oldestLedger()));
   if (ledgers === null) return 'pruned';
   const found = await scan(rpc, networkId, address, sequence, ledgers);
   if (found !== 'not_found') return found;
@@ -67,11 +62,6 @@ function likelyLedgers(
   return first > end ? null : { from: first, to: end };
 }
 
-interface Page {
-  readonly transactions: readonly (SenderTransaction & { readonly isWanted: boolean })[];
-  readonly cursor: string;
-}
-
 async function scan(
   rpc: Rpc,
   networkId: Buffer,
@@ -79,26 +69,23 @@ async function scan(
   sequence: bigint,
   { from, to }: BlockRange,
 ): Promise<SenderTransaction | 'not_found' | 'pruned'> {
-  const read = (answer: unknown): Page => pageFrom(answer, networkId, address, sequence);
   let cursor: string | null = null;
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const pagination: object = cursor === null ? { limit: pageSize } : { limit: pageSize, cursor };
-    const params: Readonly<Record<string, unknown>> = cursor === null ? { startLedger: Number(from), pagination } : { pagination };
-    let page: Page;
+    let page: HistoryPage;
     try {
-      page = await rpc.call({ method: 'getTransactions', params, read }, { first: 'head' });
+      page = await rpc.call(questions.history(from, cursor));
     } catch (error) {
       // The node has dropped these ledgers.
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
       throw nodeUnavailable(error);
     }
-    const wanted = page.transactions.find(({ isWanted }) => isWanted);
-    if (wanted !== undefined) {
-      const { hash, blockNumber, blockHash } = wanted;
-      return { hash, blockNumber, blockHash };
+    for (const { envelope, ledger } of page.transactions) {
+      const sender = envelope === null ? null : identityOf(envelope, networkId);
+      if (sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address))
+        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger) };
     }
     const last = page.transactions.at(-1);
-    if (last === undefined || last.blockNumber > to || page.transactions.length < pageSize) return 'not_found';
+    if (last === undefined || last.ledger > to || page.transactions.length < historyPageSize) return 'not_found';
     cursor = page.cursor;
   }
   return 'pruned';
@@ -111,24 +98,4 @@ async function scan(
 function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
   const hash = Buffer.from(innerHash, 'hex');
   return signatures.some((one) => hasSigned(address, one.signature.value, hash));
-}
-
-function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence: bigint): Page {
-  const { transactions, cursor } = objectFrom(answer, 'transactions');
-  return {
-    transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
-      const { envelopeXdr, ledger } = objectFrom(one, 'transaction');
-      const number = integerFrom(ledger, 'ledger');
-      // An envelope that cannot be read comes from a later protocol, so the service did not send it.
-      const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
-      const sender = envelope === null ? null : identityOf(envelope, networkId);
-      return {
-        hash: sender?.innerHash ?? '',
-        blockNumber: number,
-        blockHash: ledgerName(number),
-        isWanted: sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address),
-      };
-    }),
-    cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),
-  };
 }

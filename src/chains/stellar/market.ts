@@ -1,8 +1,7 @@
 import type { BlockMemory } from '../../core/work/block-memory.js';
-import { objectFrom } from '../rpc/answer.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { integerFrom } from './answer.js';
 import { type LedgerRules, usualRules } from './fee-rules.js';
+import { questions, type RecentBids } from './questions.js';
 
 /** Recent inclusion bids. */
 export interface Market {
@@ -18,7 +17,7 @@ export interface Market {
 
 /** Creates a market that caches bids per ledger. It bids the 90th percentile; a ledger charges only the lowest bid that it included. */
 export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
-  const read = (): Promise<Bids> => memory.recall('fee stats', () => rpc.ask({ method: 'getFeeStats', params: null, read: bidsFrom }));
+  const read = (): Promise<RecentBids> => memory.recall('fee stats', () => readBids(rpc));
   let rules = usualRules;
   return {
     rules: () => rules,
@@ -34,13 +33,12 @@ export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
   };
 }
 
-interface Bids {
-  readonly classic: bigint;
-  readonly contract: bigint;
+/** One node alone must not raise the bid. */
+async function readBids(rpc: Rpc): Promise<RecentBids> {
+  const opinions = await rpc.opinions(questions.recentBids());
+  return { classic: lowerMedian(opinions.map(({ classic }) => classic)), contract: lowerMedian(opinions.map(({ contract }) => contract)) };
 }
 
-function bidsFrom(answer: unknown): Bids {
-  const { inclusionFee, sorobanInclusionFee } = objectFrom(answer, 'fee stats');
-  const p90 = (value: unknown): bigint => integerFrom(objectFrom(value, 'fee stats').p90, 'fee stats');
-  return { classic: p90(inclusionFee), contract: p90(sorobanInclusionFee) };
+function lowerMedian(bids: readonly bigint[]): bigint {
+  return bids.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor((bids.length - 1) / 2)] ?? 0n;
 }

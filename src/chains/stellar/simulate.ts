@@ -1,14 +1,12 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
-import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import type { CallOptions } from '../rpc/call-router.js';
-import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
-import { integerFrom, textFrom, xdrFrom } from './answer.js';
-import { maxBaseFeeStroops } from './fee-rules.js';
-import { maxTransactionFeeStroops, transactionFrom } from './transaction.js';
+import { questions } from './questions.js';
+import { transactionFrom } from './transaction.js';
 
 /** A simulated contract operation with its authorization, its footprint and their resource fee. */
 export interface Simulation {
@@ -50,14 +48,12 @@ async function simulateOnce(
   if (operation === undefined) throw new Error('content without operations');
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
-  const answer = await rpc
-    .call({ method: 'simulateTransaction', params: { transaction: envelope.toXdr('base64') }, read: answerFrom }, options)
-    .catch((error: unknown): Refusal => {
-      if (!(error instanceof NodeError)) throw error;
-      if (error.isAboutNode) throw nodeUnavailable(error);
-      // A simulation that fails is a result. An error of the call says something about the node, in words that may be unknown.
-      return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
-    });
+  const answer = await rpc.call(questions.simulation(envelope.toXdr('base64')), options).catch((error: unknown): Refusal => {
+    if (!(error instanceof NodeError)) throw error;
+    if (error.isAboutNode) throw nodeUnavailable(error);
+    // A simulation that fails is a result. An error of the call says something about the node, in words that may be unknown.
+    return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
+  });
   if ('refused' in answer) return answer;
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
@@ -94,40 +90,4 @@ function withAuth(text: string, auth: readonly xdr.SorobanAuthorizationEntry[]):
   const { hostFunction } = xdr.expectUnionVariant(body, 'invokeHostFunction').invokeHostFunctionOp;
   const call = new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth] });
   return new xdr.Operation({ sourceAccount, body: xdr.OperationBody.invokeHostFunction(call) }).toXdr('base64');
-}
-
-type SimulationAnswer =
-  | { readonly error: string }
-  | {
-      readonly sorobanData: string;
-      readonly resourceFeeStroops: bigint;
-      readonly auth: readonly xdr.SorobanAuthorizationEntry[];
-      readonly needsRestore: boolean;
-    };
-
-function answerFrom(value: unknown): SimulationAnswer {
-  const answer = objectFrom(value, 'simulation');
-  // After the first line the host appends an event log.
-  if (answer.error !== undefined && answer.error !== null)
-    return { error: nodeText(textFrom(answer.error, 'simulation').split('\n', 1)[0] ?? '') };
-  const data = xdrFrom(xdr.SorobanTransactionData, answer.transactionData, 'transaction data');
-  const reported = integerFrom(answer.minResourceFee, 'resource fee');
-  const declared = data.resourceFee;
-  const resourceFeeStroops = reported > declared ? reported : declared;
-  // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its
-  // sequence number.
-  if (resourceFeeStroops > maxTransactionFeeStroops - maxBaseFeeStroops) throw new MalformedAnswerError('resource fee');
-  const { results, restorePreamble } = answer;
-  return {
-    sorobanData: new xdr.SorobanTransactionData({ ...data, resourceFee: resourceFeeStroops }).toXdr('base64'),
-    resourceFeeStroops,
-    auth: listFrom(results ?? [], 'simulation results').flatMap(authFromResult),
-    needsRestore: restorePreamble !== undefined && restorePreamble !== null,
-  };
-}
-
-function authFromResult(result: unknown): readonly xdr.SorobanAuthorizationEntry[] {
-  const { auth } = objectFrom(result, 'simulation result');
-  const what = 'simulated authorization';
-  return listFrom(auth ?? [], what).map((entry) => xdrFrom(xdr.SorobanAuthorizationEntry, entry, what));
 }

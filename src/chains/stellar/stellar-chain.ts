@@ -13,12 +13,13 @@ import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
-import { latestLedgerCall, passphraseCall, stellarDialect } from './dialect.js';
+import { stellarDialect } from './dialect.js';
 import { draftAttempt } from './draft.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
-import { getTransactionCall, ledgerName, readTransactions, receiptFrom } from './receipts.js';
+import { questions } from './questions.js';
+import { ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
@@ -38,10 +39,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const outcomes = createAttemptOutcomes({ rpc, networkId, networkName, clock, log });
-  const askTransaction = (hash: string) => {
-    const { method, params, read } = getTransactionCall(hash, networkId);
-    return rpc.ask({ method, params, read }, { first: 'head' });
-  };
+  const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId));
 
   return {
     ...methods,
@@ -58,11 +56,9 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     },
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
-    genesisHash: async () =>
-      networkIdOf(await rpc.ask({ method: passphraseCall.method, params: null, read: passphraseCall.read })).toString('hex'),
+    genesisHash: async () => networkIdOf(await rpc.ask(questions.passphrase())).toString('hex'),
     async head() {
-      const { method, params, read } = latestLedgerCall;
-      const { number, timestampMs, rules } = await rpc.askHead({ method, params, read });
+      const { number, timestampMs, rules } = await rpc.askHead(questions.latestLedger());
       market.takeRules(rules);
       const endpoint = rpc.headEndpoint();
       const time = timestampMs === null ? ({ timestampMs: clock.nowMs(), isOwnTime: true } as const) : { timestampMs };
@@ -103,13 +99,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         return { found, unanswered: new Set() };
       },
       async blockHash(height) {
-        const { method, params, read } = latestLedgerCall;
-        return height <= (await rpc.ask({ method, params, read })).number ? ledgerName(height) : null;
+        return height <= (await rpc.ask(questions.latestLedger())).number ? ledgerName(height) : null;
       },
       // A closed ledger is final; the node must show the ledger that it reported.
       async finalBlock({ number }, required) {
-        const { method, params, read } = latestLedgerCall;
-        if (required > 1 && (await rpc.ask({ method, params, read })).number < number) return null;
+        if (required > 1 && (await rpc.ask(questions.latestLedger())).number < number) return null;
         return number - BigInt(required) + 1n;
       },
       maxInFlight: async () => 1,

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
-import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { solanaDialect } from '../../../src/chains/solana/dialect.js';
 import { questions } from '../../../src/chains/solana/questions.js';
-import { rememberingLog } from '../../support/evm.js';
-import { type AskedRequest, answering, type FakeAnswer, FakeError, startFakeNode } from '../../support/fake-node.js';
+import { answering, FakeError } from '../../support/fake-node.js';
+import { questionTests, rpcMaker } from '../../support/odd-answers.js';
 import { solanaKey, solanaNetwork } from '../../support/solana.js';
 
 const genesis = solanaKey().address;
@@ -34,37 +33,10 @@ const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown
   broadcast: [questions.broadcast('AA=='), signature],
 };
 
-const oddities: Readonly<Record<string, unknown>> = {
-  'unknown words': new FakeError(-39_999, 'the moon is in the wrong house'),
-  'words with the code of a wrong request': new FakeError(-32_602, 'the moon is in the wrong house'),
-  'no such method': new FakeError(-32_601, 'Method not found'),
-  'an internal error': new FakeError(-32_603, 'Internal error'),
-  null: null,
-  'an object of another shape': { wrong: true },
-  'a negative number': -1,
-  'a list of another shape': [{ wrong: true }],
-};
-
-async function rpcOf(test: TestContext, ...nodes: readonly ((request: AskedRequest) => FakeAnswer)[]) {
-  const started = await Promise.all(nodes.map((node) => startFakeNode(test, node)));
-  const rpcUrls = started.map(({ url }, index) => ({ url, weight: 100 - index }));
-  const rpc = createRpc({ network: solanaNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, solanaDialect);
-  test.after(() => rpc.close());
-  return rpc;
-}
+const rpcOf = rpcMaker(solanaNetwork(), solanaDialect);
 
 describe('questions to Solana nodes', () => {
-  for (const [name, [asked, good]] of Object.entries(samples)) {
-    it(`questions to Solana nodes: ${name}: an odd answer of one endpoint is never the answer`, async (test) => {
-      const honest = await rpcOf(test, (request) => answering(request, () => good));
-      const expected = await honest.ask(asked, { first: 'head' });
-      for (const [oddity, answer] of Object.entries(oddities)) {
-        const odd = (request: AskedRequest): FakeAnswer => answering(request, () => (answer === null ? undefined : answer));
-        const both = await rpcOf(test, odd, (request) => answering(request, () => good));
-        assert.deepEqual(String(await both.ask(asked, { first: 'head' })), String(expected), `${name}: ${oddity}`);
-      }
-    });
-  }
+  questionTests({ questions, samples, rpcOf });
 
   it('questions to Solana nodes: an error about the request is shown rather than one about another node', async (test) => {
     const rpc = await rpcOf(
@@ -73,9 +45,5 @@ describe('questions to Solana nodes', () => {
       (request) => answering(request, () => new FakeError(-32_602, 'invalid transaction')),
     );
     await assert.rejects(rpc.call(questions.simulation('AA==', 7n, key)), /invalid transaction/);
-  });
-
-  it('questions to Solana nodes: each says what happens without an answer', () => {
-    for (const [name, { entry }] of Object.entries(questions)) assert.ok(entry.fallback.length > 10, name);
   });
 });

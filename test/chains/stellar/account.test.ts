@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Asset, Claimant, Keypair, Operation, type xdr } from '@stellar/stellar-sdk';
-import { type Account, whyPowerless } from '../../../src/chains/stellar/account.js';
+import { whyPowerless } from '../../../src/chains/stellar/account.js';
+import type { Account } from '../../../src/chains/stellar/read-entries.js';
 
 const other = Keypair.random().publicKey();
 const asset = new Asset('USD', other);

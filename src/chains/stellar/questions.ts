@@ -1,0 +1,180 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { Position } from '../rpc/lag-tracker.js';
+import { MalformedAnswerError } from '../rpc/node-error.js';
+import { question } from '../rpc/question.js';
+import { integerFrom, textFrom } from './answer.js';
+import { type LedgerRules, leastBaseFeeStroops, maxBaseFeeStroops } from './fee-rules.js';
+import { type Account, accountKey, accountsFrom, memoRequirementKey, requiringMemoFrom } from './read-entries.js';
+import { type SimulationAnswer, simulationFrom } from './read-simulation.js';
+import { type NodeView, nodeViewFrom } from './read-transaction.js';
+import { readXdr } from './xdr-text.js';
+
+/** A node's latest ledger. */
+export interface LatestLedger extends Position {
+  /** Null: the node reports no readable header. */
+  readonly rules: LedgerRules | null;
+}
+
+/** The bids per operation with which most transactions of recent ledgers were included. */
+export interface RecentBids {
+  readonly classic: bigint;
+  readonly contract: bigint;
+}
+
+/** A page of the transactions of a node, in the order of the ledgers. */
+export interface HistoryPage {
+  /** `envelope` is null for one of a later protocol, so the service did not send it. */
+  readonly transactions: readonly { readonly envelope: xdr.TransactionEnvelope | null; readonly ledger: bigint }[];
+  readonly cursor: string;
+}
+
+/** What a node says to a transaction. */
+export type SendAnswer =
+  | { readonly status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' }
+  /** Null: a result of a later protocol, which cannot be decoded. */
+  | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult | null };
+
+/** The maximum number of ledger entries per call. */
+export const maxEntries = 200;
+/** The maximum number of transactions per page. */
+export const historyPageSize = 200;
+const refusesAll = 'NODE_UNAVAILABLE; the next head asks again';
+
+/**
+ * Every question that the service asks Stellar nodes. No other file of the chain knows a method: what a question may decide, whose word
+ * counts and what happens without an answer is said here.
+ */
+export const questions = {
+  passphrase: question({
+    method: 'getNetwork',
+    params: () => null,
+    read: (result): string => textFrom(objectFrom(result, 'network').passphrase, 'network passphrase'),
+    asks: 'any',
+    decides: 'nothing final',
+    fallback: 'an endpoint that does not say its network is not used',
+  }),
+  latestLedger: question({
+    method: 'getLatestLedger',
+    params: () => null,
+    read(result): LatestLedger {
+      const { sequence, closeTime, headerXdr } = objectFrom(result, 'ledger');
+      // Older nodes omit the close time and the header.
+      const timestampMs = closeTime === undefined ? null : Number(integerFrom(closeTime, 'close time')) * 1000;
+      return { number: integerFrom(sequence, 'ledger sequence'), timestampMs, rules: rulesFrom(headerXdr) };
+    },
+    asks: 'head',
+    decides: 'a wait',
+    fallback: 'no head: nothing is decided until one is shown; without a header, the rules of the ledger before count',
+  }),
+  oldestLedger: question({
+    method: 'getHealth',
+    params: () => null,
+    read: (result): bigint => integerFrom(objectFrom(result, 'health').oldestLedger, 'oldest ledger'),
+    asks: 'head',
+    decides: 'a wait',
+    fallback: refusesAll,
+  }),
+  accounts: question({
+    method: 'getLedgerEntries',
+    params: (addresses: readonly string[]) => ({ keys: addresses.map(accountKey) }),
+    /** By address; missing accounts are left out. */
+    read: (result, addresses): ReadonlyMap<string, Account> => accountsFrom(result, addresses),
+    asks: 'head',
+    decides: 'a final state',
+    fallback: `${refusesAll}; a used number ends a fee bump, and a missing account disables a relayer, only if a second endpoint agrees`,
+  }),
+  memoRequired: question({
+    method: 'getLedgerEntries',
+    params: (accounts: readonly string[]) => ({ keys: accounts.map(memoRequirementKey) }),
+    /** An account that must be paid with a memo (SEP-29); null if none says so. */
+    read: (result, accounts): string | null => requiringMemoFrom(result, accounts),
+    asks: 'head',
+    decides: 'a final state',
+    fallback: `${refusesAll}; a payment ends only if a second endpoint says the same`,
+    // The entry is missing for nearly every account.
+    isEmpty: () => false,
+  }),
+  recentBids: question({
+    method: 'getFeeStats',
+    params: () => null,
+    read(result): RecentBids {
+      const { inclusionFee, sorobanInclusionFee } = objectFrom(result, 'fee stats');
+      const p90 = (value: unknown): bigint => integerFrom(objectFrom(value, 'fee stats').p90, 'fee stats');
+      return { classic: p90(inclusionFee), contract: p90(sorobanInclusionFee) };
+    },
+    asks: 'several',
+    decides: 'an amount',
+    fallback: `${refusesAll}; the lower median of several endpoints counts, at least the base fee and at most the maximum fee`,
+  }),
+  simulation: question({
+    method: 'simulateTransaction',
+    params: (transaction: string) => ({ transaction }),
+    read: (result): SimulationAnswer => simulationFrom(result),
+    asks: 'head',
+    decides: 'a final state',
+    fallback: 'the content waits; what ends it must be said by two endpoints',
+  }),
+  transaction: question({
+    method: 'getTransaction',
+    params: (hash: string, _networkId: Buffer) => ({ hash }),
+    read: (result, hash, networkId): NodeView => nodeViewFrom(result, hash, networkId),
+    asks: 'head',
+    decides: 'a final state',
+    fallback: 'the attempt stays open; that it is dead needs a second endpoint, or 8 ledgers and a minute of the only one',
+  }),
+  history: question({
+    method: 'getTransactions',
+    params: (from: bigint, cursor: string | null) =>
+      cursor === null
+        ? { startLedger: Number(from), pagination: { limit: historyPageSize } }
+        : { pagination: { limit: historyPageSize, cursor } },
+    read(result): HistoryPage {
+      const { transactions, cursor, latestLedger } = objectFrom(result, 'transactions');
+      const latest = integerFrom(latestLedger, 'latest ledger');
+      return {
+        transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
+          const { envelopeXdr, ledger } = objectFrom(one, 'transaction');
+          const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
+          const number = integerFrom(ledger, 'ledger');
+          if (number > latest) throw new MalformedAnswerError('ledger of a transaction');
+          return { envelope, ledger: number };
+        }),
+        cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),
+      };
+    },
+    asks: 'head',
+    decides: 'a final state',
+    fallback: 'a foreign transaction counts only with the signature of the account; without one nothing is displaced',
+  }),
+  broadcast: question({
+    method: 'sendTransaction',
+    params: (transaction: string) => ({ transaction }),
+    read(result): SendAnswer {
+      const { status, errorResultXdr } = objectFrom(result, 'answer to a transaction');
+      switch (status) {
+        case 'PENDING':
+        case 'DUPLICATE':
+        case 'TRY_AGAIN_LATER':
+          return { status };
+        case 'ERROR':
+          return { status, result: readXdr(xdr.TransactionResult, textFrom(errorResultXdr, 'transaction result')) };
+        default:
+          throw new MalformedAnswerError('answer to a transaction');
+      }
+    },
+    asks: 'head',
+    decides: 'a wait',
+    fallback: 'the attempt is sent again; it counts as sent in any case',
+    // Another node may know the protocol of this result.
+    isEmpty: (answer) => answer.status === 'ERROR' && answer.result === null,
+  }),
+} as const;
+
+function rulesFrom(headerXdr: unknown): LedgerRules | null {
+  const header = typeof headerXdr === 'string' ? readXdr(xdr.LedgerHeader, headerXdr) : null;
+  if (header === null) return null;
+  const baseFee = BigInt(header.baseFee);
+  const baseFeeStroops = baseFee < leastBaseFeeStroops ? leastBaseFeeStroops : baseFee > maxBaseFeeStroops ? maxBaseFeeStroops : baseFee;
+  return { baseFeeStroops, baseReserveStroops: BigInt(header.baseReserve) };
+}

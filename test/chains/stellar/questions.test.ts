@@ -1,0 +1,50 @@
+import { describe } from 'node:test';
+import { Keypair, Operation, SorobanDataBuilder } from '@stellar/stellar-sdk';
+import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
+import { stellarDialect } from '../../../src/chains/stellar/dialect.js';
+import { questions } from '../../../src/chains/stellar/questions.js';
+import { createLedger } from '../../../src/sandbox/stellar/ledger.js';
+import { methods } from '../../../src/sandbox/stellar/rpc/methods.js';
+import { viewOf } from '../../../src/sandbox/stellar/rpc/view.js';
+import { questionTests, rpcMaker } from '../../support/odd-answers.js';
+import { stellarNetwork } from '../../support/stellar.js';
+import { createWallet } from '../../support/stellar-wallet.js';
+
+const network = stellarNetwork();
+const ledger = createLedger({ passphrase: network.passphrase });
+const wallet = createWallet(ledger);
+const requiring = createWallet(ledger, 1_000_000_000n);
+ledger.submit(requiring.build([Operation.manageData({ name: 'config.memo_required', value: '1' })]).toXdr());
+const landed = wallet.build([Operation.bumpSequence({ bumpTo: '0' })]);
+ledger.submit(landed.toXdr());
+ledger.close();
+const hash = Buffer.from(landed.hash()).toString('hex');
+const waiting = wallet.build([Operation.bumpSequence({ bumpTo: '0' })]).toXdr();
+
+/** Each question, and the answer of the local ledger. */
+function sampled<T>(call: RpcCall<T>, other?: object): readonly [RpcCall<unknown>, unknown] {
+  const context = { ledger, view: viewOf(ledger, 0), sending: 'queued', fullBelowStroops: 0n } as const;
+  return [call, other ?? methods[call.method]?.((call.params ?? {}) as Record<string, unknown>, context)];
+}
+
+const simulated = { transactionData: new SorobanDataBuilder().build().toXdr('base64'), minResourceFee: '10', results: [], latestLedger: 5 };
+
+describe('questions to Stellar nodes', () => {
+  questionTests({
+    questions,
+    samples: {
+      passphrase: sampled(questions.passphrase()),
+      latestLedger: sampled(questions.latestLedger()),
+      oldestLedger: sampled(questions.oldestLedger()),
+      accounts: sampled(questions.accounts([wallet.address, Keypair.random().publicKey()])),
+      memoRequired: sampled(questions.memoRequired([wallet.address, requiring.address])),
+      recentBids: sampled(questions.recentBids()),
+      simulation: sampled(questions.simulation(waiting), simulated),
+      transaction: sampled(questions.transaction(hash, Buffer.from(ledger.networkId))),
+      history: sampled(questions.history(2n, null)),
+      broadcast: sampled(questions.broadcast(waiting)),
+    },
+    rpcOf: rpcMaker(network, stellarDialect(network.passphrase)),
+    others: (method) => (method === 'getNetwork' ? { passphrase: network.passphrase } : undefined),
+  });
+});
