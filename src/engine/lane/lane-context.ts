@@ -30,8 +30,6 @@ export interface LaneLoops {
   wakeBroadcast(): void;
   /** Takes note that a commit got no answer: upkeep reads the transactions that differ from the store again. */
   noteUnanswered(): void;
-  /** Runs a task that may wait for a slow signer; see `SlowTasks`. */
-  detachSlowTask(name: string, task: () => Promise<void>): Promise<void>;
 }
 
 /**

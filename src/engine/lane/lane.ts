@@ -18,7 +18,7 @@ import { createRecords } from './records.js';
 import { createRest } from './rest.js';
 import { createSigningPace } from './signing-pace.js';
 import { createStillness } from './stillness.js';
-import { createTaskMaker, logFailure } from './task.js';
+import { createTaskMaker } from './task.js';
 import { createBroadcaster } from './tasks/broadcast.js';
 import { createWaitingExplainer } from './tasks/explain-waiting.js';
 import { createStoredFinder } from './tasks/find-stored.js';
@@ -80,11 +80,6 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     (content) => chain.isUnsequenced(content),
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
   );
-  const slowTasks = createSlowTasks({
-    timers: deps.timers,
-    isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
-    onLateFailure: (name, error) => logFailure(deps.log, { relayer: relayer().id, task: name }, error),
-  });
   const pause = createPause(deps.timers);
   const heads = createHeads(createStillness(deps.clock, chain.network));
   let stopped = false;
@@ -113,7 +108,6 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       wakePrepare: () => preparing.wake(),
       wakeBroadcast: () => broadcasting.wake(),
       noteUnanswered: () => storedFinder.noteUnanswered(),
-      detachSlowTask: slowTasks.run,
     },
   };
   const records = createRecords(parts, ({ transaction }) => {
@@ -125,6 +119,8 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const whyUnsignedNow = (isUnsequenced: boolean) => whyUnsigned(lane, pace.whyAway(), isUnsequenced);
 
   const task = createTaskMaker({ log: deps.log, clock: deps.clock, relayerId: () => relayer().id });
+  const isHosted = () => deps.directory.signerOf(relayer()).isHosted === true;
+  const slowTasks = createSlowTasks({ task, timers: deps.timers, isHosted });
   const prepareTask = task('prepare', createPreparer(lane, pace));
   const broadcastTask = task('broadcast', createBroadcaster(lane));
 
@@ -135,7 +131,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   const rest = createRest(lane, storedFinder.isLooking);
   const findStoredTask = task('find stored', storedFinder.find);
 
-  const keepUp = createUpkeep(lane, rest, task);
+  const keepUp = createUpkeep(lane, rest, { task, signingTask: slowTasks.task });
   const maintaining = createLoop(async () => {
     await findStoredTask();
     await keepUp();

@@ -12,23 +12,30 @@ import { createGapFiller } from './tasks/fill-gaps.js';
 import { createRebroadcaster } from './tasks/rebroadcast.js';
 import { createSlotReleaser } from './tasks/release-slot.js';
 import { settleSlots } from './tasks/settle-slots.js';
-import { settleUnsequenced } from './tasks/settle-unsequenced.js';
+import { type Dead, settleUnsequenced, signAgain } from './tasks/settle-unsequenced.js';
 
 type HeadTask = (head: Head) => Promise<void>;
+
+/** What makes the tasks of upkeep. */
+export interface UpkeepTasks {
+  readonly task: MakeTask;
+  /** Makes a task that signs; see `SlowTasks`. */
+  readonly signingTask: MakeTask;
+}
 
 /**
  * Makes a round of upkeep: it brings a lane to the newest head, and then does what each head asks for. It needs a head for all but the end
  * of unsigned transactions.
  */
-export function createUpkeep(lane: LaneContext, rest: Rest, task: MakeTask): () => Promise<void> {
+export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask }: UpkeepTasks): () => Promise<void> {
   const { heads, doubts } = lane;
   const { sequence, unsequenced } = lane.chain;
-  /** A task that signs. */
-  const signingTask = (name: string, work: HeadTask): HeadTask =>
-    task(name, (newest: Head) => lane.loops.detachSlowTask(name, () => work(newest)));
+  const againSigner = signingTask('sign again', (dead: readonly Dead[], newest: Head) => signAgain(lane, dead, newest));
   /** Each at a new head; until they have succeeded once, nothing else runs. */
   const settling: readonly HeadTask[] = [
-    ...(unsequenced === null ? [] : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
+    ...(unsequenced === null
+      ? []
+      : [task('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest, againSigner))]),
     ...(sequence === null ? [] : [task('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
   const fillGaps: readonly HeadTask[] = sequence === null ? [] : [signingTask('fill gaps', createGapFiller(lane, sequence))];

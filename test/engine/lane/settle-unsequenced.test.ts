@@ -30,7 +30,6 @@ async function settle(
     transactions: { unsequenced: () => [open(seen)], stateOf: () => ({ isDead: false }), tracked: () => undefined },
     chain: { sequence: {} },
     deps: { clock: { nowMs: () => 2, elapsedMs: () => 2 } },
-    loops: { detachSlowTask: async (_: string, task: () => Promise<void>) => task(), isStopped: () => true },
     records: {
       async move(_: string, decide: Decide) {
         const move = await decide(open(current, [attempt, ...newer]));
@@ -40,7 +39,7 @@ async function settle(
     },
   } as unknown as LaneContext;
   const unsequenced = { outcomes: async () => new Map([[attempt.hash, outcome]]) } as unknown as Unsequenced;
-  await settleUnsequenced(lane, unsequenced, { number: 9n, hash: '9', timestampMs: 0 });
+  await settleUnsequenced(lane, unsequenced, { number: 9n, hash: '9', timestampMs: 0 }, async () => undefined);
   return written;
 }
 

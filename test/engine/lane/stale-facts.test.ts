@@ -53,7 +53,6 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     heads,
     numbers: numbersOf(8n),
-    loops: { detachSlowTask: (_: string, task: () => Promise<void>) => task() },
     records: {
       // By the one that has stored something else.
       isHeld: () => true,
@@ -77,7 +76,7 @@ async function settleLong(seen: OpenTransaction, stored: OpenTransaction, outcom
   if (isRefused && state !== undefined) state.obstacle = { because: 'invalid', sentence: 'bad', answers: 9, sinceMs: -600_000 };
   for (let heads = 1; heads <= 25 && moves.length === 0; heads += 1) {
     pass(60_000);
-    await settleUnsequenced(lane, unsequenced, { ...head, number: BigInt(heads), hash: `0x${heads}` });
+    await settleUnsequenced(lane, unsequenced, { ...head, number: BigInt(heads), hash: `0x${heads}` }, async () => undefined);
   }
   return moves.map(({ steps }) => steps[0].status);
 }

@@ -33,9 +33,14 @@ const batchSize = 50;
  * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as
  * intended; if it is still wanted, its content (or the queued replacement) is signed again, and never before every earlier attempt is
  * proved dead, so that nothing is paid twice. An attempt that may still be mined is rebroadcast; a transaction whose outcome no node can
- * know any more fails. Throws `NODE_UNAVAILABLE`.
+ * know any more fails. `signDeadAgain` is a task of its own. Throws `NODE_UNAVAILABLE`.
  */
-export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequenced, head: Head): Promise<void> {
+export async function settleUnsequenced(
+  lane: LaneContext,
+  unsequenced: Unsequenced,
+  head: Head,
+  signDeadAgain: (dead: readonly Dead[], head: Head) => Promise<void>,
+): Promise<void> {
   const open = [...lane.transactions.unsequenced()];
   const dead: Dead[] = [];
   if (open.length > 0) {
@@ -45,11 +50,11 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
   }
   // What follows asks nodes too: without their answer, the other transactions still go on.
   if (lane.chain.sequence === null) lane.heads.settle(head);
-  if (dead.length > 0) await lane.loops.detachSlowTask('sign again', () => signAgain(lane, dead, head));
+  if (dead.length > 0) await signDeadAgain(dead, head);
 }
 
 /** A transaction that is still wanted and whose attempts are all dead. */
-interface Dead {
+export interface Dead {
   readonly open: OpenTransaction;
   readonly why: string;
 }
@@ -180,7 +185,7 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
  * Signs dead transactions again, oldest first, as far as the balance pays for them. One read of the balance serves all of them. A
  * transaction that the balance does not cover is not drafted, so it costs no call; the next head looks again.
  */
-async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
+export async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;
   const due = dead
     .filter(({ open }) => !isExpired(open, latestMs(lane)) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
