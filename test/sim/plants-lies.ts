@@ -199,7 +199,7 @@ export const liePlants: readonly Plant[] = [
       seam(() => import('../../src/chains/rpc/lag-tracker.js'), {
         createLagTracker:
           (original) =>
-          <T>(...args: Parameters<typeof original<T>>) => ({ ...original<T>(...args), isContradicted: () => false }),
+          <T>(...args: Parameters<typeof original<T>>) => ({ ...original<T>(...args), contradictedBy: () => null }),
       }),
     ],
     cells: 'head.number / too low / the heavier of two / expiry',
@@ -212,7 +212,7 @@ export const liePlants: readonly Plant[] = [
           (original) =>
           <T>(...args: Parameters<typeof original<T>>) => ({
             ...original<T>(...args),
-            isContradicted: () => false,
+            contradictedBy: () => null,
             standing: () => 'level' as const,
           }),
       }),

@@ -110,7 +110,9 @@ export function createEndpointSelector(
 
   /** Returns false if the position cannot be, or not yet. */
   function judge(endpoint: Endpoint, position: Position, wasTripped: boolean): boolean {
-    if (lagTracker.isContradicted(endpoint, position)) {
+    const contradictedBy = lagTracker.contradictedBy(endpoint, position);
+    if (contradictedBy === 'itself') distrust(endpoint);
+    if (contradictedBy !== null) {
       endpoint.markOff('contradictory');
       return false;
     }
@@ -120,6 +122,14 @@ export function createEndpointSelector(
     else if (isLagging || (wasTripped && standing === 'behind')) endpoint.markOff('behind');
     else if (standing === 'level') endpoint.caughtUp();
     return standing !== 'ahead';
+  }
+
+  /** What an endpoint showed that contradicts itself proves nothing about the others, which it may have removed from rotation. */
+  function distrust(endpoint: Endpoint): void {
+    lagTracker.distrust(endpoint);
+    if (headSource !== endpoint) return;
+    headSource = null;
+    forks.forgetHeads();
   }
 
   function stateOf(endpoint: Endpoint): EndpointState {

@@ -16,6 +16,8 @@ export interface ForkDetector {
    * that reported the newest of them. If one of them shows no block there, the endpoint's state does not change.
    */
   isForked(endpoint: Endpoint, position: Position, source: Endpoint | null): Promise<boolean>;
+  /** Forgets the heads that were taken, because their source has contradicted itself. What was found by them stays as it is. */
+  forgetHeads(): void;
   /** True if the endpoint was found on another branch. */
   has(endpoint: Endpoint): boolean;
 }
@@ -87,6 +89,10 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       const safe = (number < before ? number : before) - depth;
       if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
       remember(number, hash);
+    },
+    forgetHeads() {
+      hashes.clear();
+      newest = null;
     },
     async anchor(source) {
       if (newest === null || newest <= depth) return;

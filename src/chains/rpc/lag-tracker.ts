@@ -23,10 +23,15 @@ export interface LagTracker<T> {
   /** Remembers a position as the network's head. While no other endpoint has a recent position, a later one is compared with it. */
   accept(endpoint: T, position: Position): void;
   /**
-   * True if the endpoint, or the network's head, showed this block at another height before, or its parent at this height or above: the
-   * answer is wrong.
+   * Says who showed this block at another height before, or its parent at this height or above, so that one of the answers is wrong: the
+   * endpoint itself, or the network's head, which another one may have reported.
    */
-  isContradicted(endpoint: T, position: Position): boolean;
+  contradictedBy(endpoint: T, position: Position): 'itself' | 'head' | null;
+  /**
+   * Forgets what an endpoint showed, because it contradicted itself. For a while it is compared with the others, but they are not compared
+   * with it.
+   */
+  distrust(endpoint: T): void;
   /** True if the last recorded height is at least the other endpoint's. */
   hasReached(endpoint: T, other: T): boolean;
 }
@@ -59,6 +64,8 @@ const maxGrowthFactor = 4;
 const maxFutureMs = 60_000;
 /** Of each endpoint, and of the network's heads, the heights of this many newest blocks are remembered. */
 const maxHeights = 64;
+/** An endpoint that contradicted itself is distrusted for as long as this. */
+const distrustedForMs = 600_000;
 
 /** Returns the number of newest blocks that an endpoint may not have yet without lagging. */
 export function propagationBlocks(averageBlockTimeMs: number): bigint {
@@ -72,7 +79,9 @@ export function propagationBlocks(averageBlockTimeMs: number): bigint {
 export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
   /** The heights of blocks by hash, as each endpoint showed them, and as the network's heads did. */
-  const heights = new Map<T | null, Map<string, bigint>>();
+  const heights = new Map<T | null, Map<string, { readonly number: bigint; readonly by: T }>>();
+  /** Until when an endpoint is distrusted. */
+  const distrusted = new Map<T, number>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
   const toleratedBlocks = propagationBlocks(averageBlockTimeMs);
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
@@ -97,14 +106,20 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return highBefore === undefined || canGrow(highBefore.plausible, high) || canGrow(low, high);
   }
 
+  function isDistrusted(endpoint: T): boolean {
+    return elapsedMs() < (distrusted.get(endpoint) ?? 0);
+  }
+
   function standing(endpoint: T, position: Position): Standing {
     const seen: Sighting = { position, atMs: elapsedMs() };
     const own = observations.get(endpoint);
-    const others = [...observations].filter(([other, { atMs }]) => other !== endpoint && atMs >= seen.atMs - freshMs).map(([, one]) => one);
+    const others = [...observations]
+      .filter(([other, { atMs }]) => other !== endpoint && atMs >= seen.atMs - freshMs && !isDistrusted(other))
+      .map(([, one]) => one);
     const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
-      if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
+      if (accepted === null || isDistrusted(accepted.by) || position.number <= accepted.position.number + toleratedBlocks) return 'level';
       // The position of an only endpoint counts. If the other endpoints are silent, their next answers can still prove this endpoint wrong.
       const isOnly = observations.size === 0 || (observations.size === 1 && own !== undefined);
       if (isOnly && accepted.by === endpoint) return 'level';
@@ -113,28 +128,38 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     // Two or more outvote one. Of two alone, the higher one is wrong if the chain cannot have grown so far.
     if (others.length > 1) return above.length * 2 > others.length ? 'behind' : below.length * 2 > others.length ? 'ahead' : 'level';
     const [[higher], [lower]] = [above, below];
+    if (isDistrusted(endpoint)) return higher !== undefined ? 'behind' : lower !== undefined ? 'ahead' : 'level';
     if (higher !== undefined) return isPossible(reachedBy(own, seen), higher, higher) ? 'behind' : 'level';
     return lower === undefined || isPossible(lower.reached, seen, own) ? 'level' : 'ahead';
   }
 
-  function remember(endpoint: T | null, { hash, number }: Position): void {
+  function remember(of: T | null, { hash, number }: Position, by: T): void {
     if (hash === undefined) return;
-    const own = heights.get(endpoint) ?? new Map<string, bigint>();
-    heights.set(endpoint, own.set(hash, number));
+    const own = heights.get(of) ?? new Map<string, { readonly number: bigint; readonly by: T }>();
+    heights.set(of, own.set(hash, { number, by }));
     const [oldest] = own.keys();
     if (own.size > maxHeights && oldest !== undefined) own.delete(oldest);
   }
 
   return {
     standing,
-    isContradicted: (endpoint, { number, hash = '', parentHash }) =>
-      [heights.get(endpoint), heights.get(null)].some((known) => {
-        const [before, parent] = [known?.get(hash), known?.get(parentHash ?? '')];
-        return (before !== undefined && before !== number) || (parent !== undefined && parent >= number);
-      }),
+    contradictedBy(endpoint, { number, hash = '', parentHash }) {
+      const isOtherwise = (of: T | null): boolean => {
+        const [before, parent] = [heights.get(of)?.get(hash), heights.get(of)?.get(parentHash ?? '')];
+        return (before !== undefined && before.number !== number) || (parent !== undefined && parent.number >= number);
+      };
+      return isOtherwise(endpoint) ? 'itself' : isOtherwise(null) ? 'head' : null;
+    },
+    distrust(endpoint) {
+      distrusted.set(endpoint, elapsedMs() + distrustedForMs);
+      observations.delete(endpoint);
+      heights.delete(endpoint);
+      const heads = heights.get(null);
+      for (const [hash, { by }] of heads ?? []) if (by === endpoint) heads?.delete(hash);
+    },
     accept(endpoint, position) {
       accepted = { by: endpoint, position, atMs: elapsedMs() };
-      remember(null, position);
+      remember(null, position, endpoint);
     },
     hasReached(endpoint, other) {
       const height = observations.get(endpoint)?.position.number;
@@ -146,7 +171,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const before = observations.get(endpoint);
       const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;
       const seen = { position, atMs };
-      remember(endpoint, position);
+      remember(endpoint, position, endpoint);
       const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
       observations.set(endpoint, { ...seen, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;

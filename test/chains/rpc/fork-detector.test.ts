@@ -69,4 +69,22 @@ describe('fork detector', () => {
     assert.equal(await detector.isForked(other, at('a', 21n), away), false);
     assert.equal(detector.has(other), false);
   });
+
+  it('fork detector: without heads to compare with, an endpoint is as it was found before', async () => {
+    const { detector } = open();
+    acceptHeads(detector, 'a', 1n, 20n);
+    const [other, same] = [endpointOn('b'), endpointOn('a')];
+    assert.equal(await detector.isForked(other, at('b', 30n), away), true);
+    detector.forgetHeads();
+    assert.deepEqual(
+      [await detector.isForked(other, at('b', 31n), away), await detector.isForked(same, at('a', 31n), away)],
+      [true, false],
+    );
+    // The heads of the other source are the first ones.
+    acceptHeads(detector, 'b', 31n, 45n);
+    assert.deepEqual(
+      [await detector.isForked(other, at('b', 45n), away), await detector.isForked(same, at('a', 45n), away)],
+      [false, true],
+    );
+  });
 });

@@ -68,4 +68,41 @@ describe('lag tracker', () => {
     const tracker = withHeights({ low: 100 }, nowMs);
     assert.equal(tracker.standing('high', { number: 112n, timestampMs: nowMs + 12 * blockMs }), 'ahead');
   });
+
+  it('lag tracker: what an endpoint showed before it contradicted itself proves nothing about another one, until it was right for 10 minutes', () => {
+    let elapsedMs = 0;
+    const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => elapsedMs });
+    const block = (hash: number, number: number) => ({
+      number: BigInt(number),
+      timestampMs: hash * blockMs,
+      hash: `h${hash}`,
+      parentHash: `h${hash - 1}`,
+    });
+    const show = (endpoint: string, hash: number, number: number) => {
+      tracker.record(endpoint, block(hash, number));
+      tracker.accept(endpoint, block(hash, number));
+    };
+    show('liar', 200, 100);
+    assert.equal(tracker.contradictedBy('honest', block(200, 200)), 'head');
+    assert.equal(tracker.standing('honest', block(210, 210)), 'ahead');
+    assert.equal(tracker.contradictedBy('liar', block(201, 100)), 'itself');
+    assert.equal(tracker.contradictedBy('liar', block(200, 101)), 'itself');
+    tracker.distrust('liar');
+    assert.deepEqual(
+      [tracker.contradictedBy('honest', block(200, 200)), tracker.standing('honest', block(210, 210))],
+      [null, 'level'],
+      'its heads, and its position, are forgotten',
+    );
+    show('honest', 210, 210);
+    show('liar', 212, 106);
+    assert.deepEqual([tracker.standing('honest', block(211, 211)), tracker.standing('liar', block(212, 106))], ['level', 'behind']);
+    assert.equal(tracker.standing('liar', block(640, 320)), 'ahead');
+    elapsedMs = 600_000;
+    for (const [endpoint, hash, number] of [
+      ['honest', 260, 260],
+      ['liar', 261, 261],
+    ] as const)
+      tracker.record(endpoint, block(hash, number));
+    assert.equal(tracker.standing('honest', block(262, 300)), 'ahead', 'its word counts again');
+  });
 });
