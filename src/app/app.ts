@@ -29,6 +29,7 @@ import { createShutdown } from '../core/work/shutdown.js';
 import { systemTimers } from '../core/work/timers.js';
 import { keccak256 } from '../crypto/keccak.js';
 import { createEngine } from '../engine/engine.js';
+import { createHeldFile } from '../observability/held-file.js';
 import { createMetrics } from '../observability/metrics/metrics.js';
 import { createSystemState } from '../observability/system-state.js';
 import { openTracer } from '../observability/traces/tracer.js';
@@ -123,8 +124,9 @@ export async function startApp(
     const feed = createFeed(store.read);
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
+    const database = { ...sharing, keepHeld: createHeldFile(settings.heldTransactionsFile, log) };
     const recording = createRecordEvents(store.change, clock);
-    const engine = createEngine({ store, leases, database: sharing, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
+    const engine = createEngine({ store, leases, database, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
     onStop('work', () => engine.stop());
     headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);
     metrics.show(figuresOf({ engine, directory, opened, delivery }));

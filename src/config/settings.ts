@@ -157,6 +157,12 @@ const table = {
     doc: 'If AUDIT_LOG_FILE cannot be written: open lets calls go on; closed refuses calls that write or sign, and gives up the work to other instances and signs no attempt, until it can.',
     parse: oneOf(['open', 'closed'] as const),
   }),
+  heldTransactionsFile: setting({
+    name: 'HELD_TRANSACTIONS_FILE',
+    default: 'held-transactions.jsonl',
+    doc: 'File to which the ids and hashes of the open transactions in memory are appended when PostgreSQL is found to have gone back in time, one JSON object per line; empty: none.',
+    parse: optionalText,
+  }),
   // Secret, since it may hold a token.
   otlpEndpoint: setting({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -63,6 +63,7 @@ interface Open {
   readonly kind: 'open';
   readonly lane: Lane;
   loading: Promise<void>;
+  isKept: boolean;
 }
 
 /** What this instance has of the lane. */
@@ -118,7 +119,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
       relayer: asConfiguredNow,
       wakeWatcher: watcher.wake,
     });
-    const open: Open = { kind: 'open', lane, loading: Promise.resolve() };
+    const open: Open = { kind: 'open', lane, loading: Promise.resolve(), isKept: false };
     state = open;
     open.loading = load(open);
     return open;
@@ -174,12 +175,18 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     if (isOwn || reason !== null) directory.setDisabled(relayer.id, reason);
   }
 
+  /** The database may lack what the lane has in memory: then it is kept elsewhere. */
+  function keepIfHeld(open: Open): void {
+    if (open.isKept || deps.database.hold() === null) return;
+    open.isKept = true;
+    deps.database.keepHeld?.(open.lane.held());
+  }
+
   async function end(): Promise<void> {
     if (state.kind === 'open') {
       const { lane, loading } = state;
       watcher.stopListening(lane);
-      // The database may lack these attempts: only this log still has them.
-      if (deps.database.hold() !== null) lane.logAttempts();
+      keepIfHeld(state);
       ended = Promise.all([lane.stop(), loading.catch(() => undefined)]);
     }
     state = elsewhere;
@@ -206,7 +213,10 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     },
     explainHold: () => elsewhereLane().explainHold(),
     storeReturned() {
-      if (state.kind === 'open') state.lane.storeReturned();
+      if (state.kind !== 'open') return;
+      // The lane is about to read what the database still has.
+      keepIfHeld(state);
+      state.lane.storeReturned();
     },
     end,
   };

@@ -1,5 +1,6 @@
 import type { InstanceState } from '../core/ports/instances.js';
 import type { SharedDatabase } from '../core/ports/shared-database.js';
+import { StoreAwayError } from '../core/ports/store/change.js';
 import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
@@ -11,7 +12,7 @@ import { postgres, sqlite } from './sql/dialect.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 import { type InstanceFacts, type OwnConnection, recordAlone, recordSharing } from './statements/instances.js';
-import { readOrigin, requireSameOrigin } from './statements/rewinds.js';
+import { readOrigin, requireNotRewound, requireSameOrigin } from './statements/rewinds.js';
 
 /** A store that is ready. */
 export interface OpenedStore {
@@ -69,16 +70,39 @@ async function openAlone(
   database: Database,
   migrations: readonly string[],
   statements: Statements,
-  { log, meter }: OpenOptions,
+  { log, meter, instance, acceptsCopy }: OpenOptions,
 ): Promise<OpenedStore> {
   try {
+    if (instance !== undefined && acceptsCopy !== true) await requireNotRewound(database.query, statements.rewinds);
     await database.own((connection) => recordAlone(statements, connection));
   } catch (error) {
     await database.close();
     throw error;
   }
   const store = createStore(database, statements, { clock: systemClock, log, ...(meter && { meter }) });
-  return { store, shared: null, ...restOf(database, migrations) };
+  const rest = restOf(database, migrations);
+  const { store: watched, rewound } = watchRewind(store);
+  return { ...rest, store: watched, shared: null, lost: Promise.race([rest.lost, rewound]) };
+}
+
+/**
+ * Returns the same store, which stores no attempt once it has recorded that the database lacks commits, and a promise that resolves then:
+ * the process must end.
+ */
+function watchRewind(store: Store): { readonly store: Store; readonly rewound: Promise<Error> } {
+  let found: Error | null = null;
+  let resolveRewound: (error: Error) => void = () => undefined;
+  const rewound = new Promise<Error>((resolve) => {
+    resolveRewound = resolve;
+  });
+  const commit: Store['commit'] = async (changes) => {
+    if (found !== null && changes.some(({ name }) => name === 'insertAttempt')) throw found;
+    await store.commit(changes);
+    if (!changes.some(({ name }) => name === 'recordRewind')) return;
+    found = new StoreAwayError('the database lacks commits that it had answered; run relayer restore');
+    resolveRewound(found);
+  };
+  return { store: { ...store, commit }, rewound };
 }
 
 async function openPostgresStore(connectionString: string, options: OpenOptions): Promise<OpenedStore> {

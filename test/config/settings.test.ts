@@ -43,6 +43,7 @@ test('settings: have defaults', () => {
     tlsKeyFile: null,
     logLevel: 'info',
     auditLogFile: null,
+    heldTransactionsFile: 'held-transactions.jsonl',
     auditLogStdout: false,
     auditFail: 'open',
     otlpEndpoint: null,

@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { startPostgres } from '../support/postgres.js';
 import { runProgram } from '../support/run-cli.js';
 import { createServiceHome, type RunningService, startService } from '../support/service.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 it('a payment that was sent after the moment to which the database goes back is paid once, and relayer restore names it', async (test) => {
   const [anvil, postgres] = await Promise.all([startAnvil({ blockTime: 1 }), startPostgres()]);
   test.after(() => Promise.all([anvil.stop(), postgres.stop()]));
-  const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: await postgres.newDatabase() } });
+  const heldFile = join(await temporaryFolder(), 'held.jsonl');
+  const home = await createServiceHome({
+    rpcUrl: anvil.url,
+    env: { DATABASE_URL: await postgres.newDatabase(), HELD_TRANSACTIONS_FILE: heldFile },
+  });
   test.after(() => home.remove());
   const balance = (wei: string) => anvil.rpc('anvil_setBalance', [home.address, wei]);
+  const lostTo = `0x${randomBytes(20).toString('hex')}`;
   const to = `0x${randomBytes(20).toString('hex')}`;
   const paid = async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest'])));
   const instances: RunningService[] = [await startService(home), await startService(home)];
@@ -30,17 +38,36 @@ it('a payment that was sent after the moment to which the database goes back is 
   await waitFor('it to be confirmed', async () => ((await statusAt(second)) === 'confirmed' ? true : undefined));
   assert.equal(await paid(), 7n);
 
+  // Another one is signed and waits for a block, and a third waits for funds: only memory has them when the database goes back.
+  await anvil.rpc('evm_setIntervalMining', [0]);
+  const { body: lost } = await rest(first.baseUrl, 'POST', '/relayers/r1/transactions', { to: lostTo, value: 1 });
+  const { body: unsigned } = await rest(second.baseUrl, 'POST', '/relayers/r1/transactions', { to: lostTo, value: `${10n ** 30n}` });
+  const attemptOf = async () =>
+    (await rest(first.baseUrl, 'GET', `/relayers/r1/transactions/${lost.data.id}`)).body.data?.hash ?? undefined;
+  const hash = await waitFor('the attempt', attemptOf);
+
   await postgres.goBack();
   for (const { baseUrl } of instances)
     await waitFor('the instance to say so', async () => {
       const answer = await fetch(new URL('/api/v1/ready', baseUrl));
       return answer.status === 503 && /run relayer restore/.test(await answer.text()) ? true : undefined;
     });
+  await anvil.rpc('evm_setIntervalMining', [1]);
   const reason = async ({ baseUrl }: RunningService) => (await rest(baseUrl, 'GET', path)).body.data?.status_reason;
-  const held = 'waiting: queued for signing: the database lacks commits that it had answered; run relayer restore';
-  await waitFor('its record to say so', async () => ((await reason(second)) === held ? true : undefined));
+  const reasonOfHold = 'waiting: queued for signing: the database lacks commits that it had answered; run relayer restore';
+  await waitFor('its record to say so', async () => ((await reason(second)) === reasonOfHold ? true : undefined));
+  const held = await readFile(heldFile, 'utf8').then((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  );
+  const heldOf = (id: string) =>
+    held.filter(({ transaction }) => transaction === id).map(({ relayer, nonce, hashes }) => [relayer, nonce, hashes]);
+  assert.deepEqual(heldOf(lost.data.id), [['r1', '1', [hash]]]);
+  assert.deepEqual(heldOf(unsigned.data.id), [['r1', null, []]]);
   const { body: late } = await rest(second.baseUrl, 'POST', '/relayers/r1/transactions', { to, value: 8 });
-  assert.equal(late.data.status_reason, held);
+  assert.equal(late.data.status_reason, reasonOfHold);
   const block = () => anvil.rpc('eth_blockNumber').then(Number);
   const until = (await block()) + 4;
   await waitFor('more blocks', async () => ((await block()) >= until ? true : undefined));

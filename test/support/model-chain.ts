@@ -4,16 +4,7 @@ import { minimumToOutbid, minimumToOutbidContent } from '../../src/chains/evm/pr
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { bidOf, maxCostPerGasWei } from '../../src/core/fees/price.js';
-import type {
-  BroadcastOutcome,
-  Chain,
-  Draft,
-  Head,
-  Receipt,
-  Refusal,
-  SecondReading,
-  SenderTransaction,
-} from '../../src/core/ports/chain.js';
+import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SecondReading, SenderUse } from '../../src/core/ports/chain.js';
 import type { EvmDraft, EvmPrice, EvmPricing } from '../../src/core/records/evm.js';
 import type { Network } from '../../src/core/records/network.js';
 import { onNetwork } from '../../src/core/records/on-network.js';
@@ -455,11 +446,12 @@ export function createModelChain(network: Network, account: string, random: Rand
             return { found: new Map(told.map((receipt) => [receipt.hash, receiptLie?.(receipt) ?? receipt])), unanswered };
           }),
         findSender: (_account, nonce, { to }) =>
-          ask('findSender', (): SenderTransaction | 'unused' | 'not_found' => {
+          ask('findSender', (): SenderUse | 'unused' | 'not_found' => {
             if (lag === 0 && nonceAt(to) <= nonce) return 'unused';
             const chain = seen().filter(({ number }) => number <= to);
             const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
-            return (user && receiptIn(chain, user.hash)) ?? 'not_found';
+            const found = user && receiptIn(chain, user.hash);
+            return found ? { ...found, does: () => false } : 'not_found';
           }),
         blockHash: async (height) => {
           const hash = await ask('blockHash', () => seen()[Number(height)]?.hash ?? null);

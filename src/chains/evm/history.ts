@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -48,7 +48,7 @@ export async function findSenderTransaction(
   account: string,
   nonce: bigint,
   blocks: BlockRange,
-): Promise<SenderTransaction | NoSender> {
+): Promise<SenderUse | NoSender> {
   const found = await search({ ...deps, first: 'head' }, account, nonce, blocks);
   if (typeof found === 'object' || deps.rpc.isSingle()) return found;
   const second = await search({ ...deps, first: 'another' }, account, nonce, blocks).catch((error: unknown) => {
@@ -60,7 +60,7 @@ export async function findSenderTransaction(
 
 type SearchDeps = HistoryDeps & { readonly first: 'head' | 'another' };
 
-async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender> {
+async function search(deps: SearchDeps, account: string, nonce: bigint, blocks: BlockRange): Promise<SenderUse | NoSender> {
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
@@ -94,7 +94,7 @@ async function scanBack(
   account: string,
   nonce: bigint,
   { from, to }: BlockRange,
-): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+): Promise<SenderUse | 'not_found' | 'pruned'> {
   const last = to - maxScanBlocks + 1n;
   const end = last > from ? last : from;
   let block = to;
@@ -102,7 +102,7 @@ async function scanBack(
     const numbers: bigint[] = [];
     for (; block >= end && numbers.length < blocksPerBatch; block -= 1n) numbers.push(block);
     const found = (await usesIn(deps, account, numbers)).flat().find((use) => use.nonce === nonce);
-    if (found !== undefined) return { hash: found.hash, blockNumber: found.blockNumber, blockHash: found.blockHash };
+    if (found !== undefined) return found;
   }
   return end === from ? 'not_found' : 'pruned';
 }

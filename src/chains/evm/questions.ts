@@ -1,5 +1,5 @@
 import { max } from '../../core/fees/price.js';
-import type { Receipt, SenderTransaction } from '../../core/ports/chain.js';
+import type { Receipt, SenderUse } from '../../core/ports/chain.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, type NodeError } from '../rpc/node-error.js';
 import { question } from '../rpc/question.js';
@@ -11,7 +11,7 @@ import { blockReceiptsFrom, receiptFrom } from './read-receipt.js';
 import { authorityFrom, senderFrom } from './recover-sender.js';
 
 /** A transaction of an account in a block, and its nonce. */
-export interface Use extends SenderTransaction {
+export interface Use extends SenderUse {
   readonly nonce: bigint;
 }
 
@@ -364,18 +364,30 @@ function usesFrom(result: unknown, chainId: bigint, height: bigint, account: str
   const sent = readable.flatMap((transaction): readonly Use[] => {
     if (typeof transaction.from !== 'string' || transaction.from.toLowerCase() !== wanted) return [];
     const sender = senderFrom(transaction, chainId);
-    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, ...at }] : [];
+    return sender?.account.toLowerCase() === wanted ? [{ hash: sender.hash, nonce: sender.nonce, does: doesWhat(transaction), ...at }] : [];
   });
   const authorized = readable.flatMap((transaction): readonly Use[] => {
     const { authorizationList, hash } = transaction;
     if (!Array.isArray(authorizationList) || typeof hash !== 'string' || !/^0x[0-9a-f]{64}$/i.test(hash)) return [];
     return authorizationList.slice(0, maxAuthorizations).flatMap((one) => {
       const authority = authorityFrom(one, chainId);
-      return authority?.account.toLowerCase() === wanted ? [{ hash: hash.toLowerCase(), nonce: authority.nonce, ...at }] : [];
+      return authority?.account.toLowerCase() === wanted
+        ? [{ hash: hash.toLowerCase(), nonce: authority.nonce, does: () => false, ...at }]
+        : [];
     });
   });
   // An authorization whose nonce a transaction used was void.
   return [...sent, ...authorized];
+}
+
+/** Compares contents with a transaction, whose fields its hash has proved. */
+function doesWhat({ to, value, input }: Answer): Use['does'] {
+  const call = (one: unknown): string => (typeof one === 'string' ? one.toLowerCase() : '0x');
+  return (content) =>
+    content.network === 'evm' &&
+    call(content.to) === call(to) &&
+    content.valueWei === quantityFrom(value, 'value') &&
+    call(content.data) === call(input);
 }
 
 /** More authorizations do not fit into a block. */

@@ -110,6 +110,8 @@ export interface TransactionIdentity {
   /** Plain or muxed. */
   readonly address: string;
   readonly sequence: bigint;
+  readonly operations: readonly xdr.Operation[];
+  readonly memo: xdr.Memo;
   /** Of the transaction that uses the sequence number. */
   readonly signatures: readonly xdr.DecoratedSignature[];
 }
@@ -137,6 +139,8 @@ function identityOfTransaction(envelope: xdr.TransactionV1Envelope, networkId: B
     innerHash: hash,
     address: addressFromMuxedAccount(transaction.sourceAccount),
     sequence: transaction.seqNum,
+    operations: transaction.operations,
+    memo: transaction.memo,
     signatures: envelope.signatures,
   };
 }

@@ -1,4 +1,4 @@
-import type { BlockRange, NonceAnswer, NoSender, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -38,7 +38,7 @@ export async function findSenderTransaction(
   address: string,
   sequence: bigint,
   blocks: BlockRange,
-): Promise<SenderTransaction | NoSender> {
+): Promise<SenderUse | NoSender> {
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'unused';
   const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(questions.oldestLedger()));
@@ -68,7 +68,7 @@ async function scan(
   address: string,
   sequence: bigint,
   { from, to }: BlockRange,
-): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+): Promise<SenderUse | 'not_found' | 'pruned'> {
   let cursor: string | null = null;
   for (let pages = 0; pages < maxPages; pages += 1) {
     let page: HistoryPage;
@@ -82,7 +82,7 @@ async function scan(
     for (const { envelope, ledger } of page.transactions) {
       const sender = envelope === null ? null : identityOf(envelope, networkId);
       if (sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address))
-        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger) };
+        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), does: doesWhat(sender) };
     }
     const last = page.transactions.at(-1);
     if (last === undefined || last.ledger > to || page.transactions.length < historyPageSize) return 'not_found';
@@ -98,4 +98,13 @@ async function scan(
 function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
   const hash = Buffer.from(innerHash, 'hex');
   return signatures.some((one) => hasSigned(address, one.signature.value, hash));
+}
+
+/** Compares contents with a transaction. A contract call that was simulated has another authorization than its content, and differs. */
+function doesWhat({ operations, memo }: TransactionIdentity): SenderUse['does'] {
+  return (content) =>
+    content.network === 'stellar' &&
+    content.kind === 'operations' &&
+    content.memo === memo.toXdr('base64') &&
+    content.operations.join() === operations.map((operation) => operation.toXdr('base64')).join();
 }

@@ -170,6 +170,12 @@ export interface SenderTransaction {
   readonly blockHash: string;
 }
 
+/** The transaction that used a nonce, and what it did. */
+export interface SenderUse extends SenderTransaction {
+  /** True if it did what this content asks for; its fee does not count. */
+  does(content: Content): boolean;
+}
+
 /** An account's first unused nonce after a block, as an RPC endpoint shows it. */
 export interface NonceAnswer {
   /** `pruned`: nodes have dropped that state. `absent`: the account does not exist. */
@@ -266,7 +272,7 @@ export interface Sequence {
    * the last block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`:
    * nodes have dropped too much state to find it.
    */
-  findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender>;
+  findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderUse | NoSender>;
   /**
    * Returns the receipts of the mined ones among these transactions. `blocks` is a hint; receipts in other blocks are found too. A receipt
    * that is neither found nor unanswered is absent by a node's answer.

@@ -1,3 +1,13 @@
+/** An open transaction that was in memory when signing was stopped. The database may lack it, or its attempts. */
+export interface HeldTransaction {
+  readonly relayer: string;
+  readonly transaction: string;
+  /** Null: it has none. */
+  readonly nonce: string | null;
+  /** Of its attempts. */
+  readonly hashes: readonly string[];
+}
+
 /** What an instance knows of the database that it shares with others. */
 export interface DatabaseState {
   /** The database's time; null: its clock is this machine's, or was not read yet. */
@@ -6,6 +16,8 @@ export interface DatabaseState {
   hold(): string | null;
   /** Why this instance signs nothing, although others may; null: it may. */
   ownHold(): string | null;
+  /** Keeps what a lane had in memory outside the database. */
+  keepHeld?(held: readonly HeldTransaction[]): void;
 }
 
 /** The state of a database that no other process uses. */

@@ -1,6 +1,7 @@
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
+import { isPaidBelow } from './paid-before.js';
 import { nullIfUnavailable } from './unanswered.js';
 
 /** An account's nonce as an endpoint shows it. */
@@ -101,6 +102,8 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   }
   // What was signed meanwhile stays ours.
   if (believed === null || believed < numbers.signed) return;
+  // Nothing takes a nonce meanwhile.
+  if (isHigher && (await isPaidBelow(lane, sequence, head, believed))) return;
   numbers.believe(believed);
   if (believed !== wanted) doubt(lane, head, seen, wanted);
 }

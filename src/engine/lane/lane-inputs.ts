@@ -1,7 +1,7 @@
 import type { Chain } from '../../core/ports/chain.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { AttemptChanges, AttemptReads } from '../../core/ports/store/attempts.js';
-import type { DatabaseReads } from '../../core/ports/store/database.js';
+import type { DatabaseChanges, DatabaseReads } from '../../core/ports/store/database.js';
 import type { FeedReads } from '../../core/ports/store/feed.js';
 import type { LaneChanges, LaneReads } from '../../core/ports/store/lanes.js';
 import type { StoreFor } from '../../core/ports/store/store.js';
@@ -16,7 +16,7 @@ import type { Timers } from '../../core/work/timers.js';
 /** What a lane reads and changes. */
 export type LaneStore = StoreFor<
   AttemptReads & FeedReads & LaneReads & Pick<DatabaseReads, 'timeMs'> & TransactionReads,
-  AttemptChanges & LaneChanges & TransactionChanges
+  AttemptChanges & Pick<DatabaseChanges, 'recordRewind'> & LaneChanges & TransactionChanges
 >;
 
 /** The dependencies of a lane, beyond those of the callers' use cases. */

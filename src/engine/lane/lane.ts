@@ -1,4 +1,5 @@
 import type { Head } from '../../core/ports/chain.js';
+import type { HeldTransaction } from '../../core/ports/database-state.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import { maxInFlightOf } from '../../core/records/relayer.js';
 import { type Content, isSigned, type LaneId, type OpenTransaction, type Transaction } from '../../core/records/transaction.js';
@@ -55,8 +56,8 @@ export interface Lane {
   isResting(): boolean;
   /** See `Lanes.maxInFlight`. */
   maxInFlight(): number | null;
-  /** Logs every attempt in memory with its hash. */
-  logAttempts(): void;
+  /** Every open transaction in memory, with the hashes of its attempts. */
+  held(): readonly HeldTransaction[];
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   figures(): LaneFigures;
@@ -207,7 +208,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       preparing.wake();
     },
     isResting: () => heads.newest !== null && rest.includes(heads.newest) && !storedFinder.isBehind(),
-    logAttempts: () => logAttempts(deps.log, relayer().id, transactions),
+    held: () => heldIn(relayer().id, transactions),
     async stop() {
       stopped = true;
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop(), followingElsewhere.stop()]);
@@ -219,11 +220,12 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
   };
 }
 
-function logAttempts(log: LaneInputs['deps']['log'], relayerId: string, { slotted, unsequenced }: OpenTransactions): void {
-  for (const open of [...slotted(), ...unsequenced()])
-    for (const { hash, nonce, version, transactionId } of open.attempts)
-      log.warn(
-        { relayer: relayerId, transaction: transactionId, nonce: nonce === null ? null : String(nonce), version, hash },
-        'an attempt was signed before signing was stopped',
-      );
+function heldIn(relayer: string, { waiting, slotted, unsequenced }: OpenTransactions): readonly HeldTransaction[] {
+  const signed = [...slotted(), ...unsequenced()].map(({ transaction: { id, nonce }, attempts }) => ({
+    relayer,
+    transaction: id,
+    nonce: nonce === null ? null : String(nonce),
+    hashes: attempts.map(({ hash }) => hash),
+  }));
+  return [...signed, ...[...waiting()].map(({ transaction: { id } }) => ({ relayer, transaction: id, nonce: null, hashes: [] }))];
 }

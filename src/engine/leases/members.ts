@@ -173,6 +173,10 @@ export function createMembers(deps: MembersDeps): Members {
     ...sharing,
     held: () => shares.heldBy(seen.me()),
     noteCommitted(changes) {
+      if (changes.some(({ name }) => name === 'recordRewind')) {
+        hold.noteRecorded();
+        lookAgain();
+      }
       // There is no other instance.
       if (seen.members().length < 2) return;
       news.add(shared.newsOf(changes));

@@ -33,6 +33,8 @@ export interface SigningHold {
   clockDifference(): string | null;
   /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
+  /** Takes note that this instance has recorded a rewind: nothing is signed, before the next look too. */
+  noteRecorded(): void;
   /** Takes note of what a look showed that was asked for at this time. */
   note(look: Look, askedAtMs: number): void;
   /** Throws an error for the operator if the settings of the server are refused. */
@@ -61,13 +63,17 @@ export function createSigningHold({ requiresStandby, ownObstacle, isRewound, clo
   const databaseClock = createDatabaseClock(clock, log);
   const settings = createDurabilityWatch(requiresStandby, log);
   let rewind: Rewind | null = null;
+  /** When this instance recorded one; a look that was asked for before may not show it. */
+  let recordedAtMs: number | null = null;
   /** What `ownHold` was at the last look. */
   let heldBecause: string | null = null;
   /** What the listeners were called for last. */
   let explained: string | null = null;
 
   function holdOfAll(): string | null {
-    return rewind === null && !isRewound() ? settings.refusal() : 'the database lacks commits that it had answered; run relayer restore';
+    return rewind === null && recordedAtMs === null && !isRewound()
+      ? settings.refusal()
+      : 'the database lacks commits that it had answered; run relayer restore';
   }
 
   function ownHold(): string | null {
@@ -83,12 +89,16 @@ export function createSigningHold({ requiresStandby, ownObstacle, isRewound, clo
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
     unsafeSettings: settings.unsafe,
+    noteRecorded() {
+      recordedAtMs = clock.elapsedMs();
+    },
     note({ timeMs, durability, members, rewind: found }, askedAtMs) {
       databaseClock.note(timeMs, askedAtMs);
       settings.note(durability, members.length);
       if (found !== null && rewind === null)
         log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
       rewind = found;
+      if (recordedAtMs !== null && askedAtMs > recordedAtMs) recordedAtMs = null;
     },
     requireUsableServer() {
       const missing = settings.refusal();

@@ -83,6 +83,8 @@ export interface DatabaseIdTable {
   rewound_at_ms: number | null;
   /** What shows it, for the operator. */
   rewind_evidence: string | null;
+  /** All such evidence that an operator has accepted. */
+  accepted_evidence: string | null;
 }
 
 /** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */

@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import type { DatabaseChanges, DatabaseReads } from '../../core/ports/store/database.js';
+import { systemClock } from '../../core/work/clock.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import type { Dialect } from '../sql/dialect.js';
 import type { DatabaseIdTable, Schema } from '../sql/schema.js';
 import { pick, type Query, statement } from '../sql/statement.js';
+import { recordingPaid, type rewindStatements } from './rewinds.js';
 
 type DatabaseId = Pick<DatabaseIdTable, 'number' | 'id'>;
 type Version = Pick<DatabaseIdTable, 'number' | 'definitions_version'>;
@@ -24,7 +26,15 @@ export function databaseIdStatements({ builder: db, timeMs }: Pick<Dialect, 'bui
     ),
 
     accept: statement<Pick<DatabaseIdTable, 'number'>, never>('database_ids_accept', (values) =>
-      db.updateTable('database_ids').set({ origin: null, rewound_at_ms: null, rewind_evidence: null }).where('number', '=', values.number),
+      db
+        .updateTable('database_ids')
+        .set({
+          origin: null,
+          rewound_at_ms: null,
+          rewind_evidence: null,
+          accepted_evidence: sql<string>`coalesce(accepted_evidence, '') || coalesce(rewind_evidence, '')`,
+        })
+        .where('number', '=', values.number),
     ),
 
     id: statement<Pick<DatabaseIdTable, 'number'>, Pick<DatabaseIdTable, 'id'>>('database_ids_id', (values) =>
@@ -85,6 +95,7 @@ export function databaseSecretStatements(db: Kysely<Schema>) {
 interface Statements {
   readonly databaseIds: ReturnType<typeof databaseIdStatements>;
   readonly databaseSecret: ReturnType<typeof databaseSecretStatements>;
+  readonly rewinds: ReturnType<typeof rewindStatements>;
 }
 
 /** Queries of what the database knows about itself. */
@@ -106,10 +117,11 @@ export function databaseReads({ databaseIds, databaseSecret }: Statements, query
 }
 
 /** Changes of what the database knows about itself. */
-export function databaseChanges({ databaseIds, databaseSecret }: Statements): DatabaseChanges {
+export function databaseChanges({ databaseIds, databaseSecret, rewinds }: Statements): DatabaseChanges {
   return {
     replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(databaseIds.replace, { number: 1, id })]),
     acceptDatabase: () => new BoundChange('acceptDatabase', [step(databaseIds.accept, { number: 1 })]),
+    recordRewind: (evidence, hash) => new BoundChange('recordRewind', [recordingPaid(rewinds, evidence, hash, systemClock.nowMs())]),
     confirmTime: (timeMs) => new BoundChange('confirmTime', [step(databaseIds.confirmTime, { number: 1, confirmed_time_ms: timeMs })]),
     insertDatabaseSecret: (sealed) => new BoundChange('insertDatabaseSecret', [guarded(databaseSecret.insert, { number: 1, sealed })]),
     resealDatabaseSecret: (sealed) => new BoundChange('resealDatabaseSecret', [guarded(databaseSecret.reseal, { number: 1, sealed })]),

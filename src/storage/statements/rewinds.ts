@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
-import { type Step, step } from '../sql/bound-change.js';
+import { type Kysely, type SqlBool, sql } from 'kysely';
+import { guarded, type Step, step } from '../sql/bound-change.js';
 import type { DatabaseIdTable, Schema } from '../sql/schema.js';
 import { pick, type Query, statement } from '../sql/statement.js';
 
@@ -18,6 +18,16 @@ export function rewindStatements(db: Kysely<Schema>) {
         .set(pick(values, rewoundColumns))
         .where('number', '=', values.number)
         .where('rewound_at_ms', 'is', null),
+    ),
+
+    /** The same for evidence with this hash, unless an operator has accepted it. */
+    recordPaid: statement<Rewound & { hash: string }, never>('rewinds_record_paid', (values) =>
+      db
+        .updateTable('database_ids')
+        .set(pick(values, rewoundColumns))
+        .where('number', '=', values.number)
+        .where('rewound_at_ms', 'is', null)
+        .where(sql<SqlBool>`coalesce(accepted_evidence, '') not like '%' || cast(${values.hash} as text) || '%'`),
     ),
 
     /**
@@ -40,6 +50,11 @@ export function rewindStatements(db: Kysely<Schema>) {
               .where('is_synchronous', '=', sql.lit(0)),
           ),
         ),
+    ),
+
+    /** What shows that the database lacks commits, if anything does. */
+    found: statement<object, { rewind_evidence: string | null }>('rewinds_found', () =>
+      db.selectFrom('database_ids').select('rewind_evidence').where('number', '=', sql.lit(1)).where('rewound_at_ms', 'is not', null),
     ),
 
     /** Where the tables were created. */
@@ -72,6 +87,11 @@ export function recordingRewind({ record }: Pick<Statements, 'record'>, evidence
   return step(record, rewoundValues(evidence, nowMs));
 }
 
+/** The step that records it because of a transaction on a chain. Fails if it is recorded already, or was accepted. */
+export function recordingPaid({ recordPaid }: Pick<Statements, 'recordPaid'>, evidence: string, hash: string, nowMs: number): Step {
+  return guarded(recordPaid, { ...rewoundValues(evidence, nowMs), hash });
+}
+
 /** The step that records it if an instance that is about to be removed may have lost commits by the failover to this timeline. */
 export function recordingLost({ recordIfLost }: Pick<Statements, 'recordIfLost'>, timeline: number, nowMs: number): Step {
   const evidence = `an instance did not return after the failover to timeline ${timeline}; its commits did not wait for a standby, so the last ones may be lost`;
@@ -91,4 +111,10 @@ export async function requireSameOrigin(query: Query, { origin }: Pick<Statement
   throw new Error(
     'the database is a copy, such as a restored dump, so it may lack transactions that were sent; run relayer restore (see docs/operations.md)',
   );
+}
+
+/** Throws if the database was found to lack commits: a process that uses it alone must not sign. */
+export async function requireNotRewound(query: Query, { found }: Pick<Statements, 'found'>): Promise<void> {
+  const [row] = await query(found, {});
+  if (row !== undefined) throw new Error(`the database lacks commits that it had answered: ${row.rewind_evidence}; run relayer restore`);
 }

@@ -6,6 +6,11 @@ export interface DatabaseChanges {
   replaceDatabaseId(id: string): Change;
   /** Accepts the database as it is: what it may lack counts as lost, so the service starts on it and signs; never fails. */
   acceptDatabase(): Change;
+  /**
+   * Records that the database lacks commits that it had answered, as this transaction on a chain shows. Fails if that is recorded already,
+   * or if the database was accepted since.
+   */
+  recordRewind(evidence: string, hash: string): Change;
   /** Stores a confirmed time, see `AgeClock`; never fails. */
   confirmTime(timeMs: number): Change;
   /** Stores the sealed secret of the database; fails if it has one. */

@@ -7,6 +7,7 @@ import { finalAt, isDeep, isUsed } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
 import type { LaneContext } from '../lane-context.js';
+import { isPaidBefore } from '../paid-before.js';
 import type { Tracked } from '../tracked.js';
 import { nullIfUnavailable } from '../unanswered.js';
 
@@ -90,6 +91,7 @@ async function explainOne(
     isDeep(lane, head, user.blockNumber) &&
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
     (await finalAt(lane, sequence, head))(user.blockNumber);
+  const isPaid = isFinal && ours === undefined && (await isPaidBefore(lane, user, [open.transaction]));
   const isLost =
     isSearched && (await isProvablyUsed(lane, sequence, head, nonce)) && (await sequence.areGone(attemptsInSlot(open).flatMap(hashesOf)));
   const isHarmless =
@@ -105,6 +107,7 @@ async function explainOne(
     if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isHarmless) : null;
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
+    if (isPaid) return waitsFor(transaction, paidBefore(user.hash));
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
   return isKnown ? 'found' : 'empty';
@@ -134,6 +137,10 @@ function withoutReceipt(
 
 function unknownUser(transaction: Transaction, nonce: bigint): string {
   return `waiting: ${slotTerms(transaction).slot} ${nonce} is used on chain, but the RPC nodes report no attempt of the service there; searching for the transaction that used it`;
+}
+
+function paidBefore(hash: string): string {
+  return `waiting: transaction ${hash} has paid the same, and the database lacks its attempt; run relayer restore`;
 }
 
 function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Wallet } from 'ethers';
+import { openStore } from '../../src/storage/open-store.js';
+import { restore } from '../../src/storage/restore.js';
+import { startAnvil } from '../support/anvil.js';
+import { startEvmRig } from '../support/engine-rig.js';
+import { silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const instance = { version: '1.0.0', configHashes: new Map() };
+
+/** A payment of 5 wei whose nonce 1 another transaction of the same key used, which paid this. `isSigned`: the payment had this nonce. */
+async function withForeign(test: TestContext, { isSigned, wei }: { readonly isSigned: boolean; readonly wei: bigint }) {
+  const anvil = await startAnvil({ noMining: true });
+  test.after(() => anvil.stop());
+  const folder = await temporaryFolder();
+  const privateKey = randomBytes(32);
+  const wallet = new Wallet(`0x${privateKey.toString('hex')}`);
+  const fund = (amount: string) => anvil.rpc('anvil_setBalance', [wallet.address, amount]);
+  const to = `0x${randomBytes(20).toString('hex')}`;
+  const rig = await startEvmRig(anvil, { folder, privateKey });
+  await fund('0x3635c9adc5dea00000');
+  const first = await rig.send();
+  await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+  if (!isSigned) await fund('0x0');
+  await anvil.mine();
+  const { transaction } = await rig.send({ to, valueWei: 5n });
+  if (isSigned) {
+    await rig.until(transaction.id, 'submitted');
+    const [{ hash } = { hash: '' }] = await rig.attempts(transaction.id);
+    await rig.stop();
+    await anvil.rpc('anvil_dropTransaction', [hash]);
+  } else {
+    await waitFor(
+      'it to wait for funds',
+      async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('balance') || undefined,
+    );
+    await rig.stop();
+  }
+  await fund('0x3635c9adc5dea00000');
+  const raw = await wallet.signTransaction({ to, value: wei, nonce: 1, gasLimit: 21_000n, gasPrice: 9_000_000_000n, chainId: 31337n });
+  await anvil.rpc('eth_sendRawTransaction', [raw]);
+  await anvil.mine();
+  const databaseUrl = `sqlite:${join(folder, 'relayer.db')}`;
+  return {
+    id: transaction.id,
+    databaseUrl,
+    paid: async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest']))),
+    mine: () => anvil.mine(),
+    async restart() {
+      const { store, lost } = await openStore(databaseUrl, { log: silentLog, instance });
+      const next = await startEvmRig(anvil, { folder, privateKey, store });
+      test.after(() => next.stop());
+      return { ...next, lost };
+    },
+    /** Why the service does not start on the database; null: it starts. */
+    async refusal(): Promise<string | null> {
+      try {
+        const opened = await openStore(databaseUrl, { log: silentLog, instance });
+        await opened.store.close();
+        return null;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+  };
+}
+
+/** Makes blocks until the database is found to lack an attempt. */
+async function untilFound({ lost }: { readonly lost: Promise<Error> }, mine: () => unknown): Promise<void> {
+  let reason: string | undefined;
+  void lost.then(({ message }) => {
+    reason = message;
+  });
+  const found = await waitFor('the finding', async () => {
+    await mine();
+    return reason;
+  });
+  assert.match(found, /run relayer restore$/);
+}
+
+describe('a transaction of our own key that no stored attempt explains', () => {
+  for (const isSigned of [false, true]) {
+    const payment = isSigned ? 'a signed payment' : 'a waiting payment';
+    it(`shows that the database lacks an attempt if it paid the same as ${payment}, which is not paid again`, async (test) => {
+      const { id, paid, mine, restart, refusal, databaseUrl } = await withForeign(test, { isSigned, wei: 5n });
+      const rig = await restart();
+      await untilFound(rig, mine);
+      for (let block = 0; block < 5; block += 1) await mine();
+      assert.equal(await paid(), 5n);
+      if (isSigned) assert.match((await rig.view(id)).transaction.statusReason ?? '', /has paid the same.*run relayer restore$/);
+      await rig.stop();
+      assert.match((await refusal()) ?? '', /^the database lacks commits .* of account 0x[0-9a-fA-F]{40} did what .*run relayer restore$/);
+
+      await restore(databaseUrl, null, silentLog);
+      assert.equal(await refusal(), null);
+      const restored = await restart();
+      await restored.untilWithBlocks(id, 'failed');
+      assert.equal(await paid(), 5n);
+    });
+
+    it(`shows nothing if an operator accepts the database as complete: ${payment} is sent`, async (test) => {
+      const { id, paid, mine, restart, refusal, databaseUrl } = await withForeign(test, { isSigned, wei: 5n });
+      const rig = await restart();
+      await untilFound(rig, mine);
+      await rig.stop();
+      await restore(databaseUrl, null, silentLog, true);
+      assert.equal(await refusal(), null);
+      await (await restart()).untilWithBlocks(id, 'confirmed');
+      assert.equal(await paid(), 10n);
+    });
+
+    it(`shows nothing if it paid something else: ${payment} is sent`, async (test) => {
+      const { id, paid, restart, refusal } = await withForeign(test, { isSigned, wei: 6n });
+      const rig = await restart();
+      await rig.untilWithBlocks(id, 'confirmed');
+      assert.equal(await paid(), 11n);
+      await rig.stop();
+      assert.equal(await refusal(), null);
+    });
+  }
+});

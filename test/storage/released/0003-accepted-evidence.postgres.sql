@@ -1,0 +1,1 @@
+alter table "database_ids" add column "accepted_evidence" text;
