@@ -29,7 +29,6 @@ import { createShutdown } from '../core/work/shutdown.js';
 import { systemTimers } from '../core/work/timers.js';
 import { keccak256 } from '../crypto/keccak.js';
 import { createEngine } from '../engine/engine.js';
-import { createHeldFile } from '../observability/held-file.js';
 import { createMetrics } from '../observability/metrics/metrics.js';
 import { createSystemState } from '../observability/system-state.js';
 import { openTracer } from '../observability/traces/tracer.js';
@@ -109,7 +108,7 @@ export async function startApp(
     // The store and its outbox, the keys of callers, and the configuration in force. Networks are known later.
     let headTimesMs: () => readonly number[] = () => [];
     const storage = await openStorage(context, parts.openInstance, () => headTimesMs());
-    const { opened, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce } = storage;
+    const { opened, database, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce } = storage;
     const { leases, sharing } = opened;
 
     // Signers and chains, of which none is open yet.
@@ -124,7 +123,6 @@ export async function startApp(
     const feed = createFeed(store.read);
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
-    const database = { ...sharing, keepHeld: createHeldFile(settings.heldTransactionsFile, log) };
     const recording = createRecordEvents(store.change, clock);
     const engine = createEngine({ store, leases, database, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
     onStop('work', () => engine.stop());

@@ -7,6 +7,7 @@ import { readDefinitions } from '../core/definitions/definition-writer.js';
 import { withSealedUrls } from '../core/notification/sealed-urls.js';
 import { createAgreedClock, monotonicMs } from '../core/work/clock.js';
 import { systemTimers } from '../core/work/timers.js';
+import { createHeldFile } from '../observability/held-file.js';
 import { wakeOnEvents } from '../storage/open-store.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
@@ -74,7 +75,8 @@ export async function openStorage(
   for (const warning of inForce.warnings) log.warn({}, warning);
   await opened.leases.add('notification', delivery.works);
   onStop('work', delivery.stop);
-  return { opened, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce };
+  const database = { ...opened.sharing, keepHeld: createHeldFile(settings.heldTransactionsFile, log) };
+  return { opened, database, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce };
 }
 
 /** Hashes the digests again with the encryption key, so that the database does not show whether a guess of a file's content is right. */

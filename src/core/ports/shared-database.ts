@@ -49,6 +49,8 @@ export interface Look {
   readonly members: readonly Member[];
   /** Null: none was found since `relayer restore` was run last. */
   readonly rewind: Rewind | null;
+  /** Which tables these are: a restore puts others in their place. Null: there are none now. */
+  readonly tables: string | null;
   /** The database's time. */
   readonly timeMs: number;
   readonly durability: Durability;
@@ -109,8 +111,10 @@ export interface SharedDatabase {
   join(state: InstanceState): Promise<number>;
   /** True if the row of this instance is gone or lacks its last commits: writes fail until it has joined again. */
   isRemoved(): boolean;
-  /** True if the database was found to lack commits of this instance, until it has joined again. */
-  isRewound(): boolean;
+  /** What shows that the database lacks commits of this instance, until it has joined again; null: nothing does. */
+  rewind(): string | null;
+  /** Records that the database lacks commits that it had answered, unless that is recorded. */
+  recordRewind(evidence: string): Promise<void>;
   /** Calls `listener` each time that the database is back after its connection was lost. */
   onReturn(listener: () => void): void;
   /** Fails with `ConflictError` if there is no such instance. */

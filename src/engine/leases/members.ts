@@ -60,7 +60,7 @@ export function createMembers(deps: MembersDeps): Members {
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
   const { requiresStandby = false, ownObstacle = () => null } = deps;
-  const hold = createSigningHold({ requiresStandby, ownObstacle, isRewound: shared.isRewound, clock, log });
+  const hold = createSigningHold({ requiresStandby, ownObstacle, ownRewind: shared.rewind, clock, log });
   const seen = createSeenInstances({
     shared,
     heard({ news: heard, hasLeases }) {
@@ -174,7 +174,7 @@ export function createMembers(deps: MembersDeps): Members {
     held: () => shares.heldBy(seen.me()),
     noteCommitted(changes) {
       if (changes.some(({ name }) => name === 'recordRewind')) {
-        hold.noteRecorded();
+        hold.noteRewind('a transaction that no stored attempt explains did what an open one asks for');
         lookAgain();
       }
       // There is no other instance.

@@ -9,7 +9,7 @@ import type { SigningHold } from './signing-hold.js';
 
 /** The parts that a round uses. */
 export interface RoundDeps {
-  readonly shared: Pick<SharedDatabase, 'isRemoved' | 'startSharing'>;
+  readonly shared: Pick<SharedDatabase, 'isRemoved' | 'rewind' | 'recordRewind' | 'startSharing'>;
   readonly seen: SeenInstances;
   readonly hold: SigningHold;
   readonly fitness: Fitness;
@@ -38,6 +38,8 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
   async function round(): Promise<void> {
     fitness.requireFit();
     const isRemoved = shared.isRemoved();
+    const ownRewind = shared.rewind();
+    if (ownRewind !== null) hold.noteRewind(ownRewind);
     if (isRemoved) await shares.endTakenOver();
     if (isRemoved || fitness.isDue()) await fitness.requireAgain();
     if (isRemoved) {
@@ -47,6 +49,8 @@ export function createRound({ shared, seen, hold, fitness, gone, shares, news, m
     }
     if (seen.isStarting()) await startSharing();
     await look();
+    const unrecorded = hold.unrecordedRewind();
+    if (unrecorded !== null) await shared.recordRewind(unrecorded);
     news.send();
     await shares.round(hold.ownHold() === null ? seen.sharing() : null);
     hold.explain();

@@ -33,8 +33,13 @@ export interface SigningHold {
   clockDifference(): string | null;
   /** Whether commits that the database's server answered can get lost with each of its settings. */
   unsafeSettings(): ReadonlyMap<string, boolean>;
-  /** Takes note that this instance has recorded a rewind: nothing is signed, before the next look too. */
-  noteRecorded(): void;
+  /** Takes note that the database lacks commits, as this shows: nothing is signed, before the next look too. */
+  noteRewind(evidence: string): void;
+  /**
+   * What this instance found, or saw recorded, and the database does not have: a restore has overwritten it. Null: nothing. An instance that
+   * knows of a rewind signs nothing for as long as it runs: `relayer restore` needs all instances stopped.
+   */
+  unrecordedRewind(): string | null;
   /** Takes note of what a look showed that was asked for at this time. */
   note(look: Look, askedAtMs: number): void;
   /** Throws an error for the operator if the settings of the server are refused. */
@@ -51,33 +56,44 @@ export interface SigningHoldDeps {
   readonly requiresStandby: boolean;
   /** See `MembersDeps`. */
   ownObstacle(): string | null;
-  /** True if this instance found that the database lacks commits of its own. */
-  isRewound(): boolean;
+  /** See `SharedDatabase`. */
+  ownRewind(): string | null;
   readonly clock: DurationClock;
   readonly log: Log;
 }
 
 /** Creates the hold of an instance that has not looked. */
-export function createSigningHold({ requiresStandby, ownObstacle, isRewound, clock, log }: SigningHoldDeps): SigningHold {
+export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clock, log }: SigningHoldDeps): SigningHold {
   const listeners: (() => void)[] = [];
   const databaseClock = createDatabaseClock(clock, log);
   const settings = createDurabilityWatch(requiresStandby, log);
   let rewind: Rewind | null = null;
-  /** When this instance recorded one; a look that was asked for before may not show it. */
-  let recordedAtMs: number | null = null;
+  let isRecorded = false;
+  /** The tables as they were seen first. */
+  let firstTables: string | null = null;
   /** What `ownHold` was at the last look. */
   let heldBecause: string | null = null;
   /** What the listeners were called for last. */
   let explained: string | null = null;
 
   function holdOfAll(): string | null {
-    return rewind === null && recordedAtMs === null && !isRewound()
+    return rewind === null && ownRewind() === null
       ? settings.refusal()
       : 'the database lacks commits that it had answered; run relayer restore';
   }
 
   function ownHold(): string | null {
     return holdOfAll() ?? (databaseClock.isTooFar() ? clocksDiffer : ownObstacle());
+  }
+
+  function show(found: Rewind): void {
+    if (rewind === null)
+      log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
+    rewind ??= found;
+  }
+
+  function noteRewind(evidence: string): void {
+    show({ foundAtMs: clock.nowMs(), evidence });
   }
 
   return {
@@ -89,16 +105,15 @@ export function createSigningHold({ requiresStandby, ownObstacle, isRewound, clo
     clockSkewMs: databaseClock.skewMs,
     clockDifference: databaseClock.difference,
     unsafeSettings: settings.unsafe,
-    noteRecorded() {
-      recordedAtMs = clock.elapsedMs();
-    },
-    note({ timeMs, durability, members, rewind: found }, askedAtMs) {
+    noteRewind,
+    unrecordedRewind: () => (isRecorded ? null : (rewind?.evidence ?? null)),
+    note({ timeMs, durability, members, tables, rewind: found }, askedAtMs) {
       databaseClock.note(timeMs, askedAtMs);
       settings.note(durability, members.length);
-      if (found !== null && rewind === null)
-        log.error({ ...found }, 'the database lacks commits that it had answered; signing stops until relayer restore was run');
-      rewind = found;
-      if (recordedAtMs !== null && askedAtMs > recordedAtMs) recordedAtMs = null;
+      if (found !== null) show(found);
+      isRecorded = found !== null;
+      firstTables ??= tables;
+      if (tables !== null && tables !== firstTables) noteRewind('other tables were put in place while instances ran, as by pg_restore');
     },
     requireUsableServer() {
       const missing = settings.refusal();

@@ -29,7 +29,8 @@ export function createSharedDatabase({ openObserver, database, statements, recor
     openObserver,
     join: async (state) => (await database.own((connection) => record(state, connection, database.rewind()))).number,
     isRemoved,
-    isRewound: () => database.rewind() !== null,
+    rewind: database.rewind,
+    recordRewind: (evidence) => write('recordRewind', [recordingRewind(rewinds, evidence, clock.nowMs())]),
     onReturn,
     setState: (number, state) => write('setInstanceState', [guarded(instances.setState, { number, state })]),
     startSharing: (number, units) =>

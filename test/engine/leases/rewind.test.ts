@@ -126,6 +126,23 @@ describe('a database that goes back in time', () => {
     await untilRestored(test, databaseUrl, [a]);
   });
 
+  it('is noticed by every instance if other tables are put in place while they run, and is recorded again if that overwrites it', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const [a, b] = [await join(test, databaseUrl), await join(test, databaseUrl)];
+    await a.insert('kept');
+    // As pg_restore --clean does with each table.
+    await runSql(databaseUrl, 'alter table transactions rename to before; create table transactions (like before including all)');
+    await untilHeld(a, b);
+    assert.match(b.sharing.rewind()?.evidence ?? '', /^other tables were put in place/);
+    await runSql(databaseUrl, 'update database_ids set rewound_at_ms = null, rewind_evidence = null');
+    await waitFor('the finding to be recorded again', async () => {
+      const [row] = await runSql<{ evidence: string | null }>(databaseUrl, 'select rewind_evidence as evidence from database_ids');
+      return row?.evidence ?? undefined;
+    });
+    for (const { sharing, isWorking } of [a, b]) assert.deepEqual([sharing.hold() !== null, isWorking()], [true, false]);
+    await untilRestored(test, databaseUrl, [a, b]);
+  });
+
   it('is noticed at the next commit if its rows are replaced under a connection that stays', async (test) => {
     const databaseUrl = await server.newDatabase();
     const a = await join(test, databaseUrl);
