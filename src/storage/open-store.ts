@@ -1,6 +1,6 @@
+import { SigningHeldError } from '../core/ports/database-state.js';
 import type { InstanceState } from '../core/ports/instances.js';
 import type { SharedDatabase } from '../core/ports/shared-database.js';
-import { StoreAwayError } from '../core/ports/store/change.js';
 import type { Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
@@ -85,22 +85,24 @@ async function openAlone(
   return { ...rest, store: watched, shared: null, lost: Promise.race([rest.lost, rewound]) };
 }
 
+const rewoundReason = 'the database lacks commits that it had answered; run relayer restore';
+
 /**
  * Returns the same store, which stores no attempt once it has recorded that the database lacks commits, and a promise that resolves then:
  * the process must end.
  */
 function watchRewind(store: Store): { readonly store: Store; readonly rewound: Promise<Error> } {
-  let found: Error | null = null;
+  let isFound = false;
   let resolveRewound: (error: Error) => void = () => undefined;
   const rewound = new Promise<Error>((resolve) => {
     resolveRewound = resolve;
   });
   const commit: Store['commit'] = async (changes) => {
-    if (found !== null && changes.some(({ name }) => name === 'insertAttempt')) throw found;
+    if (isFound && changes.some(({ name }) => name === 'insertAttempt')) throw new SigningHeldError(rewoundReason);
     await store.commit(changes);
     if (!changes.some(({ name }) => name === 'recordRewind')) return;
-    found = new StoreAwayError('the database lacks commits that it had answered; run relayer restore');
-    resolveRewound(found);
+    isFound = true;
+    resolveRewound(new Error(rewoundReason));
   };
   return { store: { ...store, commit }, rewound };
 }
