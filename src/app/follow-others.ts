@@ -24,8 +24,19 @@ export interface Followers {
 export function followOthers({ log, onStop }: AppContext, { opened, writer, engine, feed, delivery, keys }: Followers): void {
   const following = startFollowing(writer, log);
   onStop('work', () => following.stop());
+  let isHoldUnexplained = false;
+  const explainHold = (): void => {
+    if (!isHoldUnexplained) return;
+    isHoldUnexplained = false;
+    engine.explainHold().catch((error: unknown) => {
+      // While an instance joins again after a rewind, it can write nothing.
+      isHoldUnexplained = true;
+      log.warn({ err: error }, 'cannot write into all records why nothing is signed; retrying');
+    });
+  };
   opened.sharing.onHold(() => {
-    engine.explainHold().catch((error: unknown) => log.warn({ err: error }, 'cannot write into all records why nothing is signed'));
+    isHoldUnexplained = true;
+    explainHold();
   });
   opened.sharing.onNews(({ relayers, hasEvents, hasDefinitions }) => {
     engine.changedElsewhere(relayers);
@@ -41,6 +52,7 @@ export function followOthers({ log, onStop }: AppContext, { opened, writer, engi
     const lookElsewhere = async () => {
       engine.changedElsewhere('all');
       delivery.wake();
+      explainHold();
     };
     const looking = repeat(lookElsewhere, lookElsewhereEveryMs, { onError: () => undefined, runsAtOnce: false });
     onStop('work', () => looking.stop());
