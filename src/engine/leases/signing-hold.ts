@@ -36,8 +36,8 @@ export interface SigningHold {
   /** Takes note that the database lacks commits, as this shows: nothing is signed, before the next look too. */
   noteRewind(evidence: string): void;
   /**
-   * What this instance found, or saw recorded, and the database does not have: a restore has overwritten it. Null: nothing. An instance that
-   * knows of a rewind signs nothing for as long as it runs: `relayer restore` needs all instances stopped.
+   * What this instance found, or saw recorded, and the database does not have: a restore has overwritten it. Null: nothing. An instance
+   * that knows of a rewind signs nothing for as long as it runs: `relayer restore` needs all instances stopped.
    */
   unrecordedRewind(): string | null;
   /** Takes note of what a look showed that was asked for at this time. */
