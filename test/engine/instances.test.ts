@@ -5,6 +5,7 @@ import { soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { systemTimers } from '../../src/core/work/timers.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
@@ -40,7 +41,11 @@ describe('an engine whose store other instances change', () => {
   }
 
   /** Another engine on the same store, with its works, of which none has begun. */
-  async function startOther({ deps, clock }: EvmRig, store: Store): Promise<{ engine: Engine; works: readonly Work[] }> {
+  async function startOther(
+    { deps, clock }: EvmRig,
+    store: Store,
+    database = soleDatabase,
+  ): Promise<{ engine: Engine; works: readonly Work[] }> {
     const works: Work[] = [];
     const leases = {
       ...createSoleLeases(),
@@ -53,7 +58,7 @@ describe('an engine whose store other instances change', () => {
       clock,
       timers: systemTimers,
       recordRelayerState: () => [],
-      database: soleDatabase,
+      database,
       log: silentLog,
     });
     other = engine;
@@ -100,6 +105,29 @@ describe('an engine whose store other instances change', () => {
     await Promise.all(works.map((work) => work.begin()));
     await waitFor('the lane to look at changes', () => looks[0]);
     assert.deepEqual(new Set(looks), new Set([last]));
+  });
+
+  it('a hold that is written into the records of signed transactions is removed from them when a lane works again', async () => {
+    const rig = await start();
+    const [first, canceled] = [(await rig.send()).transaction.id, (await rig.send()).transaction.id];
+    for (const id of [first, canceled]) await rig.until(id, 'submitted');
+    await cancelTransaction(rig.deps, rig.relayer, canceled);
+    const reasonOf = async (id: string) => (await rig.view(id)).transaction.statusReason ?? '';
+    await waitFor('a node to have the self-transfer', async () =>
+      (await reasonOf(canceled)).startsWith('being canceled') ? true : undefined,
+    );
+    const usual = [await reasonOf(first), await reasonOf(canceled)];
+    await rig.engine.stop();
+    let hold: string | null = 'the database lacks commits';
+    const { engine, works } = await startOther(rig, rig.store, { ...soleDatabase, hold: () => hold, ownHold: () => hold });
+    await engine.explainHold();
+    for (const id of [first, canceled])
+      assert.equal(await reasonOf(id), 'waiting: nothing is signed or broadcast now: the database lacks commits');
+    hold = null;
+    await Promise.all(works.map((work) => work.begin()));
+    await waitFor('the records to say what they wait for', async () =>
+      (await reasonOf(first)) === usual[0] && (await reasonOf(canceled)) === usual[1] ? true : undefined,
+    );
   });
 
   it('a lane takes in what another instance accepts while the lane loads', async () => {

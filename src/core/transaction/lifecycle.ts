@@ -5,6 +5,7 @@ import {
   changed,
   type FailureReason,
   type Intent,
+  isSigned,
   type MinedAt,
   type Transaction,
   type TransactionStatus,
@@ -27,6 +28,8 @@ export const notSignedYet = 'waiting: queued for signing';
 const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
 const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
 const notFinalYet = 'waiting: mined; not final until it has the required confirmations';
+
+const heldSince = 'waiting: nothing is signed or broadcast now: ';
 
 const usualWaits: ReadonlySet<string> = new Set([notSignedYet, notAcceptedYet, notMinedYet, notFinalYet]);
 
@@ -170,6 +173,20 @@ export function submitted(transaction: Transaction, nowMs: number): Transaction 
 /** Records why a transaction waits. */
 export function waiting(transaction: Transaction, reason: string): Transaction {
   return next(transaction, { statusReason: reason });
+}
+
+/** The status reason of a transaction while nothing may be signed or broadcast. */
+export function heldReason(transaction: Transaction, hold: string): string {
+  return isSigned(transaction) ? `${heldSince}${hold}` : `${notSignedYet}: ${hold}`;
+}
+
+/** Records that a signed transaction no longer waits for the end of such a hold; null: it does not say that it does. */
+export function unheld(transaction: Transaction): Transaction | null {
+  const { status, statusReason, mined: at, intent, nonce } = transaction;
+  if (statusReason?.startsWith(heldSince) !== true) return null;
+  if (at !== null) return next(transaction, { statusReason: minedReason(transaction, at) ?? notFinalYet });
+  const own = nonce === null ? unsequencedReason(transaction) : reasonOf(transaction, intent);
+  return next(transaction, { statusReason: own ?? (status === 'sent' ? notAcceptedYet : notMinedYet) });
 }
 
 /** Records that a block contains an attempt. */

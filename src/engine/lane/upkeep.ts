@@ -5,6 +5,7 @@ import type { Rest } from './rest.js';
 import type { MakeTask } from './task.js';
 import { createFeeBumper } from './tasks/bump-fee.js';
 import { checkAccount } from './tasks/check-account.js';
+import { createHoldEnder } from './tasks/end-holds.js';
 import { createExpirer } from './tasks/expire.js';
 import { createForeignExplainer } from './tasks/explain-foreign.js';
 import { createStillnessExplainer } from './tasks/explain-stillness.js';
@@ -51,6 +52,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
         ];
   const checkIsUsable = task('check account', (newest: Head) => checkAccount(lane, newest));
   const expirer = createExpirer(lane);
+  const endHolds = task('end holds', createHoldEnder(lane));
   const explainStillness = task('explain stillness', createStillnessExplainer(lane));
   const expireUnsigned = task('expire unsigned', expirer.expireUnsigned);
   const expireSigned = signingTask('expire', expirer.expireSigned);
@@ -67,6 +69,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
     // What is drafted by now does not wait for the nodes that the tasks below ask.
     if (!couldSign && isSettled(heads)) lane.loops.wakePrepare();
     if (heads.settled !== null) await checkIsUsable(newest);
+    await endHolds();
     await explainStillness();
     // After a start, the lane must not sign a transaction again that has ended meanwhile.
     if (heads.settled !== null) await expireSigned(newest);

@@ -9,6 +9,7 @@ import {
   endedUnsigned,
   failed,
   givenUp,
+  heldReason,
   isObstacle,
   mined,
   notSignedYet,
@@ -22,6 +23,7 @@ import {
   restored,
   signed,
   submitted,
+  unheld,
   unresolvable,
   waiting,
 } from '../../../src/core/transaction/lifecycle.js';
@@ -245,6 +247,22 @@ describe('a status reason', () => {
     assert.deepEqual([...usual, null, 'canceled before it was signed'].filter(isObstacle), []);
     assert.ok(isObstacle(`${notSignedYet}: insufficient balance`));
     assert.ok(isObstacle('waiting: base fee 41 gwei is above gas_price_cap 30 gwei; will send when it falls'));
+  });
+});
+
+describe('a hold of signing', () => {
+  it('is in the status reason of every transaction, and after it each says again what it waits for', () => {
+    const pending = aTransaction({ id: 'a', content: evmContent(), statusReason: notSignedYet });
+    const sent = signed(pending, firstVersion);
+    const canceled = signed(sent, { version: 2, purpose: 'cancel', nonce: 7n });
+    const signedOnes = [sent, submitted(sent, 1), canceled, mined(sent, minedAt(1), 2), mined(canceled, minedAt(1), 2)];
+    for (const before of signedOnes) {
+      const held = waiting(before, heldReason(before, 'the database lacks commits'));
+      assert.equal(held.statusReason, 'waiting: nothing is signed or broadcast now: the database lacks commits');
+      assert.equal(unheld(held)?.statusReason, before.statusReason);
+      assert.equal(unheld(before), null);
+    }
+    assert.equal(heldReason(pending, 'the database lacks commits'), `${notSignedYet}: the database lacks commits`);
   });
 });
 
