@@ -8,10 +8,19 @@ import { questions } from './questions.js';
 /** The same warning comes at most once in this time. */
 const quietForMs = 10 * 60_000;
 
+/** After this long without any answer of another endpoint, the receipts of one endpoint count as if the network had no other one. */
+const silentForMs = 60_000;
+
 /** A receipt, and the place of the endpoint that shows it. */
 interface Word {
   readonly receipt: Receipt;
   readonly by: number;
+}
+
+/** What endpoints answer about receipts. */
+interface Words {
+  readonly found: ReadonlyMap<string, Word>;
+  readonly isAnswered: boolean;
 }
 
 type Contradicts = Branch['contradicts'];
@@ -30,6 +39,8 @@ interface SecondReadingDeps {
 export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: SecondReadingDeps) {
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
+  /** Since when no other endpoint has answered; null: the last question was answered. */
+  let silentSinceMs: number | null = null;
 
   /** Like `readFrom`, each from an endpoint that none of these words about it is from. */
   async function readFromOthers(receipts: readonly Receipt[], words: readonly ReadonlyMap<string, Word>[]) {
@@ -43,7 +54,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     const read = await Promise.all(
       [...groups.values()].map(({ asked, hashes }) => readFrom(rpc, contradicts, hashes, { otherThan: new Set(asked) })),
     );
-    return new Map(read.flatMap((one) => [...one]));
+    return { found: new Map(read.flatMap(({ found }) => [...found])), isAnswered: read.some(({ isAnswered }) => isAnswered) };
   }
 
   /** Returns the endpoint, none of these, that shows the receipt's block without the transaction; null: none does. */
@@ -60,11 +71,13 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     return answer.result === null || !isAlike(answer.result, receipt);
   }
 
+  const isSilentLong = (): boolean => silentSinceMs !== null && nowMs() - silentSinceMs >= silentForMs;
+
   /** Judges a receipt that its source shows and no other endpoint confirms. */
   async function judge(receipt: Receipt, source: number | undefined, other: Word | undefined): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
     const denier = other === undefined ? await leftOutBy(receipt, asked) : null;
-    if (other === undefined && denier === null) return 'unknown';
+    if (other === undefined && denier === null) return isSilentLong() ? 'alone' : 'unknown';
     if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
     if (denier !== null && (await leftOutBy(receipt, [source, denier])) !== null) return 'absent';
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
@@ -95,13 +108,14 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         return by === undefined ? [] : [[receipt.hash, { receipt, by }]];
       });
       const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined).map(({ hash }) => hash);
-      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head'))]);
-      const second = await readFromOthers(receipts, [first]);
+      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head')).found]);
+      const { found: second, isAnswered } = await readFromOthers(receipts, [first]);
+      silentSinceMs = isAnswered ? null : (silentSinceMs ?? nowMs());
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
         words.every((word) => word && isAlike(receipt, word.receipt));
       const disputed = receipts.filter((receipt) => !isConfirmed(receipt, first.get(receipt.hash), second.get(receipt.hash)));
       for (const receipt of receipts) agree(receipt, agreedOf(receipt, second.get(receipt.hash)?.receipt ?? receipt));
-      const third = await readFromOthers(
+      const { found: third } = await readFromOthers(
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
       );
@@ -119,14 +133,9 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   };
 }
 
-/** Returns the receipts that name blocks of our branch, by hash. */
-export async function readFrom(
-  rpc: Rpc,
-  contradicts: Contradicts,
-  hashes: readonly string[],
-  first: First,
-): Promise<ReadonlyMap<string, Word>> {
-  if (hashes.length === 0) return new Map();
+/** Returns the receipts that name blocks of our branch, by hash, and whether any endpoint answered. */
+export async function readFrom(rpc: Rpc, contradicts: Contradicts, hashes: readonly string[], first: First): Promise<Words> {
+  if (hashes.length === 0) return { found: new Map(), isAnswered: true };
   const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true });
   const found = new Map<string, Word>();
   for (const [index, hash] of hashes.entries()) {
@@ -134,7 +143,7 @@ export async function readFrom(
     if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
     if (answer.by !== null && !contradicts(answer.result)) found.set(hash, { receipt: answer.result, by: answer.by });
   }
-  return found;
+  return { found, isAnswered: settled.some((answer) => 'result' in answer) };
 }
 
 /** True if two receipts agree on the outcome. */

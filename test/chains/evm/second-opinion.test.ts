@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import { createReceipts } from '../../../src/chains/evm/receipts.js';
+import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import type { EvmDraft } from '../../../src/core/records/evm.js';
 import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
-import { draftRequest, evmContent } from '../../support/evm.js';
+import { draftRequest, evmContent, evmNetwork, rememberingLog } from '../../support/evm.js';
 import { type AskedCall, answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -319,6 +322,35 @@ it('second opinion: no receipt is confirmed by the endpoint that showed it, whic
   const { chain: restarted } = openChain(test, urls);
   await restarted.head();
   assert.equal((await restarted.sequence.readAgain([first])).get(hash), 'different');
+});
+
+it('second opinion: after a minute without any answer of another endpoint, receipts wait for none, until one answers', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const receipt = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
+  let isDown = true;
+  let nowMs = 0;
+  const one = await receiptNode(test, receipt);
+  const other = await startFakeNode(test, (request) =>
+    isDown
+      ? { status: 500, body: '' }
+      : answering(request, ({ method }) => (method === 'eth_chainId' ? null : { ...receipt, status: '0x0' })),
+  );
+  const rpcUrls = [one.url, other.url].map((url, index) => ({ url, weight: 100 - index }));
+  const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31_337n));
+  test.after(() => rpc.close());
+  const receipts = createReceipts(rpc, { contradicts: () => false }, rememberingLog(), () => nowMs);
+  const [first] = (await receipts.find([hash], { from: 7n, to: 7n })).found.values();
+  assert.ok(first !== undefined);
+  const readings: unknown[] = [];
+  for (const afterMs of [0, 59_000, 1_000]) {
+    nowMs += afterMs;
+    readings.push((await receipts.readAgain([first])).get(hash));
+  }
+  isDown = false;
+  readings.push((await receipts.readAgain([first])).get(hash));
+  isDown = true;
+  readings.push((await receipts.readAgain([first])).get(hash));
+  assert.deepEqual(readings, ['unknown', 'unknown', 'alone', 'status', 'unknown']);
 });
 
 it('second opinion: a receipt that its endpoint does not show any more, and no other one, is absent', async (test) => {
