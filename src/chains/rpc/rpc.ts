@@ -39,6 +39,8 @@ export interface Rpc {
    * compared with those of the other endpoints, is not returned.
    */
   askHead<T extends NewestBlock>(call: RpcCall<T>): Promise<T>;
+  /** The number of the newest block that `askHead` returned; null: none yet. */
+  newestNumber(): bigint | null;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
   /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
@@ -72,6 +74,7 @@ const maxBatchCharacters = 512 * 1024;
 export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   const { network, rpcUrls, log, telemetry = noTelemetry, clock = systemClock } = rpcOptions;
   let genesis: string | null = null;
+  let newest: bigint | null = null;
   const endpoints = rpcUrls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
@@ -134,10 +137,13 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
         const { number, timestampMs = null, hash, parentHash = null } = answer.result;
         const position = { number, timestampMs, parentHash, ...(hash === undefined ? {} : { hash }) };
-        if (by !== null && (await selector.takeHead(by, position))) return answer.result;
+        if (by === null || !(await selector.takeHead(by, position))) continue;
+        newest = number;
+        return answer.result;
       }
       throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));
     },
+    newestNumber: () => newest,
     headEndpoint() {
       const source = selector.headSource();
       return source === null ? undefined : endpoints.indexOf(source);

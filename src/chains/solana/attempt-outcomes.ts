@@ -1,7 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
-import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -10,8 +9,9 @@ import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
 import { createFinalResults, type Final, type Reading } from './final-results.js';
-import { blocksCall, confirmedPosition, hasEveryBlock } from './history.js';
+import { blocksCall, hasEveryBlock } from './history.js';
 import { maxSlotsAhead } from './lifetime.js';
+import type { Positions } from './positions.js';
 import { type BlockPosition, maxStatuses, questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** Reads the outcomes of attempts. */
@@ -49,16 +49,16 @@ const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired be
 /** The parts of a reader of outcomes. */
 export interface AttemptOutcomesDeps {
   readonly rpc: Rpc;
-  readonly memory: BlockMemory;
+  readonly positions: Positions;
   readonly clock: DurationClock;
   readonly log: Log;
   readonly networkName: string;
 }
 
 /** Creates a reader of outcomes. */
-export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
+export function createAttemptOutcomes({ rpc, positions, clock, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
   const absence = createAbsence(rpc, log, networkName);
-  const results = createFinalResults({ rpc, memory, clock, log, networkName });
+  const results = createFinalResults({ rpc, positions, clock, log, networkName });
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
@@ -71,7 +71,7 @@ export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: 
   }
 
   async function search(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
-    const { height } = await confirmedPosition(rpc, memory);
+    const { height } = await positions.confirmed();
     const budget = { blocks: blocksPerHead };
     // The finalized height is never above the confirmed height.
     for (const some of chunksOf(attempts.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
@@ -104,7 +104,11 @@ export function createAttemptOutcomes({ rpc, memory, clock, log, networkName }: 
     if (absent.length === 0) return;
     const answeredBy = new Set<number>();
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
-      [questions.position('finalized'), questions.statuses(signaturesOf(absent.map(({ attempt }) => attempt)), true), history],
+      [
+        questions.position('finalized', positions.isSane),
+        questions.statuses(signaturesOf(absent.map(({ attempt }) => attempt)), true),
+        history,
+      ],
       { first: 'head', answeredBy },
     );
     const provedOnce = absent.filter(({ attempt: { fields }, more }, at) => {

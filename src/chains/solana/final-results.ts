@@ -1,11 +1,10 @@
 import { DomainError } from '../../core/errors/errors.js';
-import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { confirmedPosition } from './history.js';
 import { createPaidFees, type Landed } from './paid-fees.js';
 import { createPatience } from './patience.js';
+import type { Positions } from './positions.js';
 import { questions, type SignatureStatus, type Statuses } from './questions.js';
 
 /** An attempt that one endpoint calls final. */
@@ -47,14 +46,14 @@ interface Word {
 /** The parts of a reader of final results. */
 export interface FinalResultsDeps {
   readonly rpc: Rpc;
-  readonly memory: BlockMemory;
+  readonly positions: Positions;
   readonly clock: DurationClock;
   readonly log: Log;
   readonly networkName: string;
 }
 
 /** Creates a reader of final results. */
-export function createFinalResults({ rpc, memory, clock, log, networkName }: FinalResultsDeps): FinalResults {
+export function createFinalResults({ rpc, positions, clock, log, networkName }: FinalResultsDeps): FinalResults {
   const fees = createPaidFees(rpc, log, networkName);
   const unconfirmed = createPatience(clock, unconfirmedForMs);
   let quietUntilMs = Number.NEGATIVE_INFINITY;
@@ -103,7 +102,7 @@ export function createFinalResults({ rpc, memory, clock, log, networkName }: Fin
 
   return {
     async confirm(reading) {
-      const head = await confirmedPosition(rpc, memory).catch(nullIfUnavailable);
+      const head = await positions.confirmed().catch(nullIfUnavailable);
       // Other nodes cannot deny what is in a block that none of them has yet.
       const final = reading.final.filter(({ slot }) => head !== null && slot <= head.slot);
       if (final.length === 0) return new Map();

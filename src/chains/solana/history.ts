@@ -1,19 +1,4 @@
-import type { BlockMemory } from '../../core/work/block-memory.js';
-import type { Rpc } from '../rpc/rpc.js';
 import { type BlockPosition, questions } from './questions.js';
-
-const memoryKey = 'newest confirmed block';
-
-/** Returns the newest confirmed block from memory or a node. Throws `NODE_UNAVAILABLE`. */
-export function confirmedPosition(rpc: Rpc, memory: BlockMemory): Promise<BlockPosition> {
-  return memory.recall(memoryKey, () => rpc.ask(questions.position('confirmed')));
-}
-
-/** Clears the memory of earlier blocks and remembers this one. */
-export function rememberPosition(memory: BlockMemory, position: BlockPosition): void {
-  memory.forgetAll();
-  void memory.recall(memoryKey, async () => position);
-}
 
 /** The maximum that nodes return per call. */
 const maxBlocks = 500_000n;

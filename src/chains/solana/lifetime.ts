@@ -3,8 +3,8 @@ import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
-import { confirmedPosition } from './history.js';
 import { createPatience } from './patience.js';
+import type { Positions } from './positions.js';
 import { type BlockPosition, questions } from './questions.js';
 
 /** How long an attempt can land. */
@@ -32,7 +32,7 @@ export interface Lifetimes {
 }
 
 /** Creates lifetimes. */
-export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationClock): Lifetimes {
+export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positions, clock: DurationClock): Lifetimes {
   const unknown = createPatience(clock, unknownForMs);
 
   function refusal(blockhash: string, isDoubted: boolean): Refusal {
@@ -42,7 +42,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
   }
 
   async function newest(): Promise<Lifetime> {
-    const since = await confirmedPosition(rpc, memory);
+    const since = await positions.confirmed();
     const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), (slot) => highestWith(since, slot)));
     return { ...latest, since };
   }
@@ -50,7 +50,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationCl
   return {
     fresh: () => memory.recall('newest blockhash', newest),
     async given(blockhash) {
-      const since = await confirmedPosition(rpc, memory);
+      const since = await positions.confirmed();
       // An attempt with a blockhash that one node alone denies can still land.
       const { answer: valid, isDoubted } = await withSecondWord(
         (options) => rpc.ask(questions.blockhashValidity(blockhash, 'processed', latestSlot(since)), options),

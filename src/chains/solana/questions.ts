@@ -86,14 +86,16 @@ export const questions = {
   }),
   position: question({
     method: 'getEpochInfo',
-    params: (commitment: 'confirmed' | 'finalized') => [{ commitment }],
-    read(result): BlockPosition {
+    params: (commitment: 'confirmed' | 'finalized', _isSane: (position: BlockPosition) => boolean) => [{ commitment }],
+    read(result, _commitment, isSane): BlockPosition {
       const { absoluteSlot, blockHeight } = objectFrom(result, 'epoch info');
-      return { slot: integerFrom(absoluteSlot, 'slot'), height: integerFrom(blockHeight, 'block height') };
+      const position = { slot: integerFrom(absoluteSlot, 'slot'), height: integerFrom(blockHeight, 'block height') };
+      if (position.height > position.slot || !isSane(position)) throw new MalformedAnswerError('block height');
+      return position;
     },
     asks: 'head',
     decides: 'a wait',
-    fallback: 'no head: nothing is decided until one is shown',
+    fallback: 'no head: nothing is decided until one is shown; a height that most endpoints contradict is not an answer',
   }),
   latestBlockhash: question({
     method: 'getLatestBlockhash',

@@ -9,10 +9,10 @@ import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftAttempt, whyUnusable } from './draft.js';
-import { rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
 import { createMarket } from './market.js';
 import { createPatience } from './patience.js';
+import { createPositions } from './positions.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
@@ -33,26 +33,18 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const { network, log, clock = systemClock } = options;
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
-  const lifetimes = createLifetimes(rpc, memory, clock);
+  const positions = createPositions(rpc, memory);
+  const lifetimes = createLifetimes(rpc, memory, positions, clock);
   const market = createMarket(rpc, memory);
   const recent = createRecentMessages(options.drawLimit);
   const patience = createPatience(clock, tablePatienceMs);
-  const outcomes = createAttemptOutcomes({ rpc, memory, clock, log, networkName });
+  const outcomes = createAttemptOutcomes({ rpc, positions, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
-  /** Reads the newest confirmed block, named by its slot, and clears the memory of the previous one. */
+  /** Reads the newest confirmed block, named by its slot. */
   async function readHead(): Promise<Head> {
-    const { method, params, read } = questions.position('confirmed');
-    const newest = await rpc.askHead({
-      method,
-      params,
-      read: (answer) => {
-        const position = read(answer, null);
-        return { ...position, number: position.slot };
-      },
-    });
-    rememberPosition(memory, newest);
+    const newest = await positions.head();
     if (newest.slot !== seen.number)
       seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: clock.nowMs(), isOwnTime: true };
     return seen;

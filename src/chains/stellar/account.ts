@@ -15,7 +15,10 @@ export async function readAccount(rpc: Rpc, address: string, options?: CallOptio
 export async function readAccounts(rpc: Rpc, addresses: readonly string[], options?: CallOptions): Promise<ReadonlyMap<string, Account>> {
   const accounts = new Map<string, Account>();
   for (let start = 0; start < addresses.length; start += maxEntries)
-    for (const [address, account] of await rpc.ask(questions.accounts(addresses.slice(start, start + maxEntries)), options))
+    for (const [address, account] of await rpc.ask(
+      questions.accounts(addresses.slice(start, start + maxEntries), rpc.newestNumber()),
+      options,
+    ))
       accounts.set(address, account);
   return accounts;
 }

@@ -75,7 +75,7 @@ async function liveBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: re
   const bids = unrefused.map(({ fields }) => onNetwork('stellar', fields));
   const [first] = unrefused;
   if (first === undefined || bids.every(({ maxTimeS }) => maxTimeS === null)) return bids.map(({ bid }) => bid);
-  const { latestCloseTimeS } = await rpc.ask(questions.transaction(first.hash, networkId));
+  const { latestCloseTimeS } = await rpc.ask(questions.transaction(first.hash, networkId, rpc.newestNumber()));
   return bids.filter(({ maxTimeS }) => maxTimeS === null || latestCloseTimeS < maxTimeS).map(({ bid }) => bid);
 }
 

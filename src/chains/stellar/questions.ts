@@ -39,6 +39,8 @@ export type SendAnswer =
 export const maxEntries = 200;
 /** The maximum number of transactions per page. */
 export const historyPageSize = 200;
+/** No working node is further ahead of the newest ledger that was seen: an attempt would stay open for as long as a node likes. */
+const maxLedgersAhead = 64n;
 const refusesAll = 'NODE_UNAVAILABLE; the next head asks again';
 
 /**
@@ -77,9 +79,13 @@ export const questions = {
   }),
   accounts: question({
     method: 'getLedgerEntries',
-    params: (addresses: readonly string[]) => ({ keys: addresses.map(accountKey) }),
+    params: (addresses: readonly string[], _newest: bigint | null) => ({ keys: addresses.map(accountKey) }),
     /** By address; missing accounts are left out. */
-    read: (result, addresses): ReadonlyMap<string, Account> => accountsFrom(result, addresses),
+    read(result, addresses, newest): ReadonlyMap<string, Account> {
+      const accounts = accountsFrom(result, addresses);
+      for (const { ledger } of accounts.values()) requireLedger(ledger, newest);
+      return accounts;
+    },
     asks: 'head',
     decides: 'a final state',
     fallback: `${refusesAll}; a used number ends a fee bump, and a missing account disables a relayer, only if a second endpoint agrees`,
@@ -117,8 +123,12 @@ export const questions = {
   }),
   transaction: question({
     method: 'getTransaction',
-    params: (hash: string, _networkId: Buffer) => ({ hash }),
-    read: (result, hash, networkId): NodeView => nodeViewFrom(result, hash, networkId),
+    params: (hash: string, _networkId: Buffer, _newest: bigint | null) => ({ hash }),
+    read(result, hash, networkId, newest): NodeView {
+      const view = nodeViewFrom(result, hash, networkId);
+      requireLedger(view.latestLedger, newest);
+      return view;
+    },
     asks: 'head',
     decides: 'a final state',
     fallback: 'the attempt stays open; that it is dead needs a second endpoint, or 8 ledgers and a minute of the only one',
@@ -170,6 +180,10 @@ export const questions = {
     isEmpty: (answer) => answer.status === 'ERROR' && answer.result === null,
   }),
 } as const;
+
+function requireLedger(ledger: bigint, newest: bigint | null): void {
+  if (newest !== null && ledger > newest + maxLedgersAhead) throw new MalformedAnswerError('latest ledger');
+}
 
 function rulesFrom(headerXdr: unknown): LedgerRules | null {
   const header = typeof headerXdr === 'string' ? readXdr(xdr.LedgerHeader, headerXdr) : null;

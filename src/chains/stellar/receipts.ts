@@ -17,7 +17,7 @@ export async function readTransactions(
 ): Promise<ReadonlyMap<string, NodeView>> {
   const asked = new Set(hashes);
   const views = await rpc.batch(
-    hashes.map((hash) => questions.transaction(hash, networkId)),
+    hashes.map((hash) => questions.transaction(hash, networkId, rpc.newestNumber())),
     options,
   );
   return new Map(

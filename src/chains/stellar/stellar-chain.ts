@@ -39,7 +39,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const outcomes = createAttemptOutcomes({ rpc, networkId, networkName, clock, log });
-  const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId));
+  const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));
 
   return {
     ...methods,

@@ -338,7 +338,9 @@ describe('outcome of an attempt', () => {
       if (call.method === 'getBlock')
         return { body: JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: -32004, message: 'Block not available' } }) };
       const { body } = await relayed(solana.url, request);
-      return { body: body.replace(/"blockHeight":(\d+)/, (_, height: string) => `"blockHeight":${Number(height) + 100_000}`) };
+      return {
+        body: body.replace(/"(blockHeight|absoluteSlot)":(\d+)/g, (_, name: string, at: string) => `"${name}":${Number(at) + 100_000}`),
+      };
     });
     const { network } = relayer;
     assert.ok(network.type === 'solana');

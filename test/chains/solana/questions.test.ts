@@ -17,7 +17,7 @@ const account = { lamports: 5, owner: key, data: ['', 'base64'], executable: fal
 const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown>, unknown]>> = {
   genesis: [questions.genesis(), genesis],
   slot: [questions.slot(), 7],
-  position: [questions.position('confirmed'), { absoluteSlot: 7, blockHeight: 6 }],
+  position: [questions.position('confirmed', () => true), { absoluteSlot: 7, blockHeight: 6 }],
   latestBlockhash: [questions.latestBlockhash(7n, () => 156n), at({ blockhash: key, lastValidBlockHeight: 156 })],
   blockhashValidity: [questions.blockhashValidity(key, 'processed', 7n), at(true)],
   finalizedBlocks: [questions.finalizedBlocks(7n, 2n), [7, 8]],

@@ -1,4 +1,5 @@
-import { describe } from 'node:test';
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
 import { Keypair, Operation, SorobanDataBuilder } from '@stellar/stellar-sdk';
 import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
 import { stellarDialect } from '../../../src/chains/stellar/dialect.js';
@@ -36,15 +37,23 @@ describe('questions to Stellar nodes', () => {
       passphrase: sampled(questions.passphrase()),
       latestLedger: sampled(questions.latestLedger()),
       oldestLedger: sampled(questions.oldestLedger()),
-      accounts: sampled(questions.accounts([wallet.address, Keypair.random().publicKey()])),
+      accounts: sampled(questions.accounts([wallet.address, Keypair.random().publicKey()], 2n)),
       memoRequired: sampled(questions.memoRequired([wallet.address, requiring.address])),
       recentBids: sampled(questions.recentBids()),
       simulation: sampled(questions.simulation(waiting), simulated),
-      transaction: sampled(questions.transaction(hash, Buffer.from(ledger.networkId))),
+      transaction: sampled(questions.transaction(hash, Buffer.from(ledger.networkId), 2n)),
       history: sampled(questions.history(2n, null)),
       broadcast: sampled(questions.broadcast(waiting)),
     },
     rpcOf: rpcMaker(network, stellarDialect(network.passphrase)),
     others: (method) => (method === 'getNetwork' ? { passphrase: network.passphrase } : undefined),
+  });
+
+  it('a ledger far above the newest one that was seen is no answer: an attempt would stay open until then', () => {
+    for (const question of [questions.accounts([wallet.address], 2n), questions.transaction(hash, Buffer.from(ledger.networkId), 2n)]) {
+      const [, answer] = sampled<unknown>(question);
+      question.read(answer, null);
+      assert.throws(() => question.read({ ...(answer as object), latestLedger: 1_000_000 }, null), /latest ledger/);
+    }
   });
 });
