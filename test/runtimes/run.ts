@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -26,6 +26,8 @@ const releases = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const runsAll = process.argv.includes('--all');
 const npm = process.env.npm_execpath ?? fail('run it by npm: npm run suite -- runtimes');
 const root = mkdtempSync(join(tmpdir(), 'relayer-runtimes-'));
+// A test starts the service as another user, who must be able to run this Node.js.
+chmodSync(root, 0o755);
 process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
