@@ -45,4 +45,22 @@ describe('a relayer’s policies', () => {
         });
     });
   }
+
+  it('policies: a refused receiver is named, and so is a missing one', () => {
+    const said = (to: string | null) => {
+      try {
+        requireEvmPolicy({ address: '0xr1' }, evmPolicies({ whitelistReceivers: [] }), evmContent({ to }));
+      } catch (error) {
+        return (error as DomainError).fields[0]?.description;
+      }
+      return 'allowed';
+    };
+    assert.deepEqual(
+      [said(other), said(null)],
+      [
+        `is ${other}, which is not in the relayer's whitelist_receivers`,
+        "is required: the relayer's whitelist_receivers does not allow creating contracts",
+      ],
+    );
+  });
 });

@@ -195,6 +195,15 @@ describe('an attempt that outbids', () => {
     await rig.close();
   });
 
+  it('outbid: nothing is signed during a hold', async () => {
+    const rig = await useCaseRig({ draft: '0x02' });
+    await rig.add(signedOf('a'), [first]);
+    Object.assign(rig.deps.directory.chainOf(rig.relayer), { sign: () => assert.fail('it was signed') });
+    Object.assign(rig.deps, { database: { ownHold: () => 'the clock is wrong' } });
+    await assert.rejects(replace(rig, 'a'), { name: 'SigningHeldError', message: 'nothing is signed now: the clock is wrong' });
+    await rig.close();
+  });
+
   it('outbid: what is in its slot, what is alike in it, and what replaces all of it', () => {
     const price = (wei: bigint) => ({ kind: 'legacy' as const, gasPriceWei: wei });
     const at = (version: number, nonce: bigint, wei: bigint, over: object = {}) =>

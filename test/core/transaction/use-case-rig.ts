@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import type { Draft, DraftRequest, Refusal, RequestContext, Unsequenced } from '../../../src/core/ports/chain.js';
+import { soleDatabase } from '../../../src/core/ports/database-state.js';
 import type { Decide } from '../../../src/core/ports/lanes.js';
 import type { Store } from '../../../src/core/ports/store/store.js';
 import type { Relayer } from '../../../src/core/records/relayer.js';
@@ -87,6 +88,7 @@ export async function useCaseRig(answers: ChainAnswers = {}): Promise<UseCaseRig
     store,
     feed,
     journal: noJournal,
+    database: soleDatabase,
     clock: { nowMs: () => nowMs },
     ids: { timeOrdered: () => 'new', random: () => assert.fail('a random id') },
     directory: { chainOf: () => chain, relayer: () => relayer, signerOf: () => ({}) },
