@@ -27,7 +27,8 @@ export interface Unit {
 /** Creates a unit whose work has not begun. */
 export function createUnit(first: Work): Unit {
   let work = first;
-  let begun: Promise<void> | null = null;
+  /** What has begun, also while other work waits for its end. */
+  let running: { readonly work: Work; readonly beginning: Promise<void> } | null = null;
   let note: string | null = null;
   /** The note that the work was called with last, or left itself. */
   let noted: string | null = null;
@@ -39,24 +40,24 @@ export function createUnit(first: Work): Unit {
   }
 
   async function end(isTakenOver = false): Promise<void> {
-    if (begun === null) return;
-    const [beginning, ended] = [begun, work];
-    await beginning.catch(() => undefined);
-    await ended.end(isTakenOver);
+    if (running === null) return;
+    const ended = running;
+    await ended.beginning.catch(() => undefined);
+    await ended.work.end(isTakenOver);
     // Several callers may end it at once, and it may have begun again since the first of them was done.
-    if (begun !== beginning) return;
-    begun = null;
+    if (running !== ended) return;
+    running = null;
     note = null;
   }
 
   return {
-    isBegun: () => begun !== null,
+    isBegun: () => running !== null,
     async begin() {
-      if (begun !== null) return;
+      if (running !== null) return;
       showNote(null);
-      begun = work.begin();
+      running = { work, beginning: work.begin() };
       try {
-        await begun;
+        await running.beginning;
       } catch (error) {
         await end();
         throw error;

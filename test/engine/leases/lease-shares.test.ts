@@ -133,4 +133,35 @@ describe('the work of a lease', () => {
     await round([me]);
     assert.equal(running, 1);
   });
+
+  it('that has changed twice, or whose lease is given up meanwhile, begins when the work before it has ended', async () => {
+    for (const then of ['changes again', 'is given up'] as const) {
+      const { shares, add, round, end, holders } = await startGiving();
+      await end();
+      add('lane');
+      await round([me]);
+      const ending = deferred();
+      const running = new Set<string>();
+      const slow = {
+        begin: async () => void running.add('slow'),
+        async end() {
+          await ending.promise;
+          running.delete('slow');
+        },
+      };
+      const quick = { begin: async () => void running.add('quick'), end: async () => void running.delete('quick') };
+      await shares.add('lane', new Map([['a', slow]]));
+      await round([me]);
+      const changed = [shares.add('lane', new Map([['a', quick]]))];
+      if (then === 'changes again') changed.push(shares.add('lane', new Map([['a', quick]])));
+      else await round([other]);
+      await new Promise(setImmediate);
+      await round(then === 'changes again' ? [me] : [other]);
+      assert.deepEqual([[...running], holders.get('lane')], [['slow'], me], then);
+      ending.resolve();
+      await Promise.all(changed);
+      await new Promise(setImmediate);
+      assert.deepEqual([[...running], holders.get('lane')], [[], then === 'changes again' ? me : null], then);
+    }
+  });
 });
