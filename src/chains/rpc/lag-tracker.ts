@@ -119,9 +119,11 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
-      if (accepted === null || isDistrusted(accepted.by) || position.number <= accepted.position.number + toleratedBlocks) return 'level';
+      if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
+      // What a distrusted endpoint showed still limits its own next position.
+      if (accepted.by !== endpoint && isDistrusted(accepted.by)) return 'level';
       // The position of an only endpoint counts. If the other endpoints are silent, their next answers can still prove this endpoint wrong.
-      const isOnly = observations.size === 0 || (observations.size === 1 && own !== undefined);
+      const isOnly = [...observations.keys()].every((other) => other === endpoint || isDistrusted(other));
       if (isOnly && accepted.by === endpoint) return 'level';
       return canGrow(accepted, seen) ? 'level' : 'ahead';
     }

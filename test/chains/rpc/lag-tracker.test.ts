@@ -105,4 +105,30 @@ describe('lag tracker', () => {
       tracker.record(endpoint, block(hash, number));
     assert.equal(tracker.standing('honest', block(262, 300)), 'ahead', 'its word counts again');
   });
+
+  it('lag tracker: an endpoint that contradicted itself cannot jump while the others are silent', () => {
+    let elapsedMs = 0;
+    const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => elapsedMs });
+    const timestampMs = Date.now() - 3_600_000;
+    const head = { number: 100n, timestampMs };
+    for (const endpoint of ['honest', 'liar']) tracker.record(endpoint, head);
+    tracker.accept('liar', head);
+    elapsedMs = 60_000;
+    tracker.distrust('liar');
+    const standing = (number: bigint) => tracker.standing('liar', { number, timestampMs: timestampMs + 60_000 });
+    assert.deepEqual([standing(105n), standing(1_000_000n)], ['level', 'ahead']);
+  });
+
+  it('lag tracker: beside an endpoint that contradicted itself, another one counts as if it were alone', () => {
+    const timestampMs = Date.now() - 3_600_000;
+    const tracker = withHeights({ honest: 100, liar: 100 }, timestampMs);
+    tracker.accept('honest', { number: 100n, timestampMs });
+    tracker.distrust('liar');
+    tracker.record('liar', { number: 100n, timestampMs });
+    assert.equal(
+      tracker.standing('honest', { number: 112n, timestampMs: timestampMs + blockMs }),
+      'level',
+      'blocks come faster than configured',
+    );
+  });
 });
