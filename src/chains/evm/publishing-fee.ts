@@ -50,7 +50,8 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
     if (rpc.isSingle() || fee <= trustedPerByteWei * length) return fee;
     const opinions = await rpc.opinions(question);
     const lowest = opinions.reduce<bigint>((least, opinion) => (opinion !== null && opinion < least ? opinion : least), fee);
-    trustedPerByteWei = (lowest * trustedFactor) / length;
+    // What one endpoint alone shows is not trusted later.
+    if (opinions.length > 1) trustedPerByteWei = (lowest * trustedFactor) / length;
     return lowest;
   }
 

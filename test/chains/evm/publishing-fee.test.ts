@@ -5,7 +5,7 @@ import type { EvmDraft } from '../../../src/core/records/evm.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, gwei, openChain } from '../../support/chain-rig.js';
 import { draftRequest, evmContent } from '../../support/evm.js';
-import { answering, relayed, startFakeNode } from '../../support/fake-node.js';
+import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 const { address } = anvilSigner;
 const oracle = '0x420000000000000000000000000000000000000F';
@@ -61,6 +61,26 @@ describe('L1 fee', () => {
           assert.ok('publishingFeeWei' in draft && draft.publishingFeeWei === (feeWei * 5n) / 4n, `${isHugeFrom} ${place}`);
         }
       }
+    }
+  });
+
+  it('L1 fee: what one endpoint alone showed is asked for again once another one shows it too', async (test) => {
+    await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    const isFee = (calls: readonly { readonly method: string }[]) => calls[0]?.method === 'eth_call';
+    const liar = await startFakeNode(test, (request) =>
+      isFee(request.calls) ? answering(request, () => `0x${(10n ** 30n).toString(16).padStart(64, '0')}`) : relayed(node.url, request),
+    );
+    let isAlone = true;
+    const honest = await startFakeNode(test, (request) =>
+      isAlone && isFee(request.calls) ? answering(request, () => new FakeError(-32000, 'header not found')) : relayed(node.url, request),
+    );
+    const { chain } = openChain(test, [liar.url, honest.url], { tags: ['optimism'] });
+    await chain.head();
+    for (let data = 16; data < 22; data += 1) {
+      const content = evmContent({ gasLimit: 31_000n, pricing, data: `0x${data.toString(16)}` });
+      const draft = await chain.draft(draftRequest(address, { content }));
+      assert.equal('publishingFeeWei' in draft && draft.publishingFeeWei === (feeWei * 5n) / 4n, !isAlone);
+      isAlone = false;
     }
   });
 
