@@ -11,11 +11,13 @@ const quietForMs = 10 * 60_000;
 /** After this long without any answer of another endpoint, the receipts of one endpoint count as if the network had no other one. */
 const silentForMs = 60_000;
 
-/** A receipt, and the place of the endpoint that shows it. */
+/** What the endpoint at this place shows. Null: a receipt in a block that is not on our branch. */
 interface Word {
-  readonly receipt: Receipt;
+  readonly receipt: Receipt | null;
   readonly by: number;
 }
+
+type Shown = Word & { readonly receipt: Receipt };
 
 /** What endpoints answer about receipts. */
 interface Words {
@@ -74,7 +76,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   const isSilentLong = (): boolean => silentSinceMs !== null && nowMs() - silentSinceMs >= silentForMs;
 
   /** Judges a receipt that its source shows and no other endpoint confirms. */
-  async function judge(receipt: Receipt, source: number | undefined, other: Word | undefined): Promise<SecondReading> {
+  async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
     const denier = other === undefined ? await leftOutBy(receipt, asked) : null;
     if (other === undefined && denier === null) return isSilentLong() ? 'alone' : 'unknown';
@@ -112,7 +114,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
       const { found: second, isAnswered } = await readFromOthers(receipts, [first]);
       silentSinceMs = isAnswered ? null : (silentSinceMs ?? nowMs());
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
-        words.every((word) => word && isAlike(receipt, word.receipt));
+        words.every((word) => isShown(word) && isAlike(receipt, word.receipt));
       const disputed = receipts.filter((receipt) => !isConfirmed(receipt, first.get(receipt.hash), second.get(receipt.hash)));
       for (const receipt of receipts) agree(receipt, agreedOf(receipt, second.get(receipt.hash)?.receipt ?? receipt));
       const { found: third } = await readFromOthers(
@@ -120,7 +122,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         [first, second],
       );
       for (const receipt of disputed) {
-        const words = [first, second, third].flatMap((word) => word.get(receipt.hash) ?? []);
+        const words = [first, second, third].map((word) => word.get(receipt.hash)).filter((word) => isShown(word));
         const alike = words.filter((word) => isAlike(receipt, word.receipt));
         const others = words.filter((word) => !alike.includes(word));
         const [one, another] = alike.length > 1 ? alike : others;
@@ -133,7 +135,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   };
 }
 
-/** Returns the receipts that name blocks of our branch, by hash, and whether any endpoint answered. */
+/** Returns what endpoints show of receipts, by hash, and whether any endpoint answered. */
 export async function readFrom(rpc: Rpc, contradicts: Contradicts, hashes: readonly string[], first: First): Promise<Words> {
   if (hashes.length === 0) return { found: new Map(), isAnswered: true };
   const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true });
@@ -141,9 +143,13 @@ export async function readFrom(rpc: Rpc, contradicts: Contradicts, hashes: reado
   for (const [index, hash] of hashes.entries()) {
     const answer = settled[index];
     if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
-    if (answer.by !== null && !contradicts(answer.result)) found.set(hash, { receipt: answer.result, by: answer.by });
+    if (answer.by !== null) found.set(hash, { receipt: contradicts(answer.result) ? null : answer.result, by: answer.by });
   }
   return { found, isAnswered: settled.some((answer) => 'result' in answer) };
+}
+
+function isShown(word: Word | undefined): word is Shown {
+  return word !== undefined && word.receipt !== null;
 }
 
 /** True if two receipts agree on the outcome. */

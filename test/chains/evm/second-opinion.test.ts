@@ -284,6 +284,7 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
     'one that the third endpoint has too': [[null, honest, honest], 'same'],
     'the first of three lies': [[{ ...honest, status: '0x0' }, honest, honest], true],
     'the second of three lies': [[honest, { ...honest, status: '0x0' }, honest], 'same'],
+    'the second of three shows a block that is not there': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }, honest], 'same'],
   };
   for (const [what, [answers, expected]] of Object.entries(readings)) {
     const nodes = await Promise.all(answers.map((answer) => receiptNode(test, answer)));
@@ -351,6 +352,23 @@ it('second opinion: after a minute without any answer of another endpoint, recei
   isDown = true;
   readings.push((await receipts.readAgain([first])).get(hash));
   assert.deepEqual(readings, ['unknown', 'unknown', 'alone', 'status', 'unknown']);
+});
+
+it('second opinion: after a restart, one endpoint alone does not deny a receipt, whatever it shows', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const honest = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
+  const known = { hash, blockNumber: 7n, blockHash: block(7).hash, succeeded: true, facts: null };
+  for (const lie of [null, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }, { ...honest, status: '0x0' }, { ...honest, status: {} }]) {
+    const [liar, another] = [await receiptNode(test, lie), await receiptNode(test, honest, [hash])];
+    for (const urls of [
+      [liar.url, another.url],
+      [another.url, liar.url],
+    ]) {
+      const { chain } = openChain(test, urls);
+      await chain.head();
+      assert.notEqual((await chain.sequence.readAgain([known])).get(hash), 'absent', JSON.stringify(lie));
+    }
+  }
 });
 
 it('second opinion: a receipt that its endpoint does not show any more, and no other one, is absent', async (test) => {
