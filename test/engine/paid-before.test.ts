@@ -13,8 +13,17 @@ import { waitFor } from '../support/wait-for.js';
 
 const instance = { version: '1.0.0', configHashes: new Map() };
 
-/** A payment of 5 wei whose nonce 1 another transaction of the same key used, which paid this. `isSigned`: the payment had this nonce. */
-async function withForeign(test: TestContext, { isSigned, wei }: { readonly isSigned: boolean; readonly wei: bigint }) {
+interface Foreign {
+  readonly isSigned: boolean;
+  readonly wei: bigint;
+  readonly count?: number;
+}
+
+/**
+ * Payments of 5 wei, by default one, whose nonces from 1 on other transactions of the same key used, which paid this. `isSigned`: the
+ * payments had these nonces.
+ */
+async function withForeign(test: TestContext, { isSigned, wei, count = 1 }: Foreign) {
   const anvil = await startAnvil({ noMining: true });
   test.after(() => anvil.stop());
   const folder = await temporaryFolder();
@@ -29,11 +38,16 @@ async function withForeign(test: TestContext, { isSigned, wei }: { readonly isSi
   if (!isSigned) await fund('0x0');
   await anvil.mine();
   const { transaction } = await rig.send({ to, valueWei: 5n });
+  const ids = [transaction.id];
+  while (ids.length < count) ids.push((await rig.send({ to, valueWei: 5n })).transaction.id);
   if (isSigned) {
-    await rig.until(transaction.id, 'submitted');
-    const [{ hash } = { hash: '' }] = await rig.attempts(transaction.id);
+    const hashes: string[] = [];
+    for (const id of ids) {
+      await rig.until(id, 'submitted');
+      hashes.push(...(await rig.attempts(id)).map(({ hash }) => hash));
+    }
     await rig.stop();
-    await anvil.rpc('anvil_dropTransaction', [hash]);
+    for (const hash of hashes) await anvil.rpc('anvil_dropTransaction', [hash]);
   } else {
     await waitFor(
       'it to wait for funds',
@@ -42,12 +56,15 @@ async function withForeign(test: TestContext, { isSigned, wei }: { readonly isSi
     await rig.stop();
   }
   await fund('0x3635c9adc5dea00000');
-  const raw = await wallet.signTransaction({ to, value: wei, nonce: 1, gasLimit: 21_000n, gasPrice: 9_000_000_000n, chainId: 31337n });
-  await anvil.rpc('eth_sendRawTransaction', [raw]);
+  for (const [index] of ids.entries()) {
+    const price = { gasLimit: 21_000n, gasPrice: 9_000_000_000n, chainId: 31337n };
+    await anvil.rpc('eth_sendRawTransaction', [await wallet.signTransaction({ to, value: wei, nonce: 1 + index, ...price })]);
+  }
   await anvil.mine();
   const databaseUrl = `sqlite:${join(folder, 'relayer.db')}`;
   return {
     id: transaction.id,
+    ids,
     databaseUrl,
     paid: async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest']))),
     mine: () => anvil.mine(),
@@ -123,4 +140,23 @@ describe('a transaction of our own key that no stored attempt explains', () => {
       assert.equal(await refusal(), null);
     });
   }
+
+  it('shows it for each payment: the evidence names all, and none gets another nonce', async (test) => {
+    const { ids, paid, mine, restart, refusal } = await withForeign(test, { isSigned: true, wei: 5n, count: 3 });
+    const rig = await restart();
+    await untilFound(rig, mine);
+    const reasonOf = async (id: string) => (await rig.view(id)).transaction.statusReason ?? '';
+    await waitFor('all of them to be explained', async () => {
+      await mine();
+      const reasons = await Promise.all(ids.map(reasonOf));
+      return (
+        reasons.every((reason) => /foreign transaction|has paid the same/.test(reason) && !/waiting for its conf/.test(reason)) || undefined
+      );
+    });
+    for (const id of ids) assert.match(await reasonOf(id), /has paid the same.*run relayer restore$/);
+    assert.equal(await paid(), 15n);
+    await rig.stop();
+    const evidence = (await refusal()) ?? '';
+    for (const id of ids) assert.match(evidence, new RegExp(id));
+  });
 });

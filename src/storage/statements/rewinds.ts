@@ -6,6 +6,9 @@ import { pick, type Query, statement } from '../sql/statement.js';
 
 type Rewound = Pick<DatabaseIdTable, 'number' | 'id' | 'rewound_at_ms' | 'rewind_evidence'>;
 
+/** Evidence that no longer fits is found again after the operator has accepted the rest. */
+const maxEvidenceLength = 16_384;
+
 const rewoundColumns = ['id', 'rewound_at_ms', 'rewind_evidence'] as const;
 
 /** Statements on what shows that the database lacks commits that it had answered. */
@@ -20,15 +23,21 @@ export function rewindStatements(db: Kysely<Schema>) {
         .where('rewound_at_ms', 'is', null),
     ),
 
-    /** The same for evidence with this hash, unless an operator has accepted it. */
-    recordPaid: statement<Rewound & { hash: string }, never>('rewinds_record_paid', (values) =>
-      db
+    /** The same for evidence with this hash, unless an operator has accepted it. Is added to evidence that is recorded already. */
+    recordPaid: statement<Rewound & { hash: string }, never>('rewinds_record_paid', (values) => {
+      const names = (column: string) => sql<SqlBool>`${sql.ref(column)} like '%' || cast(${values.hash} as text) || '%'`;
+      return db
         .updateTable('database_ids')
-        .set(pick(values, rewoundColumns))
+        .set({
+          id: sql<string>`case when rewound_at_ms is null then ${values.id} else id end`,
+          rewound_at_ms: sql<number>`coalesce(rewound_at_ms, ${values.rewound_at_ms})`,
+          rewind_evidence: sql<string>`case when rewound_at_ms is null then ${values.rewind_evidence}
+            when ${names('rewind_evidence')} or length(rewind_evidence) > ${sql.lit(maxEvidenceLength)} then rewind_evidence
+            else rewind_evidence || '; ' || ${values.rewind_evidence} end`,
+        })
         .where('number', '=', values.number)
-        .where('rewound_at_ms', 'is', null)
-        .where(sql<SqlBool>`coalesce(accepted_evidence, '') not like '%' || cast(${values.hash} as text) || '%'`),
-    ),
+        .where(({ or, eb, not }) => or([eb('accepted_evidence', 'is', null), not(names('accepted_evidence'))]));
+    }),
 
     /**
      * The same, if an instance that shares the database was connected before the last failover of the server, so that its last commits may
@@ -87,7 +96,7 @@ export function recordingRewind({ record }: Pick<Statements, 'record'>, evidence
   return step(record, rewoundValues(evidence, nowMs));
 }
 
-/** The step that records it because of a transaction on a chain. Fails if it is recorded already, or was accepted. */
+/** The step that records it because of a transaction on a chain. Fails if it was accepted. */
 export function recordingPaid({ recordPaid }: Pick<Statements, 'recordPaid'>, evidence: string, hash: string, nowMs: number): Step {
   return guarded(recordPaid, { ...rewoundValues(evidence, nowMs), hash });
 }

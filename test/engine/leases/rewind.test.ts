@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { type OpenedInstance, openInstance } from '../../../src/app/open-instance.js';
 import { SigningHeldError } from '../../../src/core/ports/database-state.js';
-import { StoreAwayError } from '../../../src/core/ports/store/change.js';
+import { ConflictError, StoreAwayError } from '../../../src/core/ports/store/change.js';
 import type { Log } from '../../../src/core/work/log.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { restore } from '../../../src/storage/restore.js';
@@ -230,6 +230,27 @@ it('an instance that has not looked yet stores no signed attempt either', async 
   await runSql(databaseUrl, `update database_ids set rewound_at_ms = 1, rewind_evidence = 'test'`);
   await assert.rejects(a.store.commit([a.store.change.insertAttempt(anAttempt({ transactionId: 'one' }))]));
   assert.deepEqual(await runSql(databaseUrl, 'select hash from attempts'), []);
+});
+
+it('payments that no attempt explains are all in the evidence, each once, until an operator accepts them', async (test) => {
+  const databaseUrl = await server.newDatabase();
+  const { store } = await openStore(databaseUrl, { log: silentLog });
+  test.after(() => store.close());
+  const record = (hash: string) => store.commit([store.change.recordRewind(`payment ${hash}`, hash)]);
+  const evidence = async () => {
+    const [row] = await runSql<{ text: string | null; id: string }>(databaseUrl, 'select rewind_evidence as text, id from database_ids');
+    return row;
+  };
+  await record('0xa');
+  const first = await evidence();
+  await record('0xb');
+  await record('0xa');
+  assert.deepEqual(await evidence(), { text: 'payment 0xa; payment 0xb', id: first?.id });
+  await store.commit([store.change.acceptDatabase()]);
+  for (const hash of ['0xa', '0xb']) await assert.rejects(record(hash), ConflictError);
+  assert.equal((await evidence())?.text, null);
+  await record('0xc');
+  assert.equal((await evidence())?.text, 'payment 0xc');
 });
 
 it('a copy of the tables is refused by the service and by commands until relayer restore was run', async (test) => {

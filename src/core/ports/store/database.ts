@@ -7,8 +7,8 @@ export interface DatabaseChanges {
   /** Accepts the database as it is: what it may lack counts as lost, so the service starts on it and signs; never fails. */
   acceptDatabase(): Change;
   /**
-   * Records that the database lacks commits that it had answered, as this transaction on a chain shows. Fails if that is recorded already,
-   * or if the database was accepted since.
+   * Records that the database lacks commits that it had answered, as this transaction on a chain shows. Fails if an operator has accepted
+   * the database since that was recorded.
    */
   recordRewind(evidence: string, hash: string): Change;
   /** Stores a confirmed time, see `AgeClock`; never fails. */
