@@ -128,6 +128,8 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     storeReturned() {
       for (const account of accounts.values()) account.storeReturned();
+      // An owner that this instance followed may have stored transactions last, also for lanes that are not open here.
+      void lookAtAll();
     },
     async explainHold() {
       for (const id of (await readStoredLanes()).open) await accounts.get(laneKey(id))?.explainHold();
