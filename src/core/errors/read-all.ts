@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError, maxProblems, withFields } from './errors.js';
 
 /**
@@ -24,19 +25,39 @@ export function readAll<T extends Readonly<Record<string, () => unknown>>>(reads
 
 /** Reads every item, as `readAll` runs its reads. */
 export function readEach<T, R>(items: readonly T[], read: (item: T, index: number) => R): readonly R[] {
+  const reading = startReading(read);
+  for (const [index, item] of items.entries()) reading.next(item, index);
+  return reading.end();
+}
+
+/** Does the same, each item in a turn of its own, if the items cost much together. */
+export async function readEachInTurn<T, R>(items: readonly T[], read: (item: T, index: number) => R): Promise<readonly R[]> {
+  const reading = startReading(read);
+  for (const [index, item] of items.entries()) {
+    if (index > 0) await nextTurn();
+    reading.next(item, index);
+  }
+  return reading.end();
+}
+
+function startReading<T, R>(read: (item: T, index: number) => R) {
   const values: R[] = [];
   let refusal: DomainError | null = null;
-  for (const [index, item] of items.entries()) {
-    try {
-      values.push(read(item, index));
-    } catch (error) {
-      if (!isAboutFields(error)) throw error;
-      refusal = refusal === null ? error : withFields(refusal, [...refusal.fields, ...error.fields]);
-      if (refusal.fields.length >= maxProblems) throw refusal;
-    }
-  }
-  if (refusal !== null) throw refusal;
-  return values;
+  return {
+    next(item: T, index: number): void {
+      try {
+        values.push(read(item, index));
+      } catch (error) {
+        if (!isAboutFields(error)) throw error;
+        refusal = refusal === null ? error : withFields(refusal, [...refusal.fields, ...error.fields]);
+        if (refusal.fields.length >= maxProblems) throw refusal;
+      }
+    },
+    end(): readonly R[] {
+      if (refusal !== null) throw refusal;
+      return values;
+    },
+  };
 }
 
 /** Returns the name under which the caller knows a field. Two fields of one name are one field. */

@@ -1,5 +1,5 @@
 import { DomainError, invalidField } from '../errors/errors.js';
-import { readEach } from '../errors/read-all.js';
+import { readEachInTurn } from '../errors/read-all.js';
 import type { Chain, ContractRead, ContractReading, PreparedRead } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { Relayer } from '../records/relayer.js';
@@ -13,18 +13,28 @@ export interface WantedRead extends ContractRead {
 }
 
 const maxReads = 100;
+/** Encoding takes about 5 µs for each character. */
+const maxArgsLength = 65_536;
 /** Fewer than the forwarded calls that a network takes at a time. */
 const parallelReads = 8;
 
 /** Checks reads, and encodes their calls. `isSingle`: there is one, whose fields are those of the request. Throws DomainError (400). */
-function prepareReads(chain: Chain, networkType: string, reads: readonly WantedRead[], isSingle: boolean): readonly PreparedRead[] {
+async function prepareReads(
+  chain: Chain,
+  networkType: string,
+  reads: readonly WantedRead[],
+  isSingle: boolean,
+): Promise<readonly PreparedRead[]> {
   const { contractCalls } = chain;
   if (contractCalls === undefined) {
     const sentence = `ReadContract is not supported on relayers of network type ${networkType}`;
     throw new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { network_type: networkType } });
   }
   if (reads.length > maxReads) throw invalidField('reads', `must have at most ${maxReads} items; it has ${reads.length}`);
-  return readEach(reads, (read, index) => {
+  const argsLength = reads.reduce((sum, { call }) => sum + (call?.args.length ?? 0), 0);
+  if (!isSingle && argsLength > maxArgsLength)
+    throw invalidField('reads', `must have at most ${maxArgsLength} characters of args together; they have ${argsLength}`);
+  return readEachInTurn(reads, (read, index) => {
     const path = isSingle ? '' : `reads[${index}].`;
     if (read.block !== undefined) checkText(`${path}block`, read.block, syntaxes.block_number);
     return contractCalls.prepare(read, path);
@@ -39,7 +49,7 @@ export async function readContract(
   isSingle: boolean,
 ): Promise<readonly ContractReading[]> {
   const chain = directory.chainOf(relayer);
-  const prepared = prepareReads(chain, relayer.networkType, reads, isSingle);
+  const prepared = await prepareReads(chain, relayer.networkType, reads, isSingle);
   const { run } = createParallelLimit(parallelReads);
   return Promise.all(
     prepared.map(({ to, data, decode }, index) =>
