@@ -70,7 +70,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
   const db = new (sqliteDriver())(await template);
   db.pragma('foreign_keys = ON');
   const prepared = preparedStatements(db);
-  const { record } = instanceStatements(sqlite.builder);
+  const { record } = instanceStatements(sqlite);
   const checks = new Map<string, Sqlite.Statement<unknown[]>>();
   const never = new Promise<never>(() => {});
   let writes = 0;

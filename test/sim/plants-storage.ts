@@ -44,16 +44,24 @@ type Instances = ReturnType<typeof import('../../src/storage/statements/instance
 
 /** The database lets an instance write whose row was removed, and does not say so when it connects again. */
 const noFence = seam(() => import('../../src/storage/statements/instances.js'), {
-  instanceStatements: (original) => (db) => {
+  instanceStatements: (original) => (dialect) => {
+    const db = dialect.builder;
     const anyRow = db.selectFrom('instances').select('number').limit(sql.lit(1));
     return {
-      ...original(db),
-      beginBatch: statement<Parameters<Instances['beginBatch']['bind']>[0], never>('instances_begin_batch', ({ batch }) =>
-        db.updateTable('instances').set({ batch }).where('number', 'in', anyRow),
+      ...original(dialect),
+      beginBatch: statement<Parameters<Instances['beginBatch']['bind']>[0], never>('instances_begin_batch', ({ batch, number }) =>
+        db
+          .insertInto('batches')
+          .columns(['number', 'batch'])
+          .expression(
+            db
+              .selectFrom('instances')
+              .select([sql<number>`${number}`.as('own'), sql<number>`${batch}`.as('batch')])
+              .limit(sql.lit(1)),
+          ),
       ),
-      returnTo: statement<Parameters<Instances['returnTo']['bind']>[0], { batch: string | null }>(
-        'instances_return_to',
-        ({ checked_at_ms }) => db.updateTable('instances').set({ checked_at_ms }).where('number', 'in', anyRow).returning('batch'),
+      returnTo: statement<Parameters<Instances['returnTo']['bind']>[0], never>('instances_return_to', ({ checked_at_ms }) =>
+        db.updateTable('instances').set({ checked_at_ms }).where('number', 'in', anyRow),
       ),
     };
   },

@@ -134,14 +134,14 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     let own: OwnRow | null = null;
     let isRemoved = false;
     /** The last batch of the process, and how many it has begun. */
-    let answered: string | null = null;
+    let answered: number | null = null;
     let batches = 0;
     let cutObserver = (): void => undefined;
     /** The connection of the batch that is being written. */
     let writing: Connection | null = null;
     const write = createSqliteBatch(db, () => {
       if (own === null || writing === null) return;
-      const values = beginBatch.bind({ ...own, ...writing.own, batch: `${batches}`, before: answered });
+      const values = beginBatch.bind({ ...own, ...writing.own, batch: batches, before: answered });
       if (prepared(beginBatch).run(values).changes !== 1) throw new NotOwnerError();
     });
     open();
@@ -194,7 +194,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const next = connection as Connection | null;
       if (own !== null && next !== null) {
         const values = returnTo.bind({ ...own, ...next.own, checked_at_ms: 0 });
-        if (prepared(returnTo).get(values) === undefined) remove();
+        if (prepared(returnTo).run(values).changes !== 1) remove();
         rows = null;
       }
       for (const listener of returned) listener();
@@ -225,7 +225,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       batches += 1;
       try {
         const outcomes = write(lists);
-        if (own !== null) answered = `${batches}`;
+        if (own !== null) answered = batches;
         rows = null;
         wrote();
         checkLeases(lists.filter((_, index) => outcomes[index] === undefined).flat());

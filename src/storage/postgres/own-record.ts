@@ -7,7 +7,7 @@ import { instanceStatements, type OwnConnection, type OwnRow } from '../statemen
 import { NotOwnerError } from './postgres-batch.js';
 import type { LockedWriter } from './postgres-lock.js';
 
-const { beginBatch, lastBatch, returnTo, wasRemoved } = instanceStatements(postgres.builder);
+const { beginBatch, lastBatch, returnTo, wasRemoved } = instanceStatements(postgres);
 
 /** Thrown while another instance has removed the record of this one. */
 export class RemovedError extends StoreAwayError {
@@ -45,18 +45,18 @@ export interface OwnRecord {
   /** Throws if this instance has to join again. */
   requireJoined(): void;
   /** Returns the record, and the statement that begins a batch with it. Throws if there is no record. */
-  fence(batch: string, on: LockedWriter): { readonly row: OwnRow; readonly statement: ReturnType<typeof step> };
+  fence(on: LockedWriter): { readonly row: OwnRow; readonly batch: number; readonly statement: ReturnType<typeof step> };
   /** The batch was written. */
-  answered(batch: string): void;
+  answered(batch: number): void;
   /** The batch may have been written. */
-  unanswered(batch: string): void;
+  unanswered(batch: number): void;
   /** Returns why this process may not commit any more, although it is connected. */
   refusal(on: LockedWriter, row: OwnRow): Promise<Error>;
   /**
    * Moves the right to commit to a new connection. Returns the last batch that was written; null: none, or another instance has removed
    * the record. Throws if a process that uses the database alone is not its owner any more.
    */
-  moveTo(on: LockedWriter): Promise<string | null>;
+  moveTo(on: LockedWriter): Promise<number | null>;
 }
 
 /** Creates the record of a process that has none yet. */
@@ -72,8 +72,9 @@ export function createOwnRecord({
   let own: OwnRow | null = null;
   let isRemoved = false;
   /** The last batch of this record that was answered, and a later one without an answer. The database must know one of them. */
-  let answered: string | null = null;
-  let unanswered: string | null = null;
+  let answered: number | null = null;
+  let unanswered: number | null = null;
+  let begun = 0;
   let rewind: string | null = null;
   let loss: Error | null = null;
   let resolveLost: (error: Error) => void = () => undefined;
@@ -112,10 +113,13 @@ export function createOwnRecord({
     return new RewoundError();
   }
 
+  async function lastOf(writer: LockedWriter['writer'], row: OwnRow): Promise<{ readonly batch: number | null } | undefined> {
+    return (await writer.query<{ batch: number | null }>(lastBatch.sql, lastBatch.bind(row))).rows[0];
+  }
+
   /** Why this process may not commit any more, although it is connected or connects again. */
   async function refusal({ writer, history }: LockedWriter, { number, token }: OwnRow): Promise<Error> {
-    const { rows } = await writer.query<{ batch: string | null }>(lastBatch.sql, lastBatch.bind({ number, token }));
-    const [row] = rows;
+    const row = await lastOf(writer, { number, token });
     if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
       return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
     if (!isShared) return lose(new NotOwnerError());
@@ -142,10 +146,11 @@ export function createOwnRecord({
     requireJoined() {
       if (isRemoved) throw recordMissing();
     },
-    fence(batch, on) {
+    fence(on) {
       // The return of the connection may have shown that the record is gone.
       if (own === null) throw recordMissing();
-      return { row: own, statement: step(beginBatch, { ...own, ...connectionOf(on), batch, before: answered }) };
+      begun += 1;
+      return { row: own, batch: begun, statement: step(beginBatch, { ...own, ...connectionOf(on), batch: begun, before: answered }) };
     },
     answered(batch) {
       answered = batch;
@@ -157,8 +162,9 @@ export function createOwnRecord({
     async moveTo(on) {
       if (own === null) return null;
       const values = returnTo.bind({ ...own, ...connectionOf(on), checked_at_ms: clock.nowMs() });
-      const { rows } = await on.writer.query<{ batch: string | null }>(returnTo.sql, values);
-      const [row] = rows;
+      const { rowCount } = await on.writer.query(returnTo.sql, values);
+      // A statement of its own: the move may have waited for a batch of the earlier connection.
+      const row = rowCount === 1 ? await lastOf(on.writer, own) : undefined;
       if (row !== undefined && (row.batch === answered || row.batch === unanswered)) {
         answered = row.batch;
         unanswered = null;

@@ -12,7 +12,16 @@ const notNullViolation = '23502';
 export const conflictKeys: ReadonlySet<string | undefined> = new Set([
   ...['transactions_id_key', 'transactions_by_ordinal', 'transaction_totals_key', 'change_positions_pkey'],
   ...['attempts_of_transaction', 'attempts_of_slot', 'attempts_unsequenced_by_hash'],
-  ...['lanes_key', 'chains_pkey', 'instances_pkey', 'removed_instances_pkey', 'leases_key', 'database_ids_pkey', 'database_secret_pkey'],
+  ...[
+    'lanes_key',
+    'chains_pkey',
+    'instances_pkey',
+    'removed_instances_pkey',
+    'batches_key',
+    'leases_key',
+    'database_ids_pkey',
+    'database_secret_pkey',
+  ],
   ...['notifications_id_key', 'events_id_key', 'stored_responses_key', 'api_keys_id_key', 'definitions_key', 'file_entries_key'],
 ]);
 /**

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Backend } from '../../core/ports/shared-database.js';
 import { StoreAwayError } from '../../core/ports/store/change.js';
@@ -30,6 +29,8 @@ const longBatchMs = 5_000;
 const reconnectDelayMs = { first: 50, longest: 500 };
 const reconnectTimeoutMs = 3_000;
 const releaseTimeoutMs = 300;
+/** Earlier batches of an instance are deleted after each of this number. */
+const forgetEvery = 500;
 
 /** The writing side of a database, which reconnects when its connection is lost. */
 export interface PostgresLink {
@@ -77,10 +78,10 @@ interface Session {
   readonly locked: LockedWriter;
   readonly run: RunFencedBatch;
   /** The last batch that was written before this connection. */
-  readonly batchBefore: string | null;
+  readonly batchBefore: number | null;
 }
 
-const { release, leave } = instanceStatements(postgres.builder);
+const { release, leave, forgetBatches } = instanceStatements(postgres);
 const { giveAll } = leaseStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
@@ -114,7 +115,7 @@ export function createPostgresLink(
   let refusedCommits = 0;
   use(first, null);
 
-  function use(locked: LockedWriter, batchBefore: string | null): void {
+  function use(locked: LockedWriter, batchBefore: number | null): void {
     const opened: Session = { locked, run: createPostgresBatch(locked.writer), batchBefore };
     session = opened;
     void locked.lost.then((cause) => drop(opened, cause));
@@ -191,11 +192,11 @@ export function createPostgresLink(
     for (let losses = 1; ; losses += 1) {
       const current = await connected();
       const begunMs = monotonicMs();
-      const batch = randomUUID();
-      const { row, statement } = record.fence(batch, current.locked);
+      const { row, batch, statement } = record.fence(current.locked);
       try {
         const outcomes = await current.run(lists, statement);
         record.answered(batch);
+        if (batch % forgetEvery === 0) forget(current.locked.writer, row.number, batch);
         return outcomes;
       } catch (error) {
         if (error instanceof NotOwnerError) throw await record.refusal(current.locked, row);
@@ -251,6 +252,11 @@ export function createPostgresLink(
       await endConnection(session.locked.writer);
     },
   };
+}
+
+/** Deletes the records of earlier batches. If that fails, the next time does it. */
+function forget(writer: pg.Client, number: number, before: number): void {
+  writer.query(forgetBatches.sql, forgetBatches.bind({ number, before })).catch(() => undefined);
 }
 
 /** Gives up the lock. Without this, others take over a little later. */

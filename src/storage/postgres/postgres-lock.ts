@@ -22,7 +22,7 @@ const undefinedTable = '42P01';
 
 /** Returns the process that uses the database alone, or else one that shares it; undefined: no process does, or the database is new. */
 async function readInstance(client: pg.Client): Promise<Instance | undefined> {
-  const { sql, bind } = instanceStatements(postgres.builder).anyUser;
+  const { sql, bind } = instanceStatements(postgres).anyUser;
   try {
     const { rows } = await client.query<Instance>(sql, bind({}));
     return rows[0];

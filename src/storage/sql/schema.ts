@@ -228,11 +228,6 @@ export interface InstanceTable {
   checked_at_ms: number;
   /** In row 1: the latest time that a service could confirm, see `AgeClock`; null before the first. */
   confirmed_time_ms: number | null;
-  /**
-   * Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was
-   * written.
-   */
-  batch: string | null;
   /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file, which all must have. */
   version: string | null;
   config_hashes: string | null;
@@ -284,6 +279,17 @@ export const sequencedTables = [
 ] as const satisfies readonly (keyof Schema)[];
 
 /** All tables by name. */
+/**
+ * The last batches that processes have written, on PostgreSQL: after a lost connection they show whether the batch without an answer was
+ * written, and whether the database still has the last one.
+ */
+export interface BatchTable {
+  /** Of the process. */
+  number: number;
+  /** Counts up. */
+  batch: number;
+}
+
 export interface Schema {
   transactions: TransactionTable;
   change_positions: ChangePositionTable;
@@ -300,6 +306,7 @@ export interface Schema {
   definitions: DefinitionTable;
   instances: InstanceTable;
   removed_instances: RemovedInstanceTable;
+  batches: BatchTable;
   leases: LeaseTable;
   database_secret: DatabaseSecretTable;
   database_ids: DatabaseIdTable;

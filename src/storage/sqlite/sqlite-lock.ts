@@ -63,7 +63,7 @@ function holderOf(file: string): Instance | undefined {
   try {
     const db = new (sqliteDriver())(file, { readonly: true, fileMustExist: true });
     try {
-      const { sql, bind } = instanceStatements(sqlite.builder).holder;
+      const { sql, bind } = instanceStatements(sqlite).holder;
       return db.prepare<unknown[], Instance>(sql).get(bind({ number: 1 }));
     } finally {
       db.close();

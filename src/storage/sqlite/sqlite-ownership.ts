@@ -34,7 +34,7 @@ export interface SqliteOwnership {
  * memory.
  */
 export function createSqliteOwnership(writer: Sqlite.Database, file: string | null, lockFiles: readonly string[] = []): SqliteOwnership {
-  const { sql, bind } = instanceStatements(sqlite.builder).fence;
+  const { sql, bind } = instanceStatements(sqlite).fence;
   // A read creates the log and its index, if they are missing.
   writer.pragma('schema_version');
   const paths = file === null ? [] : [file, `${file}-wal`, `${file}-shm`, ...lockFiles];

@@ -37,7 +37,7 @@ export function compileStatements(dialect: Dialect) {
     storedResponses: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),
     definitions: definitionStatements(builder),
-    instances: instanceStatements(builder),
+    instances: instanceStatements(dialect),
     leases: leaseStatements(builder),
     databaseSecret: databaseSecretStatements(builder),
     changePositions: changePositionStatements(builder),

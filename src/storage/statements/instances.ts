@@ -1,10 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { InstanceState } from '../../core/ports/instances.js';
 import { systemClock } from '../../core/work/clock.js';
 import { BoundChange, step } from '../sql/bound-change.js';
-import type { InstanceTable, Schema } from '../sql/schema.js';
+import type { Dialect } from '../sql/dialect.js';
+import type { InstanceTable } from '../sql/schema.js';
 import { pick, statement } from '../sql/statement.js';
 import type { databaseIdStatements } from './database.js';
 import type { leaseStatements } from './leases.js';
@@ -81,7 +82,7 @@ const ownColumns = [
 ] as const;
 
 /** Statements on the processes that use the database. */
-export function instanceStatements(db: Kysely<Schema>) {
+export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dialect, 'builder' | 'hasSeveralWriters'>) {
   return {
     /** Records the process that uses the database alone. */
     record: statement<MemberRow, never>('instances_record', (values) =>
@@ -97,7 +98,6 @@ export function instanceStatements(db: Kysely<Schema>) {
             checked_at_ms: eb.ref('excluded.checked_at_ms'),
             backend_pid: eb.ref('excluded.backend_pid'),
             backend_started: eb.ref('excluded.backend_started'),
-            batch: null,
           })),
         ),
     ),
@@ -128,40 +128,70 @@ export function instanceStatements(db: Kysely<Schema>) {
     ),
 
     /**
-     * Affects the row as long as the process may commit on this connection and the database has its last batch, and names the batch that
-     * begins.
+     * Affects a row as long as the process may commit on this connection and the database has its last batch, and records the batch that
+     * begins. A removal of the process waits for the batch. Updates no row: beside an open snapshot, such as a dump, each batch would walk
+     * the versions that all earlier ones left.
      */
-    beginBatch: statement<OwnRow & OwnBackend & { batch: string; before: string | null }, never>(
+    beginBatch: statement<OwnRow & OwnBackend & { batch: number; before: number | null }, never>(
       'instances_begin_batch',
-      ({ number, token, backend_pid, backend_started, batch, before }) =>
-        db
-          .updateTable('instances')
-          .set({ batch })
+      ({ number, token, backend_pid, backend_started, batch, before }) => {
+        const own = db
+          .selectFrom('instances')
+          .select(['number', sql<number>`cast(${batch} as bigint)`.as('batch')])
           .where('number', '=', number)
           .where('token', '=', token)
           .where('backend_pid', '=', backend_pid)
           .where('backend_started', '=', backend_started)
-          .where('batch', 'is not distinct from', before),
+          .where(({ eb, or, exists, selectFrom }) =>
+            or([
+              eb(sql<number | null>`cast(${before} as bigint)`, 'is', null),
+              exists(selectFrom('batches').select('batch').where('batches.number', '=', number).where('batches.batch', '=', before)),
+            ]),
+          );
+        return db
+          .insertInto('batches')
+          .columns(['number', 'batch'])
+          .expression(hasSeveralWriters ? own.forShare(['instances']) : own);
+      },
     ),
 
-    /** Finds the last batch of a process that was not removed. */
-    lastBatch: statement<OwnRow, { batch: string | null }>('instances_last_batch', ({ number, token }) =>
-      db.selectFrom('instances').select('batch').where('number', '=', number).where('token', '=', token),
+    /** Finds the last batch of a process that was not removed; null: it has written none. */
+    lastBatch: statement<OwnRow, { batch: number | null }>('instances_last_batch', ({ number, token }) =>
+      db
+        .selectFrom('instances')
+        .select((eb) =>
+          eb
+            .selectFrom('batches')
+            .select((max) => max.fn.max('batch').as('batch'))
+            .where('batches.number', '=', number)
+            .as('batch'),
+        )
+        .where('number', '=', number)
+        .where('token', '=', token),
+    ),
+
+    /** Deletes the batches of a process before one that it knows to be written. */
+    forgetBatches: statement<{ number: number; before: number }, never>('batches_forget', ({ number, before }) =>
+      db.deleteFrom('batches').where('number', '=', number).where('batch', '<', before),
+    ),
+
+    /** Deletes the batches of processes that are gone. */
+    forgetBatchesOfGone: statement<object, never>('batches_forget_gone', () =>
+      db.deleteFrom('batches').where('number', 'not in', db.selectFrom('instances').select('number')),
     ),
 
     /**
-     * Finds the last batch, as long as the process may commit, and moves that right to a new connection: what the earlier one still has to
-     * read commits nothing. Writes, so that it waits until earlier writes are durable.
+     * Moves the right to commit to a new connection, as long as the process has it: what the earlier one still has to read commits nothing.
+     * Writes, so that it waits until earlier writes are durable.
      */
-    returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, { batch: string | null }>(
+    returnTo: statement<OwnRow & OwnConnection & { checked_at_ms: number }, never>(
       'instances_return_to',
       ({ number, token, checked_at_ms, backend_pid, backend_started, timeline, is_synchronous }) =>
         db
           .updateTable('instances')
           .set({ checked_at_ms, backend_pid, backend_started, timeline, is_synchronous })
           .where('number', '=', number)
-          .where('token', '=', token)
-          .returning('batch'),
+          .where('token', '=', token),
     ),
 
     /** Removes the token of the process that used the database alone. Does nothing if another one has recorded itself. */
@@ -280,6 +310,7 @@ export function recordSharing(
     // A command that used the database alone and has lost its connection must not return.
     step(instances.insertReleased, rowOf({ number: aloneNumber, token: '' }, null)),
     step(instances.join, rowOf(own, connection, facts)),
+    step(instances.forgetBatchesOfGone, {}),
     step(leases.freeOrphans, {}),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
     step(rewinds.setOriginIfMissing, { origin: facts.origin }),
@@ -293,6 +324,7 @@ export function recordAlone({ instances, databaseIds, rewinds }: Omit<Statements
   const own: OwnRow = { number: aloneNumber, token: randomUUID() };
   const nowMs = systemClock.nowMs();
   const steps = [
+    step(instances.forgetBatches, { number: aloneNumber, before: Number.MAX_SAFE_INTEGER }),
     step(instances.record, rowOf(own, connection)),
     step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() }),
     ...(connection === null || connection.timeline === null ? [] : [recordingLost(rewinds, connection.timeline, nowMs)]),
