@@ -16,6 +16,13 @@ await runNamed('suite', {
     args: ['instances'],
     load: () => import('./faults/run.js'),
   },
+  'postgres-ha': {
+    takes: '1 hour; --short: 2 min',
+    does: 'lets PostgreSQL under Patroni fail over, with and without a synchronous standby; skipped without Patroni, etcd and HAProxy',
+    options: '[--short] [--seed <integer>]',
+    args: ['postgres-ha'],
+    load: () => import('./faults/run.js'),
+  },
   webhooks: { takes: 'minutes', does: 'tests failing webhook receivers', load: () => import('./faults/webhooks.faults.js') },
   hostile: {
     takes: 'long; --short: 2.5 min',

@@ -68,24 +68,37 @@ export const failover: FaultSuite = async (run) => {
   const figures: Record<string, string> = {};
   for (let round = 0; round < (run.isShort ? 1 : 5); round += 1) {
     for (const [name, fail] of Object.entries(failovers)) {
-      const { sends, backMs } = await failOver(run, name, fail);
+      const { sends, backMs } = await failOver(run, name, { start: startPostgresPair, fail });
       figures[`${name} ${round + 1}`] = `${sends} sends, writes back after ${(backMs / 1_000).toFixed(2)} s`;
     }
   }
   return figures;
 };
 
-async function failOver(run: FaultRun, name: string, fail: Failover): Promise<{ sends: number; backMs: number }> {
+/** The servers that fail over, and how. */
+interface FailoverPlan<S> {
+  readonly start: () => Promise<S>;
+  /** Resolves when the address leads to the new primary. */
+  readonly fail: (servers: S) => Promise<void>;
+  readonly instanceCount?: number;
+}
+
+/** Lets synchronous servers fail over under load, and audits that nothing was lost or paid twice. */
+export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
+  run: FaultRun,
+  name: string,
+  { start, fail, instanceCount = 2 }: FailoverPlan<S>,
+): Promise<{ sends: number; backMs: number }> {
   const releases: (() => Promise<unknown>)[] = [];
   try {
     const anvil = await startAnvil({ blockTime: 1 });
     releases.push(() => anvil.stop());
-    const pair = await startPostgresPair();
+    const pair = await start();
     releases.push(() => pair.stop());
     const home = await createServiceHome({ rpcUrl: anvil.url, env: { DATABASE_URL: pair.url } });
     releases.push(() => home.remove());
     await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
-    const instances = await startInstances(home, 2);
+    const instances = await startInstances(home, instanceCount);
     releases.push(() => instances.stop());
     run.keepLog(() => [...instances.ended, ...instances.all.map((one) => one.process().output())].join('\n--- the next process ---\n'));
     const balancer = await startBalancer(instances.all.map(({ port }) => port));

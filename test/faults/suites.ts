@@ -14,6 +14,7 @@ import { restore } from './operations/restore.js';
 import { secondService } from './operations/second-service.js';
 import { stalledLog } from './operations/stalled-log.js';
 import { wrongClock } from './operations/wrong-clock.js';
+import { postgresHa } from './postgres-ha.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { solanaKill } from './solana/solana-kill.js';
@@ -27,6 +28,7 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['kill', kill],
   ['instances', instances],
   ['failover', failover],
+  ['postgres-ha', postgresHa],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

@@ -1,0 +1,184 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, openSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.js';
+import { runSql } from './postgres-pair.js';
+import { waitFor } from './wait-for.js';
+
+const postgresPrograms = '/usr/lib/postgresql/15/bin';
+
+/** The reason for which suites on Patroni are skipped, or false. */
+export const skipWithoutPatroni: string | false = isInstalled()
+  ? false
+  : 'skipped: it needs root, Linux, and the packages patroni, etcd-server, haproxy and postgresql-15 (apt-get install)';
+
+function isInstalled(): boolean {
+  const found = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+  return process.getuid?.() === 0 && existsSync(postgresPrograms) && ['patroni', 'etcd', 'haproxy'].every(found);
+}
+
+/** A member of the cluster. */
+interface Node {
+  readonly port: number;
+  readonly restPort: number;
+  readonly dir: string;
+  readonly patroni: ChildProcess;
+}
+
+/** Two PostgreSQL servers under Patroni, behind HAProxy, which leads to the primary. */
+export interface PatroniCluster {
+  /** The database's URL through HAProxy. */
+  readonly url: string;
+  /** Stops the stream of commits to the standby, which has all of them until now. */
+  stopReplication(): Promise<void>;
+  /** Ends the primary and its Patroni as a power cut does, and resolves when HAProxy leads to the new primary. */
+  failOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const limitMs = 120_000;
+
+/** The process and all that it has started. */
+function treeOf(pid: number): number[] {
+  const children = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean)
+    .map(Number);
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+function kill(pids: Iterable<number>, signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+/** Starts the cluster in a folder of its own. `isSynchronous`: a commit waits for the standby. */
+export async function startPatroni(isSynchronous: boolean): Promise<PatroniCluster> {
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres']))) as [number, number];
+  const root = await mkdtemp(join(tmpdir(), 'relayer-patroni-'));
+  await chown(root, uid, gid);
+  await chmod(root, 0o755);
+  const env = { PATH: `${process.env.PATH}:${postgresPrograms}`, LC_ALL: 'C.UTF-8', HOME: root };
+  const started: ChildProcess[] = [];
+  const run = (program: string, args: readonly string[], asPostgres = false): ChildProcess => {
+    const log = openSync(join(root, `${program}.log`), 'a');
+    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', log, log], ...(asPostgres ? { uid, gid } : {}) });
+    started.push(child);
+    return child;
+  };
+  const isOk = (url: string) =>
+    fetch(url, { signal: AbortSignal.timeout(1_500) }).then(
+      ({ ok }) => ok || undefined,
+      () => undefined,
+    );
+
+  const [etcdPort, peerPort, proxyPort] = [await freePort(), await freePort(), await freePort()];
+  const etcd = `http://127.0.0.1:${etcdPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  const etcdDir = join(root, 'etcd');
+  await mkdir(etcdDir, { mode: 0o700 });
+  const urls = ['listen-client-urls', 'advertise-client-urls'].flatMap((name) => [`--${name}`, etcd]);
+  const peers = ['listen-peer-urls', 'initial-advertise-peer-urls'].flatMap((name) => [`--${name}`, peer]);
+  run('etcd', ['--data-dir', etcdDir, ...urls, ...peers, '--initial-cluster', `default=${peer}`]);
+  await waitFor('etcd to answer', () => isOk(`${etcd}/health`), limitMs);
+
+  async function startNode(name: string): Promise<Node> {
+    const [port, restPort, dir] = [await freePort(), await freePort(), join(root, name)];
+    const hba = ['local all all trust', 'host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'];
+    const settings = {
+      scope: 'relayer',
+      name,
+      restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
+      etcd3: { host: `127.0.0.1:${etcdPort}` },
+      bootstrap: {
+        dcs: {
+          ttl: 20,
+          loop_wait: 2,
+          retry_timeout: 3,
+          synchronous_mode: isSynchronous,
+          postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, shared_buffers: '48MB', wal_log_hints: 'on' } },
+        },
+        initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
+        pg_hba: hba,
+      },
+      postgresql: {
+        listen: `127.0.0.1:${port}`,
+        connect_address: `127.0.0.1:${port}`,
+        data_dir: dir,
+        bin_dir: postgresPrograms,
+        pgpass: join(root, `${name}.pgpass`),
+        authentication: {
+          superuser: { username: 'postgres', password: 'postgres' },
+          replication: { username: 'replicator', password: 'replicator' },
+          rewind: { username: 'rewinder', password: 'rewinder' },
+        },
+        parameters: { unix_socket_directories: root },
+      },
+    };
+    // JSON is YAML.
+    const file = join(root, `${name}.yml`);
+    await writeFile(file, JSON.stringify(settings));
+    const patroni = run('patroni', [file], true);
+    return { port, restPort, dir, patroni };
+  }
+
+  const stop = async () => {
+    for (const child of started) if (child.pid !== undefined) kill(treeOf(child.pid), 'SIGKILL');
+    // PostgreSQL is no child of Patroni once it runs.
+    for (const { dir } of nodes) kill(await serverOf(dir), 'SIGKILL');
+    await rm(root, { recursive: true, force: true });
+  };
+  const serverOf = async (dir: string): Promise<number[]> => {
+    const pid = Number((await readFile(join(dir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
+    return pid > 0 ? treeOf(pid) : [];
+  };
+  const nodes: Node[] = [];
+  try {
+    const first = await startNode('first');
+    nodes.push(first);
+    await waitFor('the first server to be the primary', () => isOk(`http://127.0.0.1:${first.restPort}/primary`), limitMs);
+    const second = await startNode('second');
+    nodes.push(second);
+    const path = isSynchronous ? 'synchronous' : 'replica';
+    await waitFor('the second server to follow it', () => isOk(`http://127.0.0.1:${second.restPort}/${path}`), limitMs);
+    const servers = nodes.map(({ port, restPort }, index) => `  server node${index} 127.0.0.1:${port} check port ${restPort}\n`);
+    const proxyFile = join(root, 'haproxy.cfg');
+    await writeFile(
+      proxyFile,
+      `defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 30m\n  timeout server 30m\n  timeout check 1s\nlisten postgres\n  bind 127.0.0.1:${proxyPort}\n` +
+        `  option httpchk OPTIONS /primary\n  http-check expect status 200\n  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions\n${servers.join('')}`,
+    );
+    run('haproxy', ['-f', proxyFile, '-db']);
+    const maintenance = `postgres://postgres@127.0.0.1:${proxyPort}/postgres`;
+    await waitFor('HAProxy to lead to the primary', () => runSql(maintenance, 'select 1').catch(() => undefined), limitMs);
+    await runSql(`postgres://postgres@127.0.0.1:${first.port}/postgres`, 'create database relayer');
+    const atPrimary = `postgres://postgres@127.0.0.1:${first.port}/relayer`;
+    return {
+      url: `postgres://postgres@127.0.0.1:${proxyPort}/relayer`,
+      async stopReplication() {
+        const behind = `select pid, replay_lsn = pg_current_wal_lsn() as has_all from pg_stat_replication`;
+        const sender = await waitFor('the standby to have all commits', async () => {
+          const [row] = await runSql<{ pid: number; has_all: boolean }>(atPrimary, behind);
+          return row?.has_all === true ? row.pid : undefined;
+        });
+        process.kill(sender, 'SIGSTOP');
+      },
+      async failOver() {
+        if (first.patroni.pid === undefined) throw new Error('Patroni did not start');
+        kill([...treeOf(first.patroni.pid), ...(await serverOf(first.dir))], 'SIGKILL');
+        await waitFor('the second server to be the primary', () => isOk(`http://127.0.0.1:${second.restPort}/primary`), limitMs);
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
