@@ -351,6 +351,8 @@ describe('local Solana: a node rejects', () => {
         unitsConsumed: 150,
         accounts: null,
         innerInstructions: null,
+        postBalances: null,
+        preBalances: null,
         replacementBlockhash: null,
         returnData: null,
       },

@@ -29,7 +29,15 @@ function encoded(data: Uint8Array, encoding: unknown): readonly [string, string]
 
 /** Encodes a simulation for `simulateTransaction` and for the data of a failed preflight. */
 export function simulationAnswer({ error, logs, unitsConsumed }: Execution) {
-  return { err: error, logs, unitsConsumed, accounts: null, innerInstructions: null, replacementBlockhash: null, returnData: null };
+  const none = {
+    accounts: null,
+    innerInstructions: null,
+    postBalances: null,
+    preBalances: null,
+    replacementBlockhash: null,
+    returnData: null,
+  };
+  return { err: error, logs, unitsConsumed, ...none };
 }
 
 /** Encodes the calls that programs made in a simulation, in the form that a node gives to programs that it cannot parse. */

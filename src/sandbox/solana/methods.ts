@@ -81,6 +81,8 @@ const version = '3.0.0';
 /** A missing or wrong signature, as a simulation reports it. */
 const badlySigned: Execution = { error: 'SignatureFailure', logs: [], unitsConsumed: 0n };
 
+const noTable = "invalid transaction: Transaction loads an address table account that doesn't exist";
+
 /** The methods of a node on the chain. */
 export function createMethods(
   chain: SolanaChain,
@@ -108,6 +110,11 @@ export function createMethods(
   function assertHealthy(): void {
     const { blocksBehind } = condition;
     if (blocksBehind > healthySlots) throw nodeIsBehind(blocksBehind);
+  }
+
+  /** Rejects a transaction whose lookup table does not exist: it has no accounts to check, so nothing else is said of it. */
+  function requireTables(tables: readonly string[], words: string): void {
+    if (tables.some((table) => chain.account(table, viewOf('processed')) === null)) throw invalidParams(words);
   }
 
   /** Simulates a transaction at a view, including the checks of blockhash and duplicates. */
@@ -247,7 +254,8 @@ export function createMethods(
     getFeeForMessage(params) {
       const view = lookFrom(optionsAt(params, 1));
       const bytes = base64Bytes(textAt(params, 0));
-      const { blockhash, feeLamports } = readable(bytes);
+      const { blockhash, feeLamports, lookupTables } = readable(bytes);
+      requireTables(lookupTables, 'invalid transaction message: Attempted to lookup addresses from a table that does not exist');
       return withContext(view, chain.lastValidHeight(blockhash, view) === null ? null : feeLamports);
     },
     getRecentPrioritizationFees(params) {
@@ -265,6 +273,7 @@ export function createMethods(
       }
       const view = lookFrom(options);
       const transaction = transactionFrom(textAt(params, 0), options);
+      requireTables(transaction.lookupTables, noTable);
       const isRefused = sigVerify === true && !isWellSigned(transaction);
       const outcome: Execution & Partial<Simulated> = isRefused
         ? badlySigned
@@ -273,13 +282,15 @@ export function createMethods(
       const replacementBlockhash =
         replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
       const { unitsConsumed, ...answer } = simulationAnswer(outcome);
+      // Nodes load the accounts before they look at the blockhash.
+      const balances = isRefused ? undefined : (outcome.balances ?? chain.simulate(transaction, { verifiesSignatures: false }).balances);
       return withContext(view, {
         ...answer,
         ...(condition.reportsUnits ? { unitsConsumed } : {}),
         accounts: accountsAfter(outcome, options.accounts),
         fee: outcome.balances === undefined ? null : transaction.feeLamports,
-        preBalances: outcome.balances?.before ?? null,
-        postBalances: outcome.balances?.after ?? null,
+        preBalances: balances?.before ?? null,
+        postBalances: balances?.after ?? null,
         innerInstructions: options.innerInstructions === true && outcome.error === null ? innerAnswer(outcome) : null,
         replacementBlockhash,
       });
@@ -287,6 +298,7 @@ export function createMethods(
     sendTransaction(params) {
       const options = optionsAt(params, 1);
       const transaction = transactionFrom(textAt(params, 0), options);
+      requireTables(transaction.lookupTables, noTable);
       if (options.skipPreflight !== true) preflight(transaction, options);
       const { maxRetries } = options;
       if (!condition.forwardsNothing) {

@@ -94,9 +94,12 @@ export function transactionFrom(text: string, { encoding = 'base58' }: CallOptio
   } catch {
     throw invalidParams(`failed to deserialize ${what}: ${unreadable}`);
   }
-  const { repeatedInstruction } = transaction;
-  if (repeatedInstruction === null) return transaction;
-  throw invalidParams(`invalid transaction: Transaction contains a duplicate instruction (${repeatedInstruction}) that is not allowed`);
+  const { repeatedInstruction, unknownInstruction } = transaction;
+  if (repeatedInstruction !== null)
+    throw invalidParams(`invalid transaction: Transaction contains a duplicate instruction (${repeatedInstruction}) that is not allowed`);
+  if (unknownInstruction !== null)
+    throw invalidParams(`invalid transaction: Error processing Instruction ${unknownInstruction}: invalid instruction data`);
+  return transaction;
 }
 
 /** What nodes say of bytes that end too early; other defects have other words. */

@@ -8,6 +8,8 @@ export interface MessagePrice {
   readonly feeLamports: bigint;
   /** The index of a compute budget instruction that an earlier one makes a duplicate, which nodes reject; null if there is none. */
   readonly repeatedInstruction: number | null;
+  /** The index of a compute budget instruction of no known kind, or that ends early, which nodes reject; null if there is none. */
+  readonly unknownInstruction: number | null;
 }
 
 const lamportsPerSignature = 5_000n;
@@ -26,6 +28,9 @@ const builtins: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',
 ]);
 
+/** The bytes of a compute budget instruction by its kind: heap size, unit limit, unit price, size of the loaded accounts. */
+const budgetBytes: Readonly<Record<number, number>> = { 1: 5, 2: 5, 3: 9, 4: 5 };
+
 /**
  * Computes the fee of a message. The runtime cannot report it without running the message, so its rules are repeated here (and the tests
  * hold them against its real fees). Instructions of the compute budget program: 2 sets the unit limit (u32), 3 the unit price (u64).
@@ -36,6 +41,7 @@ export function priceOf(message: CompiledTransactionMessage): MessagePrice {
   let unitPriceMicroLamports = 0n;
   let reserved = 0n;
   let repeatedInstruction: number | null = null;
+  let unknownInstruction: number | null = null;
   const kinds = new Set<number | undefined>();
   for (const [index, [program, data]] of instructionsOf(message).entries()) {
     reserved += builtins.has(program ?? '') ? 3_000n : 200_000n;
@@ -43,6 +49,7 @@ export function priceOf(message: CompiledTransactionMessage): MessagePrice {
     const view = Buffer.from(data);
     if (kinds.has(view[0])) repeatedInstruction ??= index;
     kinds.add(view[0]);
+    if (view.length < (budgetBytes[view[0] ?? 0] ?? Number.POSITIVE_INFINITY)) unknownInstruction ??= index;
     if (view[0] === 2 && view.length === 5) limit = BigInt(view.readUInt32LE(1));
     if (view[0] === 3 && view.length === 9) unitPriceMicroLamports = view.readBigUInt64LE(1);
   }
@@ -52,6 +59,7 @@ export function priceOf(message: CompiledTransactionMessage): MessagePrice {
     unitPriceMicroLamports,
     feeLamports: lamportsPerSignature * BigInt(message.header.numSignerAccounts) + priority,
     repeatedInstruction,
+    unknownInstruction,
   };
 }
 

@@ -27,12 +27,15 @@ export interface WireTransaction {
   /** The unit price in micro-lamports. */
   readonly bidMicroLamports: bigint;
   readonly repeatedInstruction: number | null;
+  readonly unknownInstruction: number | null;
+  readonly lookupTables: readonly string[];
 }
 
 /** Returns the fee of an unsigned message (the wire bytes without signatures). */
 export interface WireMessage {
   readonly blockhash: string;
   readonly feeLamports: bigint;
+  readonly lookupTables: readonly string[];
 }
 
 const transactions = getTransactionDecoder();
@@ -49,7 +52,7 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
   if (payer === undefined || header.numSignerAccounts === 0) throw new Error('the transaction has no payer');
   if (header.numReadonlySignerAccounts >= header.numSignerAccounts) throw new Error('the payer must be writable');
   const signature = transaction.signatures[payer] ?? new Uint8Array(64);
-  const { unitPriceMicroLamports, feeLamports, repeatedInstruction } = priceOf(message);
+  const { unitPriceMicroLamports, ...price } = priceOf(message);
   return {
     bytes,
     transaction,
@@ -58,9 +61,9 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
     messageKey: Buffer.from(transaction.messageBytes).toString('base64'),
     payer,
     blockhash: blockhashOf(message),
-    feeLamports,
+    ...price,
     bidMicroLamports: unitPriceMicroLamports,
-    repeatedInstruction,
+    lookupTables: lookupTablesOf(message),
   };
 }
 
@@ -70,7 +73,7 @@ export const readTransactionText = rememberedByText(1_000, (base64) => readTrans
 /** Decodes a message. Throws if the bytes are invalid. */
 export function readMessage(bytes: Uint8Array): WireMessage {
   const message = messages.decode(bytes);
-  return { blockhash: blockhashOf(message), feeLamports: priceOf(message).feeLamports };
+  return { blockhash: blockhashOf(message), feeLamports: priceOf(message).feeLamports, lookupTables: lookupTablesOf(message) };
 }
 
 /** True if all required signatures are present and valid. */
@@ -98,6 +101,11 @@ export function writableStatic({ header, staticAccounts }: CompiledTransactionMe
 export function programsOf(message: CompiledTransactionMessage): readonly string[] {
   if (!('instructions' in message)) throw new Error('only legacy and version 0');
   return message.instructions.flatMap(({ programAddressIndex }) => message.staticAccounts[programAddressIndex] ?? []);
+}
+
+function lookupTablesOf(message: CompiledTransactionMessage): readonly string[] {
+  const tables = 'addressTableLookups' in message ? (message.addressTableLookups ?? []) : [];
+  return tables.map(({ lookupTableAddress }) => lookupTableAddress);
 }
 
 function blockhashOf(message: CompiledTransactionMessage & Partial<CompiledTransactionMessageWithLifetime>): string {

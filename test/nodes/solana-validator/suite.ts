@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { type Address, address, createDefaultRpcTransport, createSolanaRpcFromTransport } from '@solana/kit';
 import { computeBudgetOf, unitLimitOf as grantedUnitsOf, priorityFeeLamports } from '../../../src/chains/solana/compute-budget.js';
@@ -364,5 +365,27 @@ describe('solana-test-validator for long', { skip: notShort }, () => {
       for (const id of ids) await readBack(node, engine, await untilConfirmed(engine, id));
     }
     assert.equal(await balanceOf(node, to), 3n * paidBy(50));
+  });
+});
+
+describe('solana-test-validator, for one test alone', { skip }, () => {
+  it('validator: a relayer has 100 transfers a second mined, with at most 2.5 calls to the node for each', async (test) => {
+    const node = await startValidator(program ?? '', { accounts });
+    test.after(() => node.stop());
+    const engine = await startEngine(test, { key: nextKey(), urls: [node.url] });
+    const count = 1_000;
+    const minedCount = () => [...engine.told.values()].filter((statuses) => statuses.includes('mined')).length;
+    const before = engine.chain.calls().items;
+    const sinceMs = performance.now();
+    await sendMany(engine, solanaKey().address, count);
+    await waitFor('all to be mined', () => minedCount() === count || undefined, finalWithinMs);
+    const perSecond = (count * 1_000) / (performance.now() - sinceMs);
+    const perSend = (engine.chain.calls().items - before) / count;
+    const isBusy = (loadavg()[0] ?? 0) > availableParallelism();
+    const figures = `${perSecond.toFixed(1)} a second, ${perSend.toFixed(2)} calls for each${isBusy ? ', on a busy machine' : ''}`;
+    test.diagnostic(figures);
+    assert.ok(perSend <= 2.5, figures);
+    // What other programs leave of the processor says nothing about the service.
+    assert.ok(perSecond >= (isBusy ? 10 : 100), figures);
   });
 });
