@@ -186,6 +186,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     policies,
     maxFeeStroops,
     resourceFeeStroops,
+    declaresResourceFee: true,
     operationCount: isBump ? ownCount + 1 : ownCount,
     minStroops,
     bidPerOperationStroops,
@@ -196,10 +197,17 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if ('refused' in bid) return bid.lasting && ready?.isFeeDoubted === true ? { ...bid, lasting: false, isDoubted: true } : bid;
   const operations = ready === null ? content.operations : [ready.operation];
   // Inside a fee-bump envelope the minimum is enough: nodes compare the outer bid.
-  const ownFeeStroops = smaller(isBump ? ownMinStroops + resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);
+  const ownFeeStroops = smaller(isBump ? ownMinStroops + bid.resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);
   return {
     network: 'stellar',
-    inner: { kind: 'own', operations, memo, minTimeS, sorobanData: ready?.sorobanData ?? null, feeStroops: ownFeeStroops },
+    inner: {
+      kind: 'own',
+      operations,
+      memo,
+      minTimeS,
+      sorobanData: ready === null ? null : declaring(ready.sorobanData, bid.resourceFeeStroops),
+      feeStroops: ownFeeStroops,
+    },
     bumpFeeStroops: isBump ? bid.feeStroops : null,
     bid: isBump ? bid : { ...bid, feeStroops: ownFeeStroops },
     sourceAccount,
@@ -208,6 +216,11 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     maxTimeS: lastS,
     costStroops: (isBump ? bid.feeStroops : ownFeeStroops) + nativeOutflowStroops(operations, drafting.payerAddress),
   };
+}
+
+/** Base64 XDR of SorobanTransactionData with this resource fee. */
+function declaring(sorobanData: string, resourceFee: bigint): string {
+  return new xdr.SorobanTransactionData({ ...xdr.SorobanTransactionData.fromXdr(sorobanData, 'base64'), resourceFee }).toXdr('base64');
 }
 
 function smaller(a: bigint, b: bigint): bigint {

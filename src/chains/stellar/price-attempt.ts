@@ -7,7 +7,10 @@ export interface PriceRequest {
   readonly policies: StellarPolicies;
   /** The caller's limit for the whole fee; null if none was set. */
   readonly maxFeeStroops: bigint | null;
+  /** The minimum, as a node names it. */
   readonly resourceFeeStroops: bigint;
+  /** True if the attempt declares the resource fee itself, so that it may be higher. Default false. */
+  readonly declaresResourceFee?: boolean;
   /** As nodes count: a fee-bump envelope adds one. */
   readonly operationCount: number;
   /** The minimum that the network requires and that outbids earlier attempts. */
@@ -20,6 +23,12 @@ export interface PriceRequest {
   /** True if the attempt would take a slot: below the market it would keep the slot, and all later transactions, waiting. */
   readonly takesSlot: boolean;
 }
+
+/**
+ * How much more than its simulation a contract operation may use, in percent: the ledger has changed when it runs. The ledger gives back
+ * what is not used.
+ */
+const resourceMarginPercent = 15n;
 
 /** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
@@ -54,17 +63,22 @@ function ofPolicies({ maxFeeStroops }: StellarPolicies): string {
 
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */
 export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
-  const { policies, maxFeeStroops, resourceFeeStroops, operationCount, minStroops, isFiller, takesSlot } = request;
-  const bid = (inclusionStroops: bigint): StellarBid => ({
-    feeStroops: inclusionStroops + resourceFeeStroops,
-    resourceFeeStroops,
+  const { policies, maxFeeStroops, resourceFeeStroops, declaresResourceFee, operationCount, minStroops, isFiller, takesSlot } = request;
+  const bid = (inclusionStroops: bigint, marginStroops = 0n): StellarBid => ({
+    feeStroops: inclusionStroops + resourceFeeStroops + marginStroops,
+    resourceFeeStroops: resourceFeeStroops + marginStroops,
     operationCount,
   });
   const named = maxFeeStroops ?? defaultMaxFeeStroops;
   const ceiling = feeLimitOf(request);
   const market = request.bidPerOperationStroops * BigInt(operationCount);
   const wanted = market > minStroops ? market : minStroops;
-  if (wanted + resourceFeeStroops <= ceiling) return bid(wanted);
+  const room = ceiling - wanted - resourceFeeStroops;
+  if (room >= 0n) {
+    const margin = declaresResourceFee === true ? (resourceFeeStroops * resourceMarginPercent) / 100n : 0n;
+    // The rest is left for fee bumps.
+    return bid(wanted, margin < room / 2n ? margin : room / 2n);
+  }
   const maxStroops = ceiling - resourceFeeStroops;
   if (maxStroops >= minStroops && !takesSlot) return bid(maxStroops);
   if (isFiller) return bid(minStroops);

@@ -28,6 +28,19 @@ export function sentenceOf({ transaction, operation }: ResultCodes): string {
   return operation === null ? transaction : `${transaction}: operation ${operation.index + 1}: ${operation.code}`;
 }
 
+/** What an estimate got wrong, by the end of the operation's code. */
+const estimates: readonly (readonly [ending: string, sentence: string])[] = [
+  ['_INSUFFICIENT_REFUNDABLE_FEE', 'the estimated resource fee was too low when the ledger ran it; it can be sent again'],
+  ['_RESOURCE_LIMIT_EXCEEDED', 'it used more resources than estimated when the ledger ran it; it can be sent again'],
+  ['_ENTRY_ARCHIVED', 'it uses a ledger entry that was archived after the estimate; it can be sent again after the entry was restored'],
+];
+
+/** Formats the codes of a transaction that failed in a ledger, and what they mean if the estimate was the cause. */
+export function failureOf(codes: ResultCodes): string {
+  const meaning = estimates.find(([ending]) => codes.operation?.code.endsWith(ending))?.[1];
+  return meaning === undefined ? sentenceOf(codes) : `${sentenceOf(codes)}: ${meaning}`;
+}
+
 function hasSucceeded(operation: xdr.OperationResult): boolean {
   return operation.type === 'opInner' && operationCode(operation).endsWith('Success');
 }

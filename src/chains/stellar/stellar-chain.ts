@@ -20,7 +20,7 @@ import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
 import { questions } from './questions.js';
 import { ledgerName, readTransactions, receiptFrom } from './receipts.js';
-import { resultCodesOf, sentenceOf } from './result-codes.js';
+import { failureOf, resultCodesOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
 import { networkIdOf } from './transaction.js';
@@ -81,7 +81,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     async whyFailed({ hash }) {
       const view = await askTransaction(hash).catch(() => null);
       const result = view?.found?.result ?? null;
-      return result === null ? 'failed on chain' : `failed on chain: ${sentenceOf(resultCodesOf(result))}`;
+      return result === null ? 'failed on chain' : `failed on chain: ${failureOf(resultCodesOf(result))}`;
     },
     sequence: {
       losesBlocks: false,

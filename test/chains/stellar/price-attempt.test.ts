@@ -46,3 +46,26 @@ describe('the fee limit of a caller who sets no max_fee', () => {
     );
   });
 });
+
+describe('the margin of a resource fee that the attempt declares', () => {
+  const declared = (resourceFeeStroops: bigint, changes: Partial<PriceRequest> = {}) => {
+    const price = priceAttempt({ ...request, resourceFeeStroops, declaresResourceFee: true, ...changes });
+    return 'refused' in price ? price.sentence : [price.resourceFeeStroops, price.feeStroops];
+  };
+
+  it('is 15 % above the simulation', () => {
+    assert.deepEqual(declared(100_000n), [115_000n, 115_100n]);
+    assert.deepEqual(declared(0n), [0n, 100n]);
+  });
+
+  it('is at most half of what the limit leaves, and never keeps an attempt from being sent', () => {
+    assert.deepEqual(declared(990_000n), [994_950n, 995_050n]);
+    assert.deepEqual(declared(999_900n), [999_900n, 1_000_000n]);
+    assert.deepEqual(declared(100_000n, { maxFeeStroops: 100_100n }), [100_000n, 100_100n]);
+    assert.deepEqual(declared(100_000n, policyOf(110_100n)), [105_000n, 105_100n]);
+  });
+
+  it('is none for an envelope of another account', () => {
+    assert.equal(priced(callOf(100_000n)), 100_100n);
+  });
+});
