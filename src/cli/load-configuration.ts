@@ -6,6 +6,7 @@ import { loadSettings, readSetting, type Settings, settings as settingsTable } f
 import type { ReadKeystore } from '../config/signer-entries.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
 import { keystoreFrom } from '../signers/local/open-signer.js';
+import { addressFromUrl } from '../storage/database-url.js';
 
 /** The bits of a file's mode that let its group or everyone read it. */
 const readableByOthers = 0o044;
@@ -15,14 +16,25 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
   const problems: Problem[] = [];
   const notices: string[] = [];
   const settings = await collect(problems, notices, () => loadSettings(env));
+  if (settings !== undefined) problems.push(...databaseUrlProblems(settings.databaseUrl));
   const keystores = createKeystoreFiles();
   const config = await collect(problems, notices, () => {
     const source = { dir: readSetting(env, 'configDir'), fileName: readSetting(env, 'configFileName'), env };
     return loadConfig({ ...source, readKeystore: keystores.read });
   });
-  if (settings === undefined || config === undefined)
+  if (settings === undefined || config === undefined || problems.length > 0)
     throw new ConfigError(problems, [...notices, ...(settings?.notices ?? []), ...(config?.notices ?? [])]);
   return { settings, config: { ...config, notices: [...config.notices, ...keystores.notices()] } };
+}
+
+/** What opening the database would refuse in its URL, and in the files that the URL names. */
+function databaseUrlProblems(databaseUrl: string): readonly Problem[] {
+  try {
+    addressFromUrl(databaseUrl);
+    return [];
+  } catch (error) {
+    return [{ path: 'DATABASE_URL', problem: (error as Error).message }];
+  }
 }
 
 /** Returns the result of `load`. If it throws ConfigError, adds its problems and notices to the lists and returns undefined. */

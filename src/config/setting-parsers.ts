@@ -70,11 +70,10 @@ export function base64Key(input: string): Parsed<string> {
   return { problem: 'must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32' };
 }
 
-/** Accepts `sqlite:<file>` (a file, no host) or `postgres://...`. */
+/** Accepts `sqlite:<file>` (a file, no host) or `postgres://...`, whose parts `src/storage` checks. */
 export function databaseUrl(input: string): Parsed<string> {
   if (/^sqlite:(?!\/\/[^/])(?!:memory:)./.test(input)) return { value: input };
-  // Of several hosts, which a URL cannot have, the first one stands for all.
-  if (/^postgres(?:ql)?:\/\/./.test(input) && URL.canParse(input.replace(/,[^/?#@]*(?=[/?#]|$)/, ''))) return { value: input };
+  if (/^postgres(?:ql)?:\/\/./.test(input)) return { value: input };
   return { problem: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>' };
 }
 

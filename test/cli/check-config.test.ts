@@ -118,3 +118,22 @@ test('check-config: names a pipe in the place of the configuration or of a keyst
   const ofKeystore = await runCli(['check-config'], env);
   assert.deepEqual([ofKeystore.exitCode, /key\.json is not a regular file/.test(ofKeystore.stderr)], [2, true], ofKeystore.stderr);
 });
+
+test('check-config: refuses what serve would refuse in DATABASE_URL, and accepts hosts in parameters', async () => {
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore() };
+  const refusals = {
+    'postgres://u:hunter2@db/relayer?sslmod=require': /unknown parameters: sslmod/,
+    'postgres://u:hunter2@db:70000/relayer': /invalid port/,
+    'postgres://u:hunter2@db/relayer?sslrootcert=/missing/ca.crt': /cannot read the file of sslrootcert/,
+    'postgres://u:hunter2@db/relayer?target_session_attrs=standby': /use read-write/,
+  };
+  for (const [url, reason] of Object.entries(refusals)) {
+    const { exitCode, stderr } = await runCli(['check-config'], { ...env, DATABASE_URL: url });
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /^error: the configuration has 1 problem:\n {2}DATABASE_URL: /m);
+    assert.match(stderr, reason);
+    assert.doesNotMatch(stderr, /hunter2/);
+  }
+  const url = 'postgres://u@/relayer?host=db1,db2&port=5432,5433&target_session_attrs=read-write';
+  assert.equal((await runCli(['check-config'], { ...env, DATABASE_URL: url })).exitCode, 0);
+});
