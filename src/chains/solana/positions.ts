@@ -22,17 +22,18 @@ const slotsBetween = 150n;
 
 /** Creates the positions of a network. */
 export function createPositions(rpc: Rpc, memory: BlockMemory): Positions {
-  /** A position that most endpoints agreed with; null: none yet. */
-  let agreed: BlockPosition | null = null;
+  /** Positions of which each agreed with most of the others; null: none yet. One of them may still be wrong, and fit only these. */
+  let agreed: readonly BlockPosition[] | null = null;
   let comparedSlot: bigint | null = null;
 
-  const isSane = (position: BlockPosition): boolean => agreed === null || canBothBe(agreed, position);
+  const isSane = (position: BlockPosition): boolean => agreed === null || 2 * fitting(position, agreed) >= agreed.length;
 
   async function compare(): Promise<void> {
     if (rpc.isSingle()) return;
     const shown = (await rpc.opinions(questions.position('confirmed', () => true)).catch(nullIfUnavailable)) ?? [];
     // The word of the only one that answers is all that there is.
-    agreed = shown.length > 1 ? (shown.find((one) => isOfMost(one, shown)) ?? agreed) : null;
+    const ofMost = shown.filter((one) => 2 * fitting(one, shown) > shown.length);
+    agreed = shown.length <= 1 ? null : ofMost.length > 0 ? ofMost : agreed;
   }
 
   async function ask(): Promise<BlockPosition> {
@@ -71,8 +72,9 @@ export function createPositions(rpc: Rpc, memory: BlockMemory): Positions {
   };
 }
 
-function isOfMost(one: BlockPosition, shown: readonly BlockPosition[]): boolean {
-  return 2 * shown.filter((other) => canBothBe(one, other)).length > shown.length;
+/** Returns how many of these a position fits. */
+function fitting(one: BlockPosition, shown: readonly BlockPosition[]): number {
+  return shown.filter((other) => canBothBe(one, other)).length;
 }
 
 /** True if both can be of one chain: between them it has skipped no fewer than no slots, and no more than there are. */

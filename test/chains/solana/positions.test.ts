@@ -71,4 +71,31 @@ describe('the heights that Solana nodes show', () => {
     second.at = null;
     assert.equal((await positions.head()).height, 20n, 'also if one endpoint alone is left');
   });
+
+  it('an endpoint that is a little ahead, with a height that still fits, does not make those of the others unfit', async (test) => {
+    for (const place of [0, 1]) {
+      const shown: [Shown, Shown] = [{ at: true1000 }, { at: true1000 }];
+      shown[place] = { at: { slot: 1_008, height: 900 } };
+      const positions = await positionsOf(test, ...shown);
+      await positions.head();
+      for (const one of shown) one.at = { slot: 1_150, height: 1_050 };
+      shown[place] = { at: { slot: 1_158, height: 901 } };
+      assert.ok(positions.isSane({ slot: 1_150n, height: 1_050n }), `${place}`);
+    }
+  });
+
+  it('an endpoint of three that is a little ahead does not make those of the others unfit either', async (test) => {
+    for (const place of [0, 1, 2]) {
+      const shown: Shown[] = [{ at: true1000 }, { at: true1000 }, { at: true1000 }];
+      shown[place] = { at: { slot: 1_008, height: 900 } };
+      const positions = await positionsOf(test, ...shown);
+      await positions.head();
+      const sane = [
+        { slot: 1_150n, height: 1_050n },
+        { slot: 1_158n, height: 901n },
+      ].map(positions.isSane);
+      assert.deepEqual(sane, [true, true], `${place}`);
+      assert.equal(positions.isSane({ slot: 1_007n, height: 908n }), false);
+    }
+  });
 });
