@@ -64,7 +64,7 @@ export function createReceipts(
     // A receipt that names a block where there is another one is no answer, if another endpoint has one.
     const odd = [...found].flatMap(([hash, receipt]) => (contradicts(receipt) ? [hash] : []));
     if (odd.length > 0 && !rpc.isSingle())
-      for (const [hash, { receipt, by }] of (await readFrom(rpc, contradicts, odd, 'another')).found)
+      for (const [hash, { receipt, by }] of await readFrom(rpc, contradicts, odd, 'another'))
         if (receipt !== null) take(found, hash, receipt, by);
     return unanswered;
   }

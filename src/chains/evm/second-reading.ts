@@ -19,12 +19,6 @@ interface Word {
 
 type Shown = Word & { readonly receipt: Receipt };
 
-/** What endpoints answer about receipts. */
-interface Words {
-  readonly found: ReadonlyMap<string, Word>;
-  readonly isAnswered: boolean;
-}
-
 type Contradicts = Branch['contradicts'];
 
 /** The dependencies of second readings. */
@@ -41,8 +35,6 @@ interface SecondReadingDeps {
 export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: SecondReadingDeps) {
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
-  /** Since when no other endpoint has answered; null: the last question was answered. */
-  let silentSinceMs: number | null = null;
 
   /** Like `readFrom`, each from an endpoint that none of these words about it is from. */
   async function readFromOthers(receipts: readonly Receipt[], words: readonly ReadonlyMap<string, Word>[]) {
@@ -56,7 +48,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     const read = await Promise.all(
       [...groups.values()].map(({ asked, hashes }) => readFrom(rpc, contradicts, hashes, { otherThan: new Set(asked) })),
     );
-    return { found: new Map(read.flatMap(({ found }) => [...found])), isAnswered: read.some(({ isAnswered }) => isAnswered) };
+    return new Map(read.flatMap((one) => [...one]));
   }
 
   /** Returns the endpoint, none of these, that shows the receipt's block without the transaction; null: none does. */
@@ -73,13 +65,11 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     return answer.result === null || !isAlike(answer.result, receipt);
   }
 
-  const isSilentLong = (): boolean => silentSinceMs !== null && nowMs() - silentSinceMs >= silentForMs;
-
   /** Judges a receipt that its source shows and no other endpoint confirms. */
   async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
     const denier = other === undefined ? await leftOutBy(receipt, asked) : null;
-    if (other === undefined && denier === null) return isSilentLong() ? 'alone' : 'unknown';
+    if (other === undefined && denier === null) return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
     if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
     if (denier !== null && (await leftOutBy(receipt, [source, denier])) !== null) return 'absent';
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
@@ -110,14 +100,13 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         return by === undefined ? [] : [[receipt.hash, { receipt, by }]];
       });
       const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined).map(({ hash }) => hash);
-      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head')).found]);
-      const { found: second, isAnswered } = await readFromOthers(receipts, [first]);
-      silentSinceMs = isAnswered ? null : (silentSinceMs ?? nowMs());
+      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head'))]);
+      const second = await readFromOthers(receipts, [first]);
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
         words.every((word) => isShown(word) && isAlike(receipt, word.receipt));
       const disputed = receipts.filter((receipt) => !isConfirmed(receipt, first.get(receipt.hash), second.get(receipt.hash)));
       for (const receipt of receipts) agree(receipt, agreedOf(receipt, second.get(receipt.hash)?.receipt ?? receipt));
-      const { found: third } = await readFromOthers(
+      const third = await readFromOthers(
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
       );
@@ -135,9 +124,14 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   };
 }
 
-/** Returns what endpoints show of receipts, by hash, and whether any endpoint answered. */
-export async function readFrom(rpc: Rpc, contradicts: Contradicts, hashes: readonly string[], first: First): Promise<Words> {
-  if (hashes.length === 0) return { found: new Map(), isAnswered: true };
+/** Returns what endpoints show of receipts, by hash. */
+export async function readFrom(
+  rpc: Rpc,
+  contradicts: Contradicts,
+  hashes: readonly string[],
+  first: First,
+): Promise<ReadonlyMap<string, Word>> {
+  if (hashes.length === 0) return new Map();
   const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true });
   const found = new Map<string, Word>();
   for (const [index, hash] of hashes.entries()) {
@@ -145,7 +139,7 @@ export async function readFrom(rpc: Rpc, contradicts: Contradicts, hashes: reado
     if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
     if (answer.by !== null) found.set(hash, { receipt: contradicts(answer.result) ? null : answer.result, by: answer.by });
   }
-  return { found, isAnswered: settled.some((answer) => 'result' in answer) };
+  return found;
 }
 
 function isShown(word: Word | undefined): word is Shown {

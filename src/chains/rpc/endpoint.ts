@@ -50,6 +50,8 @@ export interface Endpoint
   hashAt(height: bigint): Promise<string | null>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
+  /** How long it has answered nothing that it was asked; 0: it answered the last call. */
+  silentForMs(): number;
   /** Removes the endpoint from rotation because its head is far behind, or cannot exist yet. */
   markOff(standing: keyof typeof offDetails): void;
   calls(): NodeCalls;
@@ -85,6 +87,7 @@ export function createEndpoint({
   const { host } = target;
   const responder = { target, dialect, takeIds: target.isSocket ? createIds() : () => 1 };
   const { newHeads } = dialect;
+  let silentSinceMs: number | null = null;
   const open = openHttp ?? (target.isSocket ? createWebSocketClient : createHttpClient);
   const client = open({
     target,
@@ -107,8 +110,10 @@ export function createEndpoint({
       await verified();
       const settled = await send(calls, inOrder, asOne);
       const failure = settled.find(isEndpointFailure);
-      if (failure === undefined) breaker.worked(mark);
-      else recordFailure(`${host}: ${failure.error.message}`, null, mark);
+      if (failure === undefined) {
+        breaker.worked(mark);
+        silentSinceMs = null;
+      } else recordFailure(`${host}: ${failure.error.message}`, null, mark);
       return settled;
     } catch (error) {
       if (error instanceof TransportError && !(error instanceof OtherChainError)) recordFailure(error.message, error.retryAfterMs, mark);
@@ -118,6 +123,7 @@ export function createEndpoint({
 
   function recordFailure(detail: string, retryAfterMs: number | null, mark: CallMark): void {
     identity.forget();
+    silentSinceMs ??= clock.elapsedMs();
     breaker.failed({ kind: 'failing', detail, retryAfterMs }, mark);
   }
 
@@ -138,6 +144,7 @@ export function createEndpoint({
       throw new TransportError(host, `did not return its newest block: ${settled?.error.message}`);
     },
     foreignGenesis: identity.foreignGenesis,
+    silentForMs: () => (silentSinceMs === null ? 0 : clock.elapsedMs() - silentSinceMs),
     markOff: (standing) =>
       breaker.failed({ kind: standing === 'behind' ? 'lagging' : 'ahead', detail: offDetails[standing] }, breaker.begin()),
     calls: client.calls,

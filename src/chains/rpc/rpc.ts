@@ -43,6 +43,8 @@ export interface Rpc {
   newestNumber(): bigint | null;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
+  /** How long all endpoints but the ones at these places have answered nothing that they were asked. */
+  silentForMs(without: readonly number[]): number;
   /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
   isSingle(): boolean;
   /** Uses only nodes with this genesis block from now on. */
@@ -148,6 +150,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       const source = selector.headSource();
       return source === null ? undefined : endpoints.indexOf(source);
     },
+    silentForMs: (without) => Math.min(...endpoints.filter((_, place) => !without.includes(place)).map((one) => one.silentForMs())),
     isSingle: () => endpoints.length === 1,
     expectGenesis(hash) {
       genesis = hash;
