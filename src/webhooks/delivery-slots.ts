@@ -4,6 +4,8 @@ const maxPerNotification = 8;
 export const maxPosts = 1024;
 /** The number of slots that receivers without a recent answer can have together, so that the others always have slots. */
 const maxUnanswered = maxPosts / 2;
+/** The number of receivers with several slots that are remembered. A receiver that is forgotten begins with one slot again. */
+export const maxRemembered = 4 * maxPosts;
 
 /** Something that has attempts running and waiting. */
 export interface Runner {
@@ -28,7 +30,7 @@ export interface DeliverySlots {
 
 /** Creates the slots, all of them free. */
 export function createDeliverySlots(): DeliverySlots {
-  /** Kept for notifications without attempts, which are few. */
+  /** The receivers with more than one slot; the one whose last attempt ended last comes last. */
   const limits = new Map<string, number>();
   /** The attempts that run for receivers with one slot. */
   let unanswered = 0;
@@ -59,8 +61,13 @@ export function createDeliverySlots(): DeliverySlots {
       countsAs.set(runner, counted - 1);
     },
     noteEnd(runner, isAnswered) {
-      const limit = limitOf(runner);
-      limits.set(runner.notificationId, isAnswered ? Math.min(maxPerNotification, limit * 2) : Math.max(1, Math.floor(limit / 2)));
+      const { notificationId } = runner;
+      const before = limitOf(runner);
+      const limit = isAnswered ? Math.min(maxPerNotification, before * 2) : Math.floor(before / 2);
+      limits.delete(notificationId);
+      if (limit > 1) limits.set(notificationId, limit);
+      const [oldest] = limits.keys();
+      if (limits.size > maxRemembered && oldest !== undefined) limits.delete(oldest);
     },
   };
 }
