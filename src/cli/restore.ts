@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { Transaction } from '../core/records/transaction.js';
+import type { Ended } from '../core/transaction/end-waiting.js';
 import { createLogger } from '../observability/logger.js';
 import { CliError } from './terminal/cli-error.js';
 import { writeLine } from './terminal/output.js';
@@ -37,17 +38,21 @@ async function restoreDatabase(file: string | undefined, { yes = false, complete
   const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
   const { restore } = await import('../storage/restore.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
-  const restored = await restore(databaseUrl, file ?? null, log, complete);
-  const { ended, signed } = restored;
+  const totals = { ended: 0, signed: 0 };
+  const onEnded = ({ ended, signed }: Ended) => {
+    totals.ended += ended.length;
+    totals.signed += signed.length;
+    for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
+    for (const { transaction, attempts } of signed) {
+      const hashes = attempts.map(({ hash }) => hash).join(' ');
+      writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'} hash ${hashes}`);
+    }
+  };
+  const restored = await restore(databaseUrl, file ?? null, log, { isComplete: complete, onEnded });
+  if (complete) writeLine('the database is accepted as complete; its waiting transactions will be sent');
+  else writeLine(`waiting transactions, now failed: ${totals.ended}; signed transactions, decided by the chain: ${totals.signed}`);
   // In full: a restore in another folder than the service's would leave the service to start on a new, empty database.
-  if (restored.file !== null) writeLine(`restored ${resolve(restored.file)}`);
-  if (complete) return writeLine('the database is accepted as complete; its waiting transactions will be sent');
-  writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
-  for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
-  for (const { transaction, attempts } of signed) {
-    const hashes = attempts.map(({ hash }) => hash).join(' ');
-    writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'} hash ${hashes}`);
-  }
+  if (restored !== null) writeLine(`restored ${resolve(restored)}`);
 }
 
 /** Throws CliError unless a person agrees. */

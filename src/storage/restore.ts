@@ -7,23 +7,26 @@ import { openStore } from './open-store.js';
 import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';
 import { partialOf, takeSqliteLock } from './sqlite/sqlite-lock.js';
 
-/** The result of a restore. */
-export interface Restored extends Ended {
-  /** The database file that was put in place; null if other tools have restored the database. */
-  readonly file: string | null;
+/** How to restore. */
+export interface RestoreOptions {
+  /** The database has every commit that the service has answered, so nothing is ended. */
+  readonly isComplete?: boolean;
+  /** Called for each page of transactions that was ended. A restore of a file that fails after that has changed nothing. */
+  readonly onEnded?: (ended: Ended) => void;
 }
 
 /**
  * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is
- * put in place only if no database exists there. If it is null, other tools have restored the database already. `isComplete`: it has every
- * commit that the service has answered, so nothing is ended. Throws an error whose
- * message is for the operator, and the errors of `openStore`.
+ * put in place only if no database exists there. If it is null, other tools have restored the database already. Returns the database file
+ * that was put in place; null if other tools have restored the database. Throws an error whose message is for the operator, and the errors
+ * of `openStore`.
  */
-export async function restore(databaseUrl: string, backup: string | null, log: Log, isComplete = false): Promise<Restored> {
+export async function restore(databaseUrl: string, backup: string | null, log: Log, options: RestoreOptions = {}): Promise<string | null> {
   const address = addressFromUrl(databaseUrl);
   if (backup === null) {
     if (address.dialect === 'sqlite' && !existsSync(address.file)) throw new Error(`${address.file} does not exist; restore it first`);
-    return { file: null, ...(await endWaitingIn(databaseUrl, log, isComplete)) };
+    await endWaitingIn(databaseUrl, log, options);
+    return null;
   }
   if (address.dialect === 'postgres')
     throw new Error(
@@ -32,25 +35,25 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
   // Until the copy is in place, no service may start on a new database at this path, and none may still work on the old one.
   const lock = takeSqliteLock(address.file);
   try {
-    return { file: lock.file, ...(await restoreInto(lock.file, backup, log)) };
+    await restoreInto(lock.file, backup, log, options);
+    return lock.file;
   } finally {
     lock.release();
   }
 }
 
-async function restoreInto(target: string, backup: string, log: Log): Promise<Ended> {
+async function restoreInto(target: string, backup: string, log: Log, { onEnded }: RestoreOptions): Promise<void> {
   requireNothingAt(target);
   const partial = partialOf(target);
   // Left by a restore that was killed: the lock shows that it no longer runs.
   removeDatabase(partial);
   try {
     copyBackup(backup, partial);
-    const ended = await endWaitingIn(`sqlite:${partial}`, log);
+    await endWaitingIn(`sqlite:${partial}`, log, onEnded && { onEnded });
     requireNoLog(partial);
     // A service of an older version may have ignored the lock.
     requireNothingAt(target);
     publishDurably(partial, target);
-    return ended;
   } finally {
     removeDatabase(partial);
   }
@@ -75,17 +78,14 @@ function removeDatabase(file: string): void {
   for (const end of ['', '.lock', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
-const noneEnded: Ended = { ended: [], signed: [] };
-
-async function endWaitingIn(databaseUrl: string, log: Log, isComplete = false): Promise<Ended> {
+async function endWaitingIn(databaseUrl: string, log: Log, { isComplete = false, onEnded }: RestoreOptions = {}): Promise<void> {
   const { store } = await openStore(databaseUrl, { log, acceptsCopy: true });
   try {
     // The original may have given positions away since the backup, which this database now uses for other changes.
     await store.commit([store.change.replaceDatabaseId(randomUUID())]);
-    const ended = isComplete ? noneEnded : await endWaiting(store, Date.now());
+    if (!isComplete) await endWaiting(store, Date.now(), onEnded);
     // Last: after an end in between, the service must not start on what still waits.
     await store.commit([store.change.acceptDatabase()]);
-    return ended;
   } finally {
     await store.close();
   }

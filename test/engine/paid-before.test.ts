@@ -125,7 +125,7 @@ describe('a transaction of our own key that no stored attempt explains', () => {
       const rig = await restart();
       await untilFound(rig, mine);
       await rig.stop();
-      await restore(databaseUrl, null, silentLog, true);
+      await restore(databaseUrl, null, silentLog, { isComplete: true });
       assert.equal(await refusal(), null);
       await (await restart()).untilWithBlocks(id, 'confirmed');
       assert.equal(await paid(), 10n);
