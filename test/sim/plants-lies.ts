@@ -18,7 +18,7 @@ const table = async () => (await import('../../src/chains/evm/questions.js')).qu
 
 /** No other endpoint can be asked for a second word. */
 function alone(rpc: Rpc): Rpc {
-  return { ...rpc, isSingle: () => true };
+  return { ...rpc, isSingle: () => true, endpoints: () => rpc.endpoints().slice(0, 1) };
 }
 
 /** A self-transfer waits for the answer to this question. */

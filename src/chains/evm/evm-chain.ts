@@ -19,7 +19,7 @@ import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
 import { defaultMaxFeeOf } from './fee-ceiling.js';
-import { findSenderTransaction, readNonceAt } from './history.js';
+import { findSenderTransaction, readNewestNonce, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
 import { createPublishingFee } from './publishing-fee.js';
@@ -155,7 +155,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     sequence: {
       losesBlocks: true,
       draftsAnyNumber: true,
-      nextOf: (account) => rpc.ask(questions.newestNonce(account), atHead),
+      nextOf: (account, counts) => readNewestNonce(rpc, account, counts),
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
       async receipts(hashes, blocks) {

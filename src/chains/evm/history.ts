@@ -29,6 +29,14 @@ export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint
   }
 }
 
+/** Reads the account's newest nonce: that of the middle endpoint, or the highest. Throws `NODE_UNAVAILABLE`. */
+export async function readNewestNonce(rpc: Rpc, account: string, counts?: 'highest'): Promise<bigint> {
+  const question = questions.newestNonce(account);
+  const opinions = rpc.isSingle() ? [await rpc.ask(question)] : await rpc.opinions(question);
+  const sorted = opinions.toSorted((a, b) => Number(a - b));
+  return sorted[counts === 'highest' ? sorted.length - 1 : Math.floor((sorted.length - 1) / 2)] ?? 0n;
+}
+
 /** The dependencies of the search for a transaction. */
 export interface HistoryDeps {
   readonly rpc: Rpc;

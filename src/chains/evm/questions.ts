@@ -155,7 +155,7 @@ export const questions = {
     method: 'eth_getTransactionCount',
     params: (account: string) => [account, 'latest'],
     read: (result): bigint => boundedFrom(result, 'nonce', 0n, maxNonce),
-    asks: 'head',
+    asks: 'several',
     decides: 'a wait',
     fallback: refusesAll,
   }),

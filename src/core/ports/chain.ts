@@ -259,8 +259,11 @@ export interface Sequence {
   readonly losesBlocks: boolean;
   /** True if a draft does not depend on the account's next number, so that it can be made while nodes are still asked for that. */
   readonly draftsAnyNumber?: boolean;
-  /** Returns the account's first unused nonce at the newest block. */
-  nextOf(account: string): Promise<bigint>;
+  /**
+   * Returns the account's first unused nonce at the newest block. Of several endpoints the middle one counts, of two the lower one; or the
+   * highest, for the question which slots may be used.
+   */
+  nextOf(account: string, counts?: 'highest'): Promise<bigint>;
   /**
    * Returns the account's first unused nonce after this block. The endpoint of the head goes first, but another one may answer.
    * `otherThan`: the endpoint that gave this answer is not asked, since it cannot confirm itself, unless the network has only this

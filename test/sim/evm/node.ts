@@ -19,6 +19,10 @@ export interface Misbehavior {
   poolsNothing: boolean;
   /** It has no state older than this many blocks. */
   prunesAfter: number;
+  /** It knows nonces only of the newest block, by that name. */
+  hasOnlyNewestNonces: boolean;
+  /** True if it shows no block at this number. */
+  skips(height: number): boolean;
   /** It refuses to show receipts. */
   indexesReceipts: boolean;
   /** It shows receipts of blocks that a reorg removed. */
@@ -47,6 +51,8 @@ export const honest: Misbehavior = {
   hidesPending: false,
   poolsNothing: false,
   prunesAfter: Number.POSITIVE_INFINITY,
+  hasOnlyNewestNonces: false,
+  skips: () => false,
   indexesReceipts: false,
   keepsReceipts: false,
   forgesSender: null,
@@ -130,6 +136,7 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger, refu
   function nonceAt(account: unknown, tag: unknown): string | Refused {
     const state = stateAt(tag, account);
     if (state instanceof Refused) return state;
+    if (behavior.hasOnlyNewestNonces && tag !== 'latest') return new Refused(-32000, text.pruned);
     const address = String(account).toLowerCase();
     let nonce = Math.max(0, state.nonce + behavior.nonceLie);
     const isNewest = tag === 'latest' || tag === 'pending' || Number(tag) >= head.number;
@@ -209,8 +216,15 @@ export function createNode({ name, kind, chainId, ledger, gossip, stranger, refu
       case 'eth_chainId':
         return quantity(chainId);
       case 'eth_getBlockByNumber': {
-        const block = blockOf(params[0]);
+        const shown = blockOf(params[0]);
+        const isSkipped = shown !== null && behavior.skips(shown.number);
+        if (isSkipped && params[0] !== 'latest') return null;
+        const block = isSkipped ? shown.parent : shown;
         return block === null ? null : params[1] === true ? fullBlock(block) : shownBlock(block, false);
+      }
+      case 'eth_getBlockByHash': {
+        const block = branch.find((one) => one.hash === params[0]);
+        return block === undefined ? null : shownBlock(block, false);
       }
       case 'eth_getTransactionCount':
         return nonceAt(params[0], params[1]);

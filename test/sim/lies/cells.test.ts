@@ -16,6 +16,8 @@ const mended = [
   'gasEstimate / too low / one of three / send',
   'receipt.blockNumber / 0 / the heavier of two / send',
   'receipt.blockNumber / too low / the lighter of two / expiry',
+  'newestNonce / 0 / the heavier of two / send',
+  'newestNonce / stale for ever / one of three / restart',
   'receipt / forged / the lighter of two / send',
   'receipt / forged / one of three / expiry',
 ];
@@ -52,7 +54,7 @@ describe('lies: the matrix', () => {
     assert.ok(asks('nonceAt', { method: 'eth_getTransactionCount', params: [account, '0x5'] }));
     assert.ok(!asks('nonceAt', { method: 'eth_getTransactionCount', params: [account, 'latest'] }));
     assert.ok(asks('dryRun', { method, params: [{ ...call, gas: '0x5208' }, '0x5'] }));
-    assert.ok(asks('revert', { method, params: [call, '0x5'] }));
+    assert.ok(asks('revert', { method, params: [{ ...call, gas: '0x5208' }, '0x5'] }));
     assert.ok(asks('publishingFee', { method, params: [{ to: account, data: '0x' }, 'latest'] }));
   });
 });

@@ -33,17 +33,27 @@ export function allCells(): readonly Cell[] {
     .map((subject) => ({ subject, oddity: 'forged' as const }));
   const sets = Object.keys(endpointSets) as readonly Cell['endpoints'][];
   return [...odd, ...forged].flatMap(({ subject, oddity }) =>
-    // Nothing contradicts the story of the only endpoint.
-    sets.slice(oddity === 'forged' ? 1 : 0).flatMap((endpoints) =>
-      actions.map((action) => ({
-        name: [subject.name, oddity, endpoints, action].join(' / '),
-        subject,
-        oddity,
-        endpoints,
-        action,
-      })),
-    ),
+    sets
+      .filter((endpoints) => isFair(subject, oddity, endpoints))
+      .flatMap((endpoints) =>
+        actions.map((action) => ({
+          name: [subject.name, oddity, endpoints, action].join(' / '),
+          subject,
+          oddity,
+          endpoints,
+          action,
+        })),
+      ),
   );
+}
+
+/**
+ * Nothing contradicts the story of the only endpoint. Without state by number nothing does either, and an endpoint that is away may be the
+ * one that has the state.
+ */
+function isFair({ world }: Subject, oddity: Oddity, endpoints: Cell['endpoints']): boolean {
+  if (oddity === 'forged') return endpoints !== 'the only URL';
+  return world !== 'pruned' || !['the only URL', 'while another is away'].includes(endpoints);
 }
 
 /** A number that a name determines. */

@@ -93,8 +93,11 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     eip1559: subject.world !== 'legacy',
     tags: subject.world === 'optimism' ? ['optimism'] : [],
   });
+  const isBusy = subject.world === 'busy';
+  /** Payments besides the three. */
+  const more = isBusy ? Array.from({ length: 30 }, (_, index) => 30 + index) : [];
   const relayer: Relayer = {
-    ...evmRelayer(signer.address, { maxInFlight: subject.world === 'automatic' ? null : 16 }),
+    ...evmRelayer(signer.address, { maxInFlight: subject.world === 'automatic' ? null : isBusy ? 64 : 16 }),
     network,
     notificationId: 'hook',
   };
@@ -106,7 +109,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     failure ??= error;
   };
   /** The payment of request 2 has two contents if it is replaced. */
-  const owners = new Map([1n, 2n, 3n, 22n].map((amount) => [amount, Number(amount) % 20]));
+  const owners = new Map([1n, 2n, 3n, 22n, ...more.map(BigInt)].map((amount) => [amount, amount === 22n ? 2 : Number(amount)]));
   const auditor = createAuditor({
     database,
     ledger,
@@ -117,11 +120,17 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     elapsedMs: time.elapsedMs,
     told: { market: 'by liars', chain: hasHonest ? 'by one that is honest too' : 'by liars alone' },
   });
-  const liar = createLiar({ subject, oddity, time, fromMs: liesFromMs[action], untilMs: hasHonest ? null : healMs });
-  for (const node of nodes) node.behavior.paysNoTips = subject.world === 'quiet';
-
   /** The second request is ended, by its caller or by its time limit. */
   const isEnding = action === 'cancel' || action === 'expiry';
+  // So that the first receipt is missing while the second request ends.
+  const fromMs = isEnding && subject.isDispensable === 'on the chain' ? 0 : liesFromMs[action];
+  const liar = createLiar({ subject, oddity, time, fromMs, untilMs: hasHonest ? null : healMs });
+  const isSkipped = (height: number): boolean => subject.world === 'skipping' && height % 7 === 3;
+  for (const { behavior } of nodes) {
+    behavior.paysNoTips = subject.world === 'quiet';
+    behavior.hasOnlyNewestNonces = subject.world === 'pruned';
+    behavior.skips = isSkipped;
+  }
 
   function gossip(transaction: SimTransaction, from: SimNode | null): void {
     const state = ledger.head().accounts.get(transaction.from) ?? { nonce: 0, balanceWei: 0n };
@@ -138,9 +147,9 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     const block = ledger.build(candidates, {
       timestampS: Math.floor(trueTimeMs(time) / 1000),
       baseFeeWei: 10n * gwei,
-      marketTipWei: isSurge ? 3n * gwei : gwei,
+      marketTipWei: subject.world === 'dear' ? 20n * gwei : isSurge ? 3n * gwei : gwei,
       leastTipWei: isSurge && nowMs < held.surgeUntilMs - 10_000 ? 2n * gwei : 0n,
-      room: isHeld ? 0 : 200,
+      room: isHeld || isSkipped(ledger.head().number + 1) ? 0 : 200,
       deposits: new Map(),
     });
     builder.settle(block.accounts);
@@ -282,6 +291,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
       gasLimit: 200_000n,
       validUntilMs: action === 'expiry' ? clock.nowMs() + at.validUntil - at.second : undefined,
     });
+    for (const request of more) send(request, {});
     send(3, subject.world === 'reverting' ? { data: revertingData, gasLimit: 200_000n } : { data: `0x${'cd'.repeat(20)}` });
   });
   time.after(at.act, act);
@@ -319,11 +329,14 @@ export async function runCell(cell: Cell): Promise<CellResult> {
       'select status, status_reason, failure_reason from transactions where id = ?',
       id ?? '',
     )[0];
-  const areAllFinal = (): boolean => accepted.size === 3 && openCalls === 0 && [...accepted.keys()].every(isFinal) && isIdle();
+  const areAllFinal = (): boolean =>
+    accepted.size === 3 + more.length && openCalls === 0 && [...accepted.keys()].every(isFinal) && isIdle();
   const isIdle = (): boolean => service.isReady() && [...service.engine.lanes()].every(({ waiting, inFlight }) => waiting + inFlight === 0);
   // An account without balance cannot pay for a self-transfer, and the only endpoint says that it has none.
   const isBroke = subject.name === 'balance' && oddity === '0';
-  const mustFree = !hasHonest && subject.isDispensable && isEnding && !isBroke;
+  const mustFree = !hasHonest && subject.isDispensable !== false && isEnding && !isBroke;
+  const isFreed = (): boolean =>
+    subject.isDispensable === true ? isFinal(ids.get(2)) : (ledger.head().accounts.get(account)?.nonce ?? 0) > 1;
 
   /** All contents can be executed: what the chain shows is what the caller asked for. */
   function requireExpected(): void {
@@ -358,7 +371,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     while (time.elapsedMs() < at.act + 1_000 || !areAllFinal()) {
       await step();
       const elapsedMs = time.elapsedMs();
-      if (mustFree && elapsedMs > at.act + maxFreeingMs && elapsedMs < healMs && !isFinal(ids.get(2)))
+      if (mustFree && elapsedMs > at.act + maxFreeingMs && elapsedMs < healMs && !isFreed())
         throw new Violation(`the slot of request 2 is not freed within ${maxFreeingMs / 1_000} s: ${rowOf(ids.get(2))?.status_reason}`);
       if (elapsedMs - sinceMs > maxHealingMs && isDisputed()) break;
       if (elapsedMs - sinceMs > maxHealingMs)

@@ -10,17 +10,20 @@ interface Lies<N extends QuestionName> {
   /** The amounts in the answer, by the name of their member; the empty name: the answer itself. */
   readonly amounts: readonly string[];
   readonly world?: WorldKind;
-  /** A slot must be freed whatever the only endpoint answers to this. */
-  readonly isDispensable?: true;
+  /** A slot must be freed whatever the only endpoint answers to this; `on the chain`: at least there, since no record can show it. */
+  readonly isDispensable?: true | 'on the chain';
 }
 
-/** What makes the service ask a question. `quiet`: others pay no priority fee. */
-export type WorldKind = 'usual' | 'quiet' | 'legacy' | 'optimism' | 'reverting' | 'automatic';
+/**
+ * What makes the service ask a question. `quiet`: others pay no priority fee; `dear`: they pay much. `pruned`: nodes have no nonces by block
+ * number. `skipping`: they have no block at some numbers. `busy`: one block holds many transactions of the account.
+ */
+export type WorldKind = 'usual' | 'quiet' | 'dear' | 'legacy' | 'optimism' | 'reverting' | 'automatic' | 'pruned' | 'skipping' | 'busy';
 
 const account = `0x${'12'.repeat(20)}`;
 const [hash, otherHash] = [`0x${'ab'.repeat(32)}`, `0x${'cd'.repeat(32)}`];
 const call = { from: account, to: account, valueWei: 1n, data: '0x12' };
-const other = { from: `0x${'34'.repeat(20)}`, to: null, valueWei: 2n, data: '0x34' };
+const other = { from: `0x${'34'.repeat(20)}`, to: null, valueWei: 2n, data: null };
 const ofBlock = ['number', 'timestamp', 'baseFeePerGas', 'gasLimit'];
 
 /** One entry for each question, so that none can be without lies. */
@@ -30,7 +33,7 @@ const lies: { readonly [N in QuestionName]: Lies<N> } = {
   anchor: { samples: [[genesisAnchor], [genesisAnchor]], amounts: ['number'] },
   block: { samples: [[1n], [2n]], amounts: ofBlock },
   blockHash: { samples: [[1n], [2n]], amounts: [] },
-  blockOfHash: { samples: [[hash], [otherHash]], amounts: ['number'] },
+  blockOfHash: { samples: [[hash], [otherHash]], amounts: ['number'], world: 'skipping' },
   usesInBlock: {
     samples: [
       [1n, 1n, account],
@@ -41,10 +44,11 @@ const lies: { readonly [N in QuestionName]: Lies<N> } = {
   pricesInBlock: {
     samples: [[1n], [2n]],
     amounts: ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'baseFeePerGas'],
+    world: 'dear',
     isDispensable: true,
   },
   hashesInBlock: { samples: [[1n], [2n]], amounts: [] },
-  newestNonce: { samples: [[account], [other.from]], amounts: [''] },
+  newestNonce: { samples: [[account], [other.from]], amounts: [''], world: 'pruned' },
   nonceAt: {
     samples: [
       [account, 1n],
@@ -82,8 +86,8 @@ const lies: { readonly [N in QuestionName]: Lies<N> } = {
   },
   revert: {
     samples: [
-      [{ from: account }, 1n],
-      [{ from: other.from }, 2n],
+      [{ from: account, value: '0x1', gas: '0x1' }, 1n],
+      [{ from: other.from, value: '0x2', gas: '0x2' }, 2n],
     ],
     amounts: [],
     world: 'reverting',
@@ -94,8 +98,12 @@ const lies: { readonly [N in QuestionName]: Lies<N> } = {
     world: 'optimism',
     isDispensable: true,
   },
-  receipt: { samples: [[hash], [otherHash]], amounts: ['status', 'gasUsed', 'effectiveGasPrice', 'blockNumber'] },
-  blockReceipts: { samples: [[1n], [2n]], amounts: ['status', 'gasUsed', 'blockNumber'] },
+  receipt: {
+    samples: [[hash], [otherHash]],
+    amounts: ['status', 'gasUsed', 'effectiveGasPrice', 'blockNumber'],
+    isDispensable: 'on the chain',
+  },
+  blockReceipts: { samples: [[1n], [2n]], amounts: ['status', 'gasUsed', 'blockNumber'], world: 'busy' },
   transaction: { samples: [[hash], [otherHash]], amounts: ['nonce', 'blockNumber'] },
   broadcast: { samples: [['0x02'], ['0x03']], amounts: [] },
 };
@@ -106,17 +114,17 @@ export interface Subject {
   readonly question: QuestionName;
   readonly amount: string | null;
   readonly world: WorldKind;
-  readonly isDispensable: boolean;
+  readonly isDispensable: boolean | 'on the chain';
 }
 
 const names = Object.keys(lies) as readonly QuestionName[];
 
-/** The subjects that lies of any kind have, or those about amounts. Questions that are the same on the wire are one. */
+/** The subjects that lies of any kind have, or those about amounts. Questions that are the same on the wire, in one world, are one. */
 export function subjects(about: 'answers' | 'amounts'): readonly Subject[] {
   const seen = new Set<string>();
   return names.flatMap((question): readonly Subject[] => {
     const { amounts, world = 'usual', isDispensable = false } = lies[question];
-    const isAlike = seen.size === seen.add(JSON.stringify([questions[question].entry.method, patternOf(question)])).size;
+    const isAlike = seen.size === seen.add(JSON.stringify([questions[question].entry.method, patternOf(question), world])).size;
     const of = (amount: string | null): Subject => ({
       name: amount === null || amount === '' ? question : `${question}.${amount}`,
       question,
@@ -131,13 +139,16 @@ export function subjects(about: 'answers' | 'amounts'): readonly Subject[] {
 
 type Params = readonly unknown[];
 
-/** The parameters with null for each that can be anything, and the member names of objects. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The parameters with null for each that can be anything, and the member names that objects always have. */
 function patternOf(question: QuestionName): Params {
   const [one = [], another = []] = lies[question].samples.map(
     (args) => (questions[question] as unknown as (...args: Params) => { readonly params: Params })(...args).params,
   );
   return one.map((param, index) => {
-    if (typeof param === 'object' && param !== null && !Array.isArray(param)) return Object.keys(param).filter((key) => key !== 'to');
+    const twin = another[index];
+    if (isObject(param) && isObject(twin)) return Object.keys(param).filter((key) => key !== 'to' && key in twin);
     return JSON.stringify(param) === JSON.stringify(another[index]) ? param : null;
   });
 }

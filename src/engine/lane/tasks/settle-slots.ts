@@ -85,7 +85,8 @@ async function highestShown(lane: LaneContext, sequence: Sequence, head: Head, s
   const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSinceHead ?? null);
   if (since === null || lane.heads.count - since < waitedHeads) return seen.next;
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
-  return typeof another?.next === 'bigint' && another.next > seen.next ? another.next : seen.next;
+  const next = another?.next === 'pruned' ? await sequence.nextOf(lane.id.account, 'highest').catch(nullIfUnavailable) : another?.next;
+  return typeof next === 'bigint' && next > seen.next ? next : seen.next;
 }
 
 function unanswered(): DomainError {
