@@ -27,6 +27,7 @@ it('a lane that was never opened sends what an earlier owner stored last, once t
     statusReason: 'waiting: queued for signing',
     validUntilMs: null,
     traceParent: null,
+    tags: null,
   });
   await deps.store.commit([deps.store.change.insertTransaction(stored)]);
   assert.equal((await deps.store.read.openTransactions(laneOf(relayer))).length, 1);

@@ -8,6 +8,7 @@ import { openStore } from '../../src/storage/open-store.js';
 import { postgres } from '../../src/storage/sql/dialect.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
+import { findContract } from '../contracts/find.contract.js';
 import { laneViewContract } from '../contracts/lane-view.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
@@ -29,6 +30,7 @@ storeContract('postgres', () => server.newDatabase());
 removalContract('postgres', () => server.newDatabase());
 rotationContract('postgres', () => server.newDatabase());
 watchContract('postgres', () => server.newDatabase());
+findContract('postgres', () => server.newDatabase());
 deliveryPageContract('postgres', async () => {
   const databaseUrl = await server.newDatabase();
   return {

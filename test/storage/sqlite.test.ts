@@ -15,6 +15,7 @@ import type { Statement } from '../../src/storage/sql/statement.js';
 import { sqliteDriver } from '../../src/storage/sqlite/driver.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { deliveryPageContract } from '../contracts/delivery-page.contract.js';
+import { findContract } from '../contracts/find.contract.js';
 import { laneViewContract } from '../contracts/lane-view.contract.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
@@ -35,6 +36,7 @@ function newFile(): string {
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
 watchContract('sqlite', async () => `sqlite:${newFile()}`);
+findContract('sqlite', async () => `sqlite:${newFile()}`);
 deliveryPageContract('sqlite', async () => {
   const file = newFile();
   return {

@@ -10,7 +10,13 @@ export interface Operation {
   readonly verb: string;
   readonly template: string;
   readonly description: string;
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly example?: unknown }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly example?: unknown;
+    readonly schema?: Json;
+  }[];
   /** Bodies by name; empty without a body. */
   readonly requests: Readonly<Record<string, unknown>>;
   readonly hasBody: boolean;

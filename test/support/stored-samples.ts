@@ -39,6 +39,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     confirmedAtMs: null,
     validUntilMs: null,
     traceParent: null,
+    tags: null,
     revision: 1,
     ...over,
   };

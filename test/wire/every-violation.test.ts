@@ -129,7 +129,7 @@ const evmRows: readonly Row[] = [
     rest: post('/api/v1/relayers/r1/sign', {}),
     rpc: { method: SigningService.method.signData, message: { relayer_id: 'r1' } },
     fields: ['message'],
-    descriptions: ['is required'],
+    descriptions: ['is required without message_hex'],
   },
   {
     what: 'a message to sign under a wrong name',

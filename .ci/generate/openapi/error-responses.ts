@@ -236,6 +236,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   RESUME_TOKEN_EXPIRED: [],
   TOO_MANY_STREAMS: [],
   TOO_MANY_TRANSACTIONS: ['rate_limited'],
+  EXTERNAL_ID_TAKEN: ['already_exists'],
   NOTIFICATION_NOT_FOUND: ['not_found'],
   NOTIFICATION_EXISTS: ['already_exists'],
   NOTIFICATION_IN_USE: ['precondition'],

@@ -3,7 +3,7 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
 import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
 import { ifMatchPattern } from '../../../src/api/rest/request-reader.js';
-import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../src/codec/field-rules.js';
+import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf, textSyntaxOf } from '../../../src/codec/field-rules.js';
 import { commentOf } from './comment.js';
 import { parameterExample } from './examples.js';
 import { integerTextSchema } from './scalar-schema.js';
@@ -85,5 +85,7 @@ function parameter(method: DescMethod, field: DescField, place: 'path' | 'query'
 
 function itemSchema(field: DescField, compiler: SchemaCompiler): Schema {
   if (field.enum !== undefined) return compiler.enum(field.enum);
-  return integerRangeOf(scalarTypeOf(field)) === undefined ? { type: 'string' } : integerTextSchema(field);
+  if (integerRangeOf(scalarTypeOf(field)) !== undefined) return integerTextSchema(field);
+  const syntax = textSyntaxOf(field);
+  return syntax === undefined ? { type: 'string' } : { type: 'string', pattern: (syntax.shownPattern ?? syntax.pattern).source };
 }

@@ -9,7 +9,7 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { type SendTransactionRequest, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { rpcUrlFromProto } from '../../codec/relayer-values.js';
 import { checkNewApiKey } from '../../core/access/api-keys.js';
-import type { IsRefused } from '../../core/errors/read-all.js';
+import { type IsRefused, readAll } from '../../core/errors/read-all.js';
 import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
@@ -23,7 +23,7 @@ import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-serv
 import { checkPage } from './shared/list-page.js';
 import { keyFrom } from './signers/signer-service.js';
 import { checkTransactionToSign, messageToSign, typedDataToSign } from './signing/signing-service.js';
-import { contentRequestOf } from './transactions/transaction.js';
+import { contentRequestOf, tagsOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
 export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
@@ -47,7 +47,9 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
   const checkContent = (request: Pick<SendTransactionRequest, 'transaction'>, { relayer }: Call, isRefused: IsRefused) =>
     relayer && deps.directory.chainOf(relayer).contentOf(contentRequestOf(request), { relayer, nowMs: nowMs(), earlier: null, isRefused });
   return new Map([
-    checkOf(TransactionService.method.sendTransaction, checkContent),
+    checkOf(TransactionService.method.sendTransaction, (request, call, isRefused) =>
+      readAll({ content: () => checkContent(request, call, isRefused), tags: () => tagsOf(request) }),
+    ),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
     checkOf(SigningService.method.signTypedData, (request, { relayer }) => relayer && typedDataToSign(request, relayer, deps.directory)),
     checkOf(SigningService.method.signData, (request, _call, isRefused) => isRefused('message_hex') || messageToSign(request)),

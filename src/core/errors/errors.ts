@@ -103,6 +103,7 @@ export const reasonRules = {
   TOO_MANY_STREAMS: { retry: 'after_delay', metadata: ['limit'] },
   TOO_MANY_TRANSACTIONS: { retry: 'after_delay', metadata: ['relayer_id', 'limit'] },
   NOTIFICATION_NOT_FOUND: { retry: 'never', metadata: ['notification_id'], resource: 'relayer.v1.Notification' },
+  EXTERNAL_ID_TAKEN: { retry: 'never', metadata: ['external_id', 'transaction_id'] },
   NOTIFICATION_EXISTS: { retry: 'never', metadata: ['notification_id'] },
   NOTIFICATION_IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },
   WEBHOOK_TARGET_REFUSED: { retry: 'never' },

@@ -74,6 +74,24 @@ export interface MinedAt {
   readonly facts: MinedFacts | null;
 }
 
+/** What a caller names a transaction by. It never changes. */
+export interface TransactionTags {
+  /** Unique for the relayer, for ever; null: none. */
+  readonly externalId: string | null;
+  readonly labels: readonly TransactionLabel[];
+}
+
+/** A label of a transaction. */
+export interface TransactionLabel {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A label as one text. */
+export function labelText({ key, value }: TransactionLabel): string {
+  return `${key}:${value}`;
+}
+
 /** A transaction as stored. */
 export interface Transaction extends LaneId {
   readonly id: string;
@@ -102,6 +120,8 @@ export interface Transaction extends LaneId {
   readonly validUntilMs: number | null;
   /** W3C trace context of its steps; null: none. */
   readonly traceParent: string | null;
+  /** Null: the caller gave none. */
+  readonly tags: TransactionTags | null;
   /** Grows with every write; it guards a write against a concurrent one. */
   readonly revision: number;
 }
@@ -167,6 +187,7 @@ export function changed(transaction: Transaction, changes: Partial<Transaction>,
     confirmedAtMs: transaction.confirmedAtMs,
     validUntilMs: transaction.validUntilMs,
     traceParent: transaction.traceParent,
+    tags: transaction.tags,
     revision,
   };
   return Object.assign(copy, changes);

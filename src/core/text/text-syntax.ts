@@ -50,9 +50,18 @@ export const syntaxes = {
     description: 'must begin with http:// or https://',
   },
   json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
+  external_id: { pattern: /^[\x21-\x7e]{1,128}$/u, description: 'must be 1 to 128 visible ASCII characters' },
+  label_key: { pattern: /^[A-Za-z0-9_.-]{1,63}$/u, description: 'must be 1 to 63 characters from A-Z, a-z, 0-9, _, . and -' },
+  label_value: { pattern: /^[\x20-\x7e]{1,128}$/u, description: 'must be 1 to 128 printable ASCII characters' },
+  label: { pattern: /^[A-Za-z0-9_.-]{1,63}:[\x20-\x7e]{1,128}$/u, description: 'must be a key and a value: key:value' },
+  transaction_hash: {
+    pattern: /^(?:(?:0x)?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})$/u,
+    description: 'must be 64 hex digits, with or without 0x, or a signature in base58',
+  },
   evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
   hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
   block_number: { pattern: /^(?:latest|[0-9]{1,18})$/u, description: 'must be latest or a number in decimal digits' },
+  struct_name: { pattern: /^[A-Za-z_$][A-Za-z0-9_$]{0,255}$/u, description: 'must be the name of a struct' },
   hash: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
   stellar_account: { pattern: /^G[A-Z2-7]{55}$/u, description: 'must be the address of an account (G...)' },
   stellar_receiver: {

@@ -1,3 +1,4 @@
+import { DomainError } from '../errors/errors.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { DatabaseState } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
@@ -11,7 +12,7 @@ import type { TransactionChanges, TransactionReads } from '../ports/store/transa
 import type { Ids } from '../records/ids.js';
 import { chainKeyOf } from '../records/network.js';
 import { laneOf, type Relayer, relayerNotFound } from '../records/relayer.js';
-import type { Transaction, TransactionView } from '../records/transaction.js';
+import type { Transaction, TransactionTags, TransactionView } from '../records/transaction.js';
 import type { Clock } from '../work/clock.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
@@ -30,17 +31,23 @@ export interface TransactionDeps {
   readonly ids: Ids;
 }
 
+/** What may come with a transaction. */
+export interface SendOptions {
+  readonly saveResponse?: SaveResponse<TransactionView>;
+  readonly origin?: Origin;
+  readonly tags?: TransactionTags | null;
+}
+
 /**
  * Accepts a transaction: it is durable when this resolves. Calls no node; estimation, funds and pricing come later and are reported in
- * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse, and `rate_limited` TOO_MANY_TRANSACTIONS while
- * too many wait.
+ * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse, `rate_limited` TOO_MANY_TRANSACTIONS while too
+ * many wait, and `already_exists` EXTERNAL_ID_TAKEN.
  */
 export async function sendTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
   request: ContentRequest,
-  saveResponse: SaveResponse<TransactionView> = () => [],
-  origin: Origin = noOrigin,
+  { saveResponse = () => [], origin = noOrigin, tags = null }: SendOptions = {},
 ): Promise<TransactionView> {
   const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
   const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
@@ -48,10 +55,17 @@ export async function sendTransaction(
   const step = deps.journal.accepting(origin);
   const traceParent = step?.traceParent ?? origin.traceParent;
   const statusReason = deps.lanes.whyUnsigned(laneOf(relayer), content);
-  const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent });
+  const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent, tags });
   const view: TransactionView = { transaction, shown: null };
-  const changes = [deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)];
-  await deps.store.commit(changes).catch((error: unknown) => {
+  const { change } = deps.store;
+  const changes = [
+    change.insertTransaction(transaction),
+    ...(tags?.externalId == null ? [] : [change.claimExternalId(transaction, tags.externalId)]),
+    ...deps.recordEvent(relayer, view),
+    ...saveResponse(view),
+  ];
+  await deps.store.commit(changes).catch(async (error: unknown) => {
+    if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, transaction);
     // It may still be stored, and a repeated call gets its stored response.
     if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(transaction);
     // Another instance has deleted it, which this one is about to find out.
@@ -64,11 +78,20 @@ export async function sendTransaction(
   return view;
 }
 
+async function externalIdTaken({ store }: Pick<TransactionDeps, 'store'>, { relayerId, tags }: Transaction): Promise<DomainError> {
+  const externalId = tags?.externalId ?? '';
+  const holder = (await store.read.externalIdHolder(relayerId, externalId)) ?? '';
+  const sentence = `external_id ${externalId} belongs to transaction ${holder}; an external_id is never used twice`;
+  return new DomainError('already_exists', 'EXTERNAL_ID_TAKEN', sentence, {
+    metadata: { external_id: externalId, transaction_id: holder },
+  });
+}
+
 /** Creates a pending transaction with a new id. The caller stores it. */
 export function newTransaction(
   { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
   relayer: Relayer,
-  { content, statusReason, validUntilMs, traceParent }: Pick<Transaction, 'content' | 'statusReason' | 'validUntilMs' | 'traceParent'>,
+  given: Pick<Transaction, 'content' | 'statusReason' | 'validUntilMs' | 'traceParent' | 'tags'>,
 ): Transaction {
   const createdAtMs = clock.nowMs();
   return {
@@ -77,10 +100,10 @@ export function newTransaction(
     chain: chainKeyOf(relayer.network),
     account: relayer.address,
     status: 'pending',
-    statusReason,
+    statusReason: given.statusReason,
     failureReason: null,
     intent: 'content',
-    content,
+    content: given.content,
     queued: null,
     nonce: null,
     liveVersion: null,
@@ -89,8 +112,9 @@ export function newTransaction(
     updatedAtMs: createdAtMs,
     sentAtMs: null,
     confirmedAtMs: null,
-    validUntilMs,
-    traceParent,
+    validUntilMs: given.validUntilMs,
+    traceParent: given.traceParent,
+    tags: given.tags,
     revision: 1,
   };
 }

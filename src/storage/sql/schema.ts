@@ -47,6 +47,8 @@ export interface TransactionTable {
   valid_until_ms: number | null;
   /** `traceparent` of the span that accepted the transaction. */
   trace_parent: string | null;
+  /** Exact JSON. */
+  tags: string | null;
   /** Null until the status is final. */
   ended_at_ms: Generated<number | null>;
   revision: number;
@@ -92,6 +94,20 @@ export interface TransactionTotalTable {
   relayer_id: string;
   status: TransactionStatus;
   total: number;
+}
+
+/** An id that a caller gave to a transaction. It stays when the transaction is removed, so that it never names another one. */
+export interface ExternalIdTable {
+  relayer_id: string;
+  external_id: string;
+  transaction_id: string;
+}
+
+/** A label of a transaction: `key:value`. */
+export interface TransactionLabelTable {
+  relayer_id: string;
+  label: string;
+  transaction_seq: number;
 }
 
 /** A signed version of a transaction. */
@@ -294,6 +310,8 @@ export interface Schema {
   transactions: TransactionTable;
   change_positions: ChangePositionTable;
   transaction_totals: TransactionTotalTable;
+  external_ids: ExternalIdTable;
+  transaction_labels: TransactionLabelTable;
   attempts: AttemptTable;
   lanes: LaneTable;
   chains: ChainTable;

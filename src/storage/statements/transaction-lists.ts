@@ -1,10 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { PageOf, PageQuery } from '../../core/ports/store/page.js';
-import type { TransactionListReads } from '../../core/ports/store/transactions.js';
-import { openStatuses, type TransactionStatus, type TransactionView } from '../../core/records/transaction.js';
+import type { TransactionFilter, TransactionListReads } from '../../core/ports/store/transactions.js';
+import type { LaneId } from '../../core/records/transaction.js';
+import { finalStatuses, labelText, openStatuses, type TransactionStatus, type TransactionView } from '../../core/records/transaction.js';
 import { type Walk, type Walked, walkOver } from '../sql/paging.js';
 import type { Schema } from '../sql/schema.js';
-import { numbered, perCount, type Query, statement } from '../sql/statement.js';
+import { numbered, paddedToPowerOfTwo, perCount, type Query, statement } from '../sql/statement.js';
 import { type TransactionViewRow, transactionViews, viewFromRow } from './transaction-rows.js';
 import type { transactionStatements } from './transactions.js';
 
@@ -17,9 +19,26 @@ interface StatusPage {
   readonly [status: `status_${number}`]: TransactionStatus;
 }
 
+/** A part of a list, newest first: rows from `from` on, before `before`. */
+interface CandidatePage {
+  readonly relayer_id: string;
+  readonly from: number;
+  readonly before: number;
+  readonly limit: number;
+}
+
+/** What decides whether a transaction is in a filtered list. */
+interface CandidateRow {
+  readonly seq: number;
+  readonly status: TransactionStatus;
+  readonly created_at_ms: number;
+}
+
 /** Statements on the lists of a relayer's transactions. */
 export function transactionListStatements(db: Kysely<Schema>) {
   const views = () => transactionViews(db);
+  const candidates = ({ limit }: Pick<CandidatePage, 'limit'>) =>
+    db.selectFrom('transactions').select(['transactions.seq', 'transactions.status', 'transactions.created_at_ms']).limit(limit);
 
   /**
    * Selects the newest of each status from the index and merges them: with one condition for all statuses, a database may sort all rows.
@@ -65,6 +84,68 @@ export function transactionListStatements(db: Kysely<Schema>) {
         .limit(values.limit),
     ),
 
+    /** The newest transactions in a status between two positions, without their content. */
+    candidatesInStatus: statement<CandidatePage & { status: TransactionStatus }, CandidateRow>('transactions_in_status', (values) =>
+      candidates(values)
+        .where('transactions.relayer_id', '=', values.relayer_id)
+        .where('transactions.status', '=', values.status)
+        .where('transactions.seq', '<', values.before)
+        .where('transactions.seq', '>=', values.from)
+        .orderBy('transactions.seq', 'desc'),
+    ),
+
+    /** The same with a label. */
+    candidatesWithLabel: statement<CandidatePage & { label: string }, CandidateRow>('transactions_with_label', (values) =>
+      candidates(values)
+        .innerJoin('transaction_labels', 'transaction_labels.transaction_seq', 'transactions.seq')
+        .where('transaction_labels.relayer_id', '=', values.relayer_id)
+        .where('transaction_labels.label', '=', values.label)
+        .where('transaction_labels.transaction_seq', '<', values.before)
+        .where('transaction_labels.transaction_seq', '>=', values.from)
+        .orderBy('transaction_labels.transaction_seq', 'desc'),
+    ),
+
+    /** The last transaction up to a position. */
+    lastUpTo: statement<{ seq: number }, CandidateRow>('transactions_last_up_to', (values) =>
+      db
+        .selectFrom('transactions')
+        .select(['seq', 'status', 'created_at_ms'])
+        .where('seq', '<=', values.seq)
+        .orderBy('seq', 'desc')
+        .limit(sql.lit(1)),
+    ),
+
+    /** Transactions by their positions. */
+    bySeqs: perCount((count) => {
+      const keys = Array.from({ length: count }, (_, index) => `seq_${index}` as const);
+      return statement<Record<`seq_${number}`, number>, TransactionViewRow>(`transactions_by_seqs_${count}`, (values) =>
+        views()
+          .where(
+            'transactions.seq',
+            'in',
+            keys.map((key) => values[key] as number),
+          )
+          .orderBy('transactions.seq', 'desc'),
+      );
+    }),
+
+    /** The transactions of which an attempt has a hash. */
+    idsOfHash: statement<{ hash: string; limit: number }, { id: string }>('transactions_of_hash', (values) =>
+      db.selectFrom('attempts').select('transaction_id as id').distinct().where('hash', '=', values.hash).limit(values.limit),
+    ),
+
+    /** The transactions of which an attempt has a nonce. */
+    idsOfSlot: statement<LaneId & { nonce: string; limit: number }, { id: string }>('transactions_of_slot', (values) =>
+      db
+        .selectFrom('attempts')
+        .select('transaction_id as id')
+        .distinct()
+        .where('chain', '=', values.chain)
+        .where('account', '=', values.account)
+        .where('nonce', '=', values.nonce)
+        .limit(values.limit),
+    ),
+
     /** The number of a relayer's transactions in each status. */
     totals: statement<{ relayer_id: string }, { status: TransactionStatus; total: number }>('transactions_totals', (values) =>
       db
@@ -101,7 +182,7 @@ export function transactionListStatements(db: Kysely<Schema>) {
 }
 
 interface Statements {
-  readonly transactions: Pick<ReturnType<typeof transactionStatements>, 'position'>;
+  readonly transactions: Pick<ReturnType<typeof transactionStatements>, 'position' | 'byId' | 'externalIdHolder'>;
   readonly transactionLists: ReturnType<typeof transactionListStatements>;
 }
 
@@ -136,5 +217,116 @@ export function transactionListReads({ transactions, transactionLists: lists }: 
   return {
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
+    filteredTransactions: filteredReads({ transactions, transactionLists: lists }, query),
   };
+}
+
+/** How many transactions of a filtered list are counted from the start of a page. */
+const counted = 1_000;
+/** Rows that one query reads, first and at most: SQLite answers in this thread. */
+const firstStride = 256;
+const maxStride = 4_000;
+/** By how much the clocks of instances may differ, and how long a commit may take, with room. */
+const clockSlackMs = 120_000;
+/** One hash or nonce has no more transactions than this. */
+const maxNamed = 100;
+
+/** Queries of filtered lists: through the index of the filter that selects most, and from there row by row. */
+function filteredReads({ transactions, transactionLists: lists }: Statements, query: Query): TransactionListReads['filteredTransactions'] {
+  /** Returns the ids of the transactions that a filter names; null: it names none, but says what they are like. */
+  async function namedBy(relayerId: string, { externalId, hash, slot }: TransactionFilter): Promise<readonly string[] | null> {
+    const idsOfHash = (form: string) => query(lists.idsOfHash, { hash: form, limit: maxNamed });
+    const named = await Promise.all([
+      externalId === undefined ? null : query(transactions.externalIdHolder, { relayer_id: relayerId, external_id: externalId }),
+      hash === undefined ? null : Promise.all(formsOf(hash).map(idsOfHash)).then((found) => found.flat()),
+      slot === undefined ? null : query(lists.idsOfSlot, { ...slot.lane, nonce: slot.nonce.toString(), limit: maxNamed }),
+    ]);
+    const [first, ...others] = named.flatMap((rows) => (rows === null ? [] : [new Set(rows.map(({ id }) => id))]));
+    return first === undefined ? null : [...first].filter((id) => others.every((ids) => ids.has(id)));
+  }
+
+  async function listOf(
+    ids: readonly string[],
+    relayerId: string,
+    filter: TransactionFilter,
+    page: PageQuery,
+  ): Promise<PageOf<TransactionView>> {
+    const rows = (await Promise.all(ids.map((id) => query(transactions.byId, { id })))).flat();
+    const items = rows
+      .map(viewFromRow)
+      .filter(({ transaction: { relayerId: owner, status, createdAtMs, tags } }) => {
+        const hasLabel = filter.label === undefined || (tags?.labels ?? []).some((label) => labelText(label) === filter.label);
+        return owner === relayerId && hasLabel && isWanted(filter, { status, created_at_ms: createdAtMs });
+      })
+      // The ids are ordered by time.
+      .sort((left, right) => (left.transaction.id < right.transaction.id ? 1 : -1));
+    const start = page.after === undefined ? page.offset : items.findIndex(({ transaction }) => transaction.id === page.after) + 1;
+    return { items: items.slice(start, start + page.limit), total: items.length };
+  }
+
+  /** Returns the first position at which transactions are accepted at a time or later. */
+  async function seqAt(timeMs: number): Promise<number> {
+    const [last] = await query(lists.lastUpTo, { seq: Number.MAX_SAFE_INTEGER });
+    let [low, high] = [0, (last?.seq ?? 0) + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [row] = await query(lists.lastUpTo, { seq: middle });
+      if (row !== undefined && row.created_at_ms >= timeMs) high = Math.min(middle, row.seq);
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  return async (relayerId, filter, page) => {
+    const ids = await namedBy(relayerId, filter);
+    if (ids !== null) return listOf(ids, relayerId, filter, page);
+    const { label, createdFromMs, createdBeforeMs, statuses } = filter;
+    const from = createdFromMs === undefined ? 0 : await seqAt(createdFromMs - clockSlackMs);
+    const end = createdBeforeMs === undefined ? Number.MAX_SAFE_INTEGER : await seqAt(createdBeforeMs + clockSlackMs);
+    const sources = label === undefined ? [...(statuses.length === 0 ? [...openStatuses, ...finalStatuses] : new Set(statuses))] : [];
+    const read = async (part: { readonly before: number; readonly limit: number }): Promise<readonly CandidateRow[]> => {
+      const values = { relayer_id: relayerId, from, ...part };
+      if (label !== undefined) return query(lists.candidatesWithLabel, { ...values, label });
+      const rows = await Promise.all(sources.map((status) => query(lists.candidatesInStatus, { ...values, status })));
+      return rows
+        .flat()
+        .sort((left, right) => right.seq - left.seq)
+        .slice(0, part.limit);
+    };
+    /** Returns the positions of at most `wanted` transactions of the list, newest first. */
+    const walk = async (wanted: number, start: number): Promise<number[]> => {
+      const found: number[] = [];
+      for (let before = start, limit = firstStride; found.length < wanted; limit = Math.min(4 * limit, maxStride)) {
+        const rows = await read({ before, limit });
+        found.push(...rows.filter((row) => isWanted(filter, row)).map(({ seq }) => seq));
+        const last = rows.at(-1);
+        if (rows.length < limit || last === undefined) break;
+        before = last.seq;
+        await setImmediate();
+      }
+      return found.slice(0, wanted);
+    };
+    const all = await walk(page.offset + counted + 1, end);
+    const [position] = page.after === undefined ? [] : await query(transactions.position, { id: page.after });
+    const seqs =
+      position === undefined ? all.slice(page.offset, page.offset + page.limit) : await walk(page.limit, Math.min(end, position.seq));
+    const hasMore = all.length > page.offset + counted;
+    const length = { total: hasMore ? all.length - 1 : all.length, ...(hasMore ? { hasMore } : {}) };
+    if (seqs.length === 0) return { items: [], ...length };
+    const padded = paddedToPowerOfTwo(seqs);
+    return { items: (await query(lists.bySeqs(padded.length), numbered('seq', padded))).map(viewFromRow), ...length };
+  };
+}
+
+function isWanted(
+  { statuses, createdFromMs = 0, createdBeforeMs = Number.MAX_SAFE_INTEGER }: TransactionFilter,
+  { status, created_at_ms }: Omit<CandidateRow, 'seq'>,
+): boolean {
+  return (statuses.length === 0 || statuses.includes(status)) && created_at_ms >= createdFromMs && created_at_ms < createdBeforeMs;
+}
+
+/** A hash as each network writes it: EVM with `0x`, Stellar without. */
+function formsOf(hash: string): readonly string[] {
+  const [, digits] = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(hash) ?? [];
+  return digits === undefined ? [hash] : [`0x${digits.toLowerCase()}`, digits.toLowerCase()];
 }

@@ -44,6 +44,7 @@ const mapping = recordMapping<Transaction, WrittenRow, Exclude<keyof Transaction
     confirmedAtMs: 'confirmed_at_ms',
     validUntilMs: 'valid_until_ms',
     traceParent: 'trace_parent',
+    tags: exactJson('tags'),
     revision: 'revision',
   },
   ['mined'],

@@ -1,6 +1,13 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
-import { type Attempt, isFinal, type LaneId, type OpenTransaction, type TransactionStatus } from '../../core/records/transaction.js';
+import {
+  type Attempt,
+  isFinal,
+  type LaneId,
+  labelText,
+  type OpenTransaction,
+  type TransactionStatus,
+} from '../../core/records/transaction.js';
 import { BoundChange, guarded, step } from '../sql/bound-change.js';
 import type { Flag, Schema } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, pick, type Query, statement } from '../sql/statement.js';
@@ -37,7 +44,8 @@ const changingColumns = transactionColumns.filter(
     column !== 'chain' &&
     column !== 'account' &&
     column !== 'created_at_ms' &&
-    column !== 'trace_parent',
+    column !== 'trace_parent' &&
+    column !== 'tags',
 );
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
@@ -258,6 +266,40 @@ export function transactionStatements(db: Kysely<Schema>) {
       db.updateTable('transactions').set({ ordinal: values.to }).where('id', '=', values.id).where('ordinal', '=', values.from),
     ),
 
+    claimExternalId: statement<Schema['external_ids'], never>('external_ids_claim', (values) =>
+      db.insertInto('external_ids').values(pick(values, ['relayer_id', 'external_id', 'transaction_id'])),
+    ),
+
+    externalIdHolder: statement<Pick<Schema['external_ids'], 'relayer_id' | 'external_id'>, { id: string }>(
+      'external_ids_holder',
+      (values) =>
+        db
+          .selectFrom('external_ids')
+          .select('transaction_id as id')
+          .where('relayer_id', '=', values.relayer_id)
+          .where('external_id', '=', values.external_id),
+    ),
+
+    /** Runs after the insert of its transaction. */
+    insertLabel: statement<{ id: string; label: string }, never>('transaction_labels_insert', (values) =>
+      db
+        .insertInto('transaction_labels')
+        .columns(['relayer_id', 'label', 'transaction_seq'])
+        .expression(
+          db
+            .selectFrom('transactions')
+            .select(['relayer_id', sql<string>`cast(${values.label} as text)`.as('label'), 'seq'])
+            .where('id', '=', values.id),
+        ),
+    ),
+
+    /** Runs before its transaction is deleted. */
+    deleteLabelsOf: statement<{ id: string }, never>('transaction_labels_delete_of', (values) =>
+      db
+        .deleteFrom('transaction_labels')
+        .where('transaction_seq', '=', db.selectFrom('transactions').select('seq').where('id', '=', values.id)),
+    ),
+
     openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
       db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen()),
     ),
@@ -309,6 +351,8 @@ export function transactionReads(transactions: Statements, query: Query): Transa
         revision,
       })),
     openLanes: () => query(transactions.openLanes, {}),
+    externalIdHolder: async (relayerId, externalId) =>
+      (await query(transactions.externalIdHolder, { relayer_id: relayerId, external_id: externalId }))[0]?.id,
   };
 }
 
@@ -326,15 +370,22 @@ export function transactionChanges({ transactions, attempts, events, changePosit
     insertTransaction(transaction) {
       const isEnded = isFinal(transaction.status);
       const row = rowFromTransaction(transaction, null, isEnded ? transaction.updatedAtMs : null);
+      const labels = (transaction.tags?.labels ?? []).map((label) =>
+        guarded(transactions.insertLabel, { id: row.id, label: labelText(label) }),
+      );
       return new BoundChange('insertTransaction', {
         countedFor: row.relayer_id,
         stepsAt(positionsBack) {
           row.positions_back = positionsBack;
           const insert = guarded(transactions.insert, row);
-          return isEnded ? [insert, step(transactions.addInserted, row)] : [insert];
+          return [insert, ...labels, ...(isEnded ? [step(transactions.addInserted, row)] : [])];
         },
       });
     },
+    claimExternalId: ({ id, relayerId }, externalId) =>
+      new BoundChange('claimExternalId', [
+        guarded(transactions.claimExternalId, { relayer_id: relayerId, external_id: externalId, transaction_id: id }),
+      ]),
     updateTransaction(next, { revisionBefore = next.revision - 1, endedAtMs = next.updatedAtMs } = {}) {
       const row = rowFromTransaction(next, revisionBefore, endedAtMs);
       return new BoundChange('updateTransaction', {
@@ -350,6 +401,7 @@ export function transactionChanges({ transactions, attempts, events, changePosit
       new BoundChange('removeTransaction', [
         step(changePositions.noteRemoved, { id }),
         step(transactions.subtractFinished, { id }),
+        step(transactions.deleteLabelsOf, { id }),
         step(attempts.deleteOf, { transaction_id: id }),
         step(events.deleteFinishedOf, { order_key: id }),
         guarded(transactions.deleteFinal, { id }),

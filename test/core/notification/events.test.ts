@@ -17,6 +17,7 @@ const view: TransactionView = {
     content: { network: 'evm', to: null, valueWei: 0n, data: '0x00', gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
     queued: null,
     traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tags: null,
     nonce: null,
     liveVersion: null,
     mined: null,

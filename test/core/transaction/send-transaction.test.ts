@@ -18,7 +18,7 @@ describe('send', () => {
       return [rig.store.change.putStoredResponse(response, nowMs)];
     };
     const origin = { requestId: 'request', traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
-    const view = await sendTransaction(rig.deps, rig.relayer, evmRequest(), saveResponse, origin);
+    const view = await sendTransaction(rig.deps, rig.relayer, evmRequest(), { saveResponse, origin });
     assert.deepEqual(view, {
       shown: null,
       transaction: {
@@ -40,6 +40,7 @@ describe('send', () => {
         confirmedAtMs: null,
         validUntilMs: nowMs + 5,
         traceParent: origin.traceParent,
+        tags: null,
         revision: 1,
       },
     });

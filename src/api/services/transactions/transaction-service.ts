@@ -1,11 +1,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
-import { type ListAttemptsResponseSchema, TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import {
+  type ListAttemptsResponseSchema,
+  type ListTransactionsRequest,
+  TransactionService,
+} from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import type { Bid } from '../../../core/fees/price.js';
-import type { TransactionListReads } from '../../../core/ports/store/transactions.js';
-import type { Attempt as DomainAttempt, TransactionView } from '../../../core/records/transaction.js';
+import type { TransactionFilter, TransactionListReads } from '../../../core/ports/store/transactions.js';
+import { laneOf, type Relayer } from '../../../core/records/relayer.js';
+import type { Attempt as DomainAttempt, TransactionStatus, TransactionView } from '../../../core/records/transaction.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
@@ -15,7 +21,7 @@ import type { WatchDeps } from '../../../core/transaction/watch-transactions.js'
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
-import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, viewedAttempt, viewedTransaction } from './transaction.js';
+import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, tagsOf, viewedAttempt, viewedTransaction } from './transaction.js';
 import { createWaits } from './wait.js';
 import { createWatch } from './watch.js';
 
@@ -33,7 +39,8 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
   const waits = createWaits({ read, feed: deps.feed }, deps.shutdownSignal);
   const send = replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
     const save = (sent: TransactionView) => saveResponse(() => ({ transaction: protoOfTransaction(sent) }));
-    const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), save, callOf(context));
+    const options = { saveResponse: save, origin: callOf(context), tags: tagsOf(request) };
+    const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), options);
     return { transaction: protoOfTransaction(view) };
   });
   const replace = replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
@@ -88,7 +95,10 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       const { after } = page.query;
       const last = after === undefined ? undefined : await read.transaction(after);
       if (after !== undefined && last?.transaction.relayerId !== request.relayerId) throw pageTokenInvalid();
-      const found = await read.transactionsOf(request.relayerId, statuses, page.query);
+      const filter = filterOf(request, relayerOf(context), statuses);
+      const found = await (filter === null
+        ? read.transactionsOf(request.relayerId, statuses, page.query)
+        : read.filteredTransactions(request.relayerId, filter, page.query));
       const record = (view: TransactionView) => viewedTransaction(protoOfTransaction(view), request.view);
       const listing: Listing<TransactionView, Transaction> = { desc: TransactionSchema, record, idOf: ({ id }) => id };
       const { records: transactions, ...rest } = listAnswer(page, found, listing, callOf(context));
@@ -104,6 +114,21 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       const { records: attempts, ...rest } = listAnswer(page, found, listing, callOf(context));
       return { attempts, ...rest, ...minimumPriceOf(minimumReplacementBid(open)) };
     },
+  };
+}
+
+/** Returns the filters of a list; null if there is none but the statuses. */
+function filterOf(request: ListTransactionsRequest, relayer: Relayer, statuses: readonly TransactionStatus[]): TransactionFilter | null {
+  const { externalId, label, hash, nonce, createdAfter, createdBefore } = request;
+  if (!externalId && !label && !hash && nonce === undefined && !createdAfter && !createdBefore) return null;
+  return {
+    statuses,
+    externalId,
+    label,
+    hash,
+    slot: nonce === undefined ? undefined : { lane: laneOf(relayer), nonce },
+    createdFromMs: createdAfter && timestampMs(createdAfter),
+    createdBeforeMs: createdBefore && timestampMs(createdBefore),
   };
 }
 

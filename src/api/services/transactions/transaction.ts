@@ -13,11 +13,13 @@ import {
   AttemptSchema,
   FailureReason,
   type Transaction,
+  TransactionLabelSchema,
   TransactionSchema,
   TransactionStatus,
 } from '../../../../gen/relayer/v1/transaction_pb.js';
 import type { SendTransactionRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError } from '../../../core/errors/errors.js';
+import { DomainError, invalidField } from '../../../core/errors/errors.js';
+import { readEach } from '../../../core/errors/read-all.js';
 import type { ContentRequest } from '../../../core/ports/chain.js';
 import { traceIdOf } from '../../../core/ports/telemetry.js';
 import type {
@@ -25,6 +27,7 @@ import type {
   FailureReason as DomainFailure,
   TransactionStatus as DomainStatus,
   Intent,
+  TransactionTags,
   TransactionView,
 } from '../../../core/records/transaction.js';
 import { present, presentAmount, presentTime } from '../shared/present.js';
@@ -68,6 +71,21 @@ export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, '
   }
 }
 
+const maxLabels = 8;
+
+/** Returns what a caller names a transaction by; null: nothing. Throws 400. */
+export function tagsOf({ externalId, labels }: Pick<SendTransactionRequest, 'externalId' | 'labels'>): TransactionTags | null {
+  if (externalId === undefined && labels.length === 0) return null;
+  if (labels.length > maxLabels) throw invalidField('labels', `must have at most ${maxLabels} items; it has ${labels.length}`);
+  readEach(labels, ({ key, value }, index) => {
+    if (key === '') throw invalidField(`labels[${index}].key`, 'is required');
+    if (value === '') throw invalidField(`labels[${index}].value`, 'is required');
+    if (labels.findIndex((other) => other.key === key) < index)
+      throw invalidField(`labels[${index}].key`, `is ${key}, which labels have already`);
+  });
+  return { externalId: externalId ?? null, labels: labels.map(({ key, value }) => ({ key, value })) };
+}
+
 const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {
   reverted: FailureReason.REVERTED,
   would_revert: FailureReason.WOULD_REVERT,
@@ -104,6 +122,8 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...presentAmount('feePaid', transaction.mined?.facts?.feePaid ?? null),
     ...present('traceId', traceIdOf(transaction.traceParent)),
     ...presentTime('validUntil', transaction.validUntilMs),
+    ...present('externalId', transaction.tags?.externalId ?? null),
+    labels: transaction.tags?.labels.map((label) => create(TransactionLabelSchema, label)) ?? [],
   });
 }
 

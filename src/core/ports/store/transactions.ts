@@ -25,6 +25,8 @@ export interface TransactionUpdate {
 export interface TransactionChanges {
   /** Fails if the id is taken, or if the relayer is closed. */
   insertTransaction(transaction: Transaction): Change;
+  /** Fails if a transaction of the relayer has or had this external id. */
+  claimExternalId(transaction: Transaction, externalId: string): Change;
   /** Writes `next`; fails unless the stored revision is the one before it, see `TransactionUpdate`. A final status never changes. */
   updateTransaction(next: Transaction, update?: TransactionUpdate): Change;
   /**
@@ -60,10 +62,28 @@ export interface TransactionReads {
   openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
+  /** The id of the transaction that has or had this external id. */
+  externalIdHolder(relayerId: string, externalId: string): Promise<string | undefined>;
+}
+
+/** What a list of a relayer's transactions is limited to. Absent: everything. */
+export interface TransactionFilter {
+  readonly statuses: readonly TransactionStatus[];
+  readonly externalId?: string | undefined;
+  /** `key:value`. */
+  readonly label?: string | undefined;
+  /** The hash of any attempt. */
+  readonly hash?: string | undefined;
+  /** A nonce of the lane, for which any attempt was signed. */
+  readonly slot?: { readonly lane: LaneId; readonly nonce: bigint } | undefined;
+  readonly createdFromMs?: number | undefined;
+  readonly createdBeforeMs?: number | undefined;
 }
 
 /** Queries of a relayer's transactions in pages. */
 export interface TransactionListReads {
   /** Newest first by acceptance; no statuses: all. */
   transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
+  /** The same with any filter. Counts at most 1,000 transactions from the start of the page. */
+  filteredTransactions(relayerId: string, filter: TransactionFilter, page: PageQuery): Promise<PageOf<TransactionView>>;
 }

@@ -216,7 +216,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('the OpenAPI document: has the pattern of every text of a body, as the codec enforces it, unless any text is accepted', () => {
+  it('the OpenAPI document: has the pattern of every text of a body or a query, as the codec enforces it, unless any text is accepted', () => {
     const free = new Set<string>();
     const patterns = new Set<string>();
     const seen = new Set<string>();
@@ -232,7 +232,8 @@ describe('the OpenAPI document', () => {
       for (const [key, one] of Object.entries(schema.properties ?? {})) look(one, `${place}.${key}`);
       if (schema.items !== undefined) look(schema.items as Record<string, unknown>, place);
     };
-    for (const { id, template, verb, hasBody } of document.operations) {
+    for (const { id, template, verb, hasBody, parameters } of document.operations) {
+      for (const { schema } of parameters) if (typeof schema?.pattern === 'string') patterns.add(schema.pattern);
       if (!hasBody) continue;
       const operation = (document.json.paths as Record<string, Record<string, RequestWithBody>>)[template]?.[verb.toLowerCase()];
       look(operation?.requestBody.content['application/json']?.schema ?? assert.fail(id), id);
