@@ -50,7 +50,7 @@ const searchedAtOne = seam(() => import('../../src/chains/evm/history.js'), {
 export const liePlants: readonly Plant[] = [
   {
     name: 'Lies: a failing task ends the upkeep of its lane',
-    seams: [seam(() => import('../../src/engine/lane/task.js'), { createTask: () => (_name, _deps, task) => task })],
+    seams: [seam(() => import('../../src/engine/lane/task.js'), { createTaskMaker: () => () => (_name, work) => work })],
     cells: 'receipt / unknown words / the only URL',
   },
   {
