@@ -108,7 +108,7 @@ describe('REST envelope', () => {
     }
     assert.deepEqual(
       { ...received[0], $typeName: undefined },
-      { $typeName: undefined, relayerId: 'evm', domainSeparator, hashStructMessage },
+      { $typeName: undefined, relayerId: 'evm', domainSeparator, hashStructMessage, domain: '', types: '', message: '' },
     );
     assert.deepEqual(received[0], received[1]);
   });

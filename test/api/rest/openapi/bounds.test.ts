@@ -147,6 +147,10 @@ function solana(field: string, bodyOf: Trial['bodyOf'], step = 1): Trial {
   return trial('SendTransactionRequest', field, bodyOf, { network: 'solana', step });
 }
 
+function labelsOf(size: number): Json[] {
+  return Array.from({ length: size }, (_, index) => ({ key: `k${index}`, value: 'v' }));
+}
+
 function policy(network: Network, name: string, sizedOf: (size: number) => unknown): Trial {
   return trial('UpdateRelayerRequest', `policies.${name}`, (size) => ({ policies: { [name]: sizedOf(size) } }), { network });
 }
@@ -156,21 +160,39 @@ function relayer(network: Network): Trial {
   return trial('CreateRelayerRequest', 'custom_rpc_urls', (size) => ({ ...body, custom_rpc_urls: listOf('http://a')(size) }), { network });
 }
 
+/* The bodies of a send have the fields of a replacement, and others. */
+const evmData = trial(
+  'SendTransactionRequest',
+  'data',
+  (size) => ({ to: evmAddress, value: '0', data: `0x${'00'.repeat((size - 2) / 2)}` }),
+  { step: 2 },
+);
+const stellarOperations = stellar('operations', (size) => ({ operations: listOf(payment)(size) }));
+const stellarXdr = stellar('transaction_xdr', (size) => ({ transaction_xdr: 'A'.repeat(size) }), 4);
+const solanaWire = solana('transaction', (size) => ({ transaction: `${'A'.repeat(size - 1)}=` }), 4);
+const solanaInstructions = solana('instructions', (size) => ({
+  instructions: listOf({ program_id: program })(size),
+}));
+
 /** By schema, key and keyword. */
 const trials: Readonly<Record<string, Trial>> = {
-  'EvmTransactionRequest.data maxLength': trial(
-    'SendTransactionRequest',
-    'data',
-    (size) => ({ to: evmAddress, value: '0', data: `0x${'00'.repeat((size - 2) / 2)}` }),
-    { step: 2 },
-  ),
+  'EvmTransactionRequest.data maxLength': evmData,
+  'SendTransactionRequestEvm.data maxLength': evmData,
+  'SendTransactionRequestEvm.labels maxItems': trial('SendTransactionRequest', 'labels', (size) => ({
+    to: evmAddress,
+    value: '0',
+    labels: labelsOf(size),
+  })),
   'ContractCallInput.function maxLength': trial('SendTransactionRequest', 'call.function', (size) => ({
     to: evmAddress,
     value: '0',
     call: { function: `${'f'.repeat(size - 2)}()` },
   })),
-  'StellarTransactionRequest.operations maxItems': stellar('operations', (size) => ({ operations: listOf(payment)(size) })),
-  'StellarTransactionRequest.transaction_xdr maxLength': stellar('transaction_xdr', (size) => ({ transaction_xdr: 'A'.repeat(size) }), 4),
+  'StellarTransactionRequest.operations maxItems': stellarOperations,
+  'SendTransactionRequestStellar.operations maxItems': stellarOperations,
+  'StellarTransactionRequest.transaction_xdr maxLength': stellarXdr,
+  'SendTransactionRequestStellar.transaction_xdr maxLength': stellarXdr,
+  'SendTransactionRequestStellar.labels maxItems': stellar('labels', (size) => ({ operations: [payment], labels: labelsOf(size) })),
   'MemoSpecNone.value maxLength': stellar('memo.value', (size) => ({
     operations: [payment],
     memo: { type: 'none', value: size === 0 ? null : 'm' },
@@ -190,7 +212,8 @@ const trials: Readonly<Record<string, Trial>> = {
     (size) => ({ type: 'upload_wasm', wasm: { base64: wasmOf((size / 4) * 3 - 1).toString('base64') } }),
     4,
   ),
-  'SolanaTransactionRequest.transaction maxLength': solana('transaction', (size) => ({ transaction: `${'A'.repeat(size - 1)}=` }), 4),
+  'SolanaTransactionRequest.transaction maxLength': solanaWire,
+  'SendTransactionRequestSolana.transaction maxLength': solanaWire,
   'SolanaSignRequest.transaction maxLength': trial(
     'SignTransactionRequest',
     'transaction',
@@ -200,8 +223,11 @@ const trials: Readonly<Record<string, Trial>> = {
       step: 4,
     },
   ),
-  'SolanaTransactionRequest.instructions maxItems': solana('instructions', (size) => ({
-    instructions: listOf({ program_id: program })(size),
+  'SolanaTransactionRequest.instructions maxItems': solanaInstructions,
+  'SendTransactionRequestSolana.instructions maxItems': solanaInstructions,
+  'SendTransactionRequestSolana.labels maxItems': solana('labels', (size) => ({
+    instructions: [{ program_id: program }],
+    labels: labelsOf(size),
   })),
   'SolanaInstructionInput.accounts maxItems': solana('instructions[0].accounts', (size) => ({
     instructions: [{ program_id: program, accounts: listOf({ pubkey: program })(size) }],
