@@ -357,10 +357,10 @@ describe('instances that share a PostgreSQL database', () => {
     await join(test, databaseUrl, 'a', { floor, units });
     await join(test, databaseUrl, 'b', { floor, units });
     await untilShared(floor, units, { a: 1, b: 1 });
-    // Each gets the lease of the other.
-    await runSql(databaseUrl, 'update leases set holder = (select sum(number) from instances where number > 1) - holder');
     const [first = '', second = ''] = units;
     const wanted = [...floor.doers(first), ...floor.doers(second)].reverse().join();
+    // Each gets the lease of the other.
+    await runSql(databaseUrl, 'update leases set holder = (select sum(number) from instances where number > 1) - holder');
     await waitFor('the units to change hands', () =>
       [...floor.doers(first), ...floor.doers(second)].join() === wanted ? true : undefined,
     );
