@@ -1,7 +1,7 @@
 import { SigningHeldError } from '../core/ports/database-state.js';
 import type { InstanceState } from '../core/ports/instances.js';
 import type { SharedDatabase } from '../core/ports/shared-database.js';
-import type { Store } from '../core/ports/store/store.js';
+import { hasChange, type Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
 import type { Log } from '../core/work/log.js';
@@ -98,9 +98,9 @@ function watchRewind(store: Store): { readonly store: Store; readonly rewound: P
     resolveRewound = resolve;
   });
   const commit: Store['commit'] = async (changes) => {
-    if (isFound && changes.some(({ name }) => name === 'insertAttempt')) throw new SigningHeldError(rewoundReason);
+    if (isFound && hasChange(changes, 'insertAttempt')) throw new SigningHeldError(rewoundReason);
     await store.commit(changes);
-    if (!changes.some(({ name }) => name === 'recordRewind')) return;
+    if (!hasChange(changes, 'recordRewind')) return;
     isFound = true;
     resolveRewound(new Error(rewoundReason));
   };
@@ -164,7 +164,7 @@ export function wakeOnEvents<S extends Pick<Store, 'commit'>>(store: S, wake: ()
     ...store,
     async commit(changes) {
       await store.commit(changes);
-      if (changes.some(({ name }) => name === 'insertEvent' || name === 'redeliverEvent')) wake();
+      if (hasChange(changes, 'insertEvent', 'redeliverEvent')) wake();
     },
   };
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { allNews, type Message, type News } from '../../src/core/ports/news.js';
 import { newsOf, payloadOf, readMessage } from '../../src/storage/postgres/news-channel.js';
-import { BoundChange } from '../../src/storage/sql/bound-change.js';
+import { BoundChange, type ChangeName } from '../../src/storage/sql/bound-change.js';
 
-const change = (name: string) => new BoundChange(name, []);
+const change = (name: ChangeName) => new BoundChange(name, []);
 const changeOf = (relayerId: string) => new BoundChange('updateTransaction', { countedFor: relayerId, stepsAt: () => [] });
 
 const nothing: News = { relayers: new Set(), hasEvents: false, hasDefinitions: false };
@@ -18,12 +18,12 @@ describe('the news of a commit', () => {
     assert.deepEqual(newsOf([changeOf('a'), changeOf('b'), changeOf('a')]), { ...nothing, relayers: new Set(['a', 'b']) });
   });
 
-  for (const name of ['insertEvent', 'redeliverEvent'])
+  for (const name of ['insertEvent', 'redeliverEvent'] as const)
     it(`says that there are events after ${name}`, () => {
       assert.deepEqual(newsOf([change(name)]), { ...nothing, hasEvents: true });
     });
 
-  for (const name of ['moveDefinitions', 'insertApiKey', 'deleteApiKey'])
+  for (const name of ['moveDefinitions', 'insertApiKey', 'deleteApiKey'] as const)
     it(`says that definitions changed after ${name}`, () => {
       assert.deepEqual(newsOf([change(name)]), { ...nothing, hasDefinitions: true });
     });

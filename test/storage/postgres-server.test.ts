@@ -117,7 +117,7 @@ describe('PostgreSQL as operators configure it', () => {
     const change = createChanges(statements);
     const conflicting = change.insertNotification(aNotification({ id: 'taken' })) as BoundChange;
     const written = (id: string) => [change.insertNotification(aNotification({ id })) as BoundChange];
-    const wrong = new BoundChange('wrong', [step(statements.instances.touch, { number: 1, checked_at_ms: Number.NaN })]);
+    const wrong = new BoundChange('checkWorking', [step(statements.instances.touch, { number: 1, checked_at_ms: Number.NaN })]);
     const lists = [written('first'), ...Array.from({ length: 254 }, () => [conflicting]), [wrong], written('last')];
     const outcomes = await createPostgresBatch(writer)(lists, null);
     assert.equal(begun, 3);

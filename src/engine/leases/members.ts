@@ -3,7 +3,7 @@ import type { Leases } from '../../core/ports/leases.js';
 import { allNews, type News } from '../../core/ports/news.js';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import type { Change } from '../../core/ports/store/change.js';
-import type { StoreFor } from '../../core/ports/store/store.js';
+import { hasChange, type StoreFor } from '../../core/ports/store/store.js';
 import { createPause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -173,7 +173,7 @@ export function createMembers(deps: MembersDeps): Members {
     ...sharing,
     held: () => shares.heldBy(seen.me()),
     noteCommitted(changes) {
-      if (changes.some(({ name }) => name === 'recordRewind')) {
+      if (hasChange(changes, 'recordRewind')) {
         hold.noteRewind('a transaction that no stored attempt explains did what an open one asks for');
         lookAgain();
       }

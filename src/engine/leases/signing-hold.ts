@@ -1,6 +1,6 @@
 import { type DatabaseState, requireNoHold } from '../../core/ports/database-state.js';
 import type { Look, Rewind } from '../../core/ports/shared-database.js';
-import type { StoreFor } from '../../core/ports/store/store.js';
+import { hasChange, type StoreFor } from '../../core/ports/store/store.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { createDatabaseClock } from './database-clock.js';
@@ -143,7 +143,7 @@ export function holdingAttempts<S extends Pick<StoreFor<unknown>, 'commit'>>(sto
   return {
     ...store,
     async commit(changes) {
-      if (changes.some(({ name }) => name === 'insertAttempt')) requireNoHold(state);
+      if (hasChange(changes, 'insertAttempt')) requireNoHold(state);
       await store.commit(changes);
     },
   };

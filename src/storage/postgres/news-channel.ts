@@ -1,5 +1,6 @@
 import { allNews, type Message, type News } from '../../core/ports/news.js';
 import type { Change } from '../../core/ports/store/change.js';
+import { hasChange } from '../../core/ports/store/store.js';
 import { BoundChange } from '../sql/bound-change.js';
 
 /** The server refuses longer payloads from 8,000 bytes on. */
@@ -21,17 +22,14 @@ function isPayload(json: unknown): json is Payload {
   return typeof from === 'number' && isConcerned && [events, definitions, leases].every((flag) => typeof flag === 'boolean');
 }
 
-const eventChanges: ReadonlySet<string> = new Set(['insertEvent', 'redeliverEvent']);
-const definitionChanges: ReadonlySet<string> = new Set(['moveDefinitions', 'insertApiKey', 'deleteApiKey']);
-
 /** See `SharedDatabase.newsOf`. */
 export function newsOf(changes: readonly Change[]): News {
   const relayers = new Set<string>();
   for (const change of changes) if (change instanceof BoundChange && change.countedFor !== null) relayers.add(change.countedFor);
   return {
     relayers,
-    hasEvents: changes.some(({ name }) => eventChanges.has(name)),
-    hasDefinitions: changes.some(({ name }) => definitionChanges.has(name)),
+    hasEvents: hasChange(changes, 'insertEvent', 'redeliverEvent'),
+    hasDefinitions: hasChange(changes, 'moveDefinitions', 'insertApiKey', 'deleteApiKey'),
   };
 }
 

@@ -3,7 +3,7 @@ import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import type { Store } from '../../core/ports/store/store.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Database } from '../database/database.js';
-import { BoundChange, guarded, type Step, step } from '../sql/bound-change.js';
+import { BoundChange, type ChangeName, guarded, type Step, step } from '../sql/bound-change.js';
 import type { Statements } from '../statements/all-statements.js';
 import type { OwnConnection, OwnRecord } from '../statements/instances.js';
 import { storedLeases } from '../statements/leases.js';
@@ -24,7 +24,7 @@ export interface SharedDatabaseDeps extends Pick<SharedDatabase, 'openObserver'>
 export function createSharedDatabase({ openObserver, database, statements, record, clock, commit }: SharedDatabaseDeps): SharedDatabase {
   const { instances, leases, rewinds } = statements;
   const { query, isRemoved, onReturn } = database;
-  const write = (name: string, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
+  const write = (name: ChangeName, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
   return {
     openObserver,
     join: async (state) => (await database.own((connection) => record(state, connection, database.rewind()))).number,

@@ -1,4 +1,5 @@
 import type { Change } from '../../core/ports/store/change.js';
+import type { Changes } from '../../core/ports/store/store.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** One statement with its values. */
@@ -21,14 +22,28 @@ export interface TakePositions {
  */
 type StepsAt = (positionsBack: number) => readonly Step[];
 
+/** The name of a builder of the store, or of a write of the storage itself, which no user of the store makes. */
+export type ChangeName =
+  | keyof Changes
+  | 'checkWorking'
+  | 'recordInstance'
+  | 'recordOwner'
+  | 'setInstanceState'
+  | 'startSharing'
+  | 'removeInstance'
+  | 'takeLeases'
+  | 'giveLeases'
+  | 'noteLease'
+  | 'removeLease';
+
 /** A change of this store, whose steps run in order. */
 export class BoundChange implements Change {
-  readonly name: string;
+  readonly name: ChangeName;
   /** The relayer among whose changes it takes a position, see `changePositionStatements`; null: it takes none. */
   readonly countedFor: string | null;
   readonly stepsAt: StepsAt;
 
-  constructor(name: string, steps: readonly Step[] | { readonly countedFor: string; readonly stepsAt: StepsAt }) {
+  constructor(name: ChangeName, steps: readonly Step[] | { readonly countedFor: string; readonly stepsAt: StepsAt }) {
     this.name = name;
     this.countedFor = 'countedFor' in steps ? steps.countedFor : null;
     this.stepsAt = 'stepsAt' in steps ? steps.stepsAt : () => steps;

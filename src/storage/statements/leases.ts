@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { LeaseKind } from '../../core/ports/leases.js';
 import type { StoredLeases } from '../../core/ports/shared-database.js';
 import type { Store } from '../../core/ports/store/store.js';
-import { BoundChange, type Step, step } from '../sql/bound-change.js';
+import { BoundChange, type ChangeName, type Step, step } from '../sql/bound-change.js';
 import type { LeaseTable, Schema } from '../sql/schema.js';
 import { type Query, statement } from '../sql/statement.js';
 
@@ -94,7 +94,7 @@ export function leaseStatements(db: Kysely<Schema>) {
 
 /** The leases of a database that several instances share. */
 export function storedLeases(leases: ReturnType<typeof leaseStatements>, query: Query, commit: Store['commit']): StoredLeases {
-  const write = (name: string, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
+  const write = (name: ChangeName, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
   return {
     all: () => query(leases.all, {}),
     async digest() {

@@ -55,7 +55,7 @@ it('an instance that looks at the others for days keeps nothing of each look', a
         query: async () => [],
         onReturn: () => undefined,
       },
-      record: () => ({ own: { number: 2, token: 't' }, change: new BoundChange('record', []) }),
+      record: () => ({ own: { number: 2, token: 't' }, change: new BoundChange('recordInstance', []) }),
       clock: systemClock,
       commit: async () => undefined,
     }),

@@ -23,6 +23,12 @@ export interface Changes
     DefinitionChanges,
     DatabaseChanges {}
 
+/** Returns true if one of the builders of these names made one of the changes. */
+export function hasChange(changes: readonly Change[], ...names: readonly (keyof Changes)[]): boolean {
+  const wanted: ReadonlySet<string> = new Set(names);
+  return changes.some(({ name }) => wanted.has(name));
+}
+
 /** All queries. They see committed rows only. */
 export interface Reads
   extends TransactionReads,
