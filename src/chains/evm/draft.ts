@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { DomainError } from '../../core/errors/errors.js';
+import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { max, maxCost } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
@@ -7,7 +7,6 @@ import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
-import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
@@ -248,7 +247,7 @@ async function seconded(
   try {
     return await askAnother();
   } catch (error) {
-    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    if (!isUnavailable(error)) throw error;
     return { ...refusal, lasting: false, isDoubted: true };
   }
 }

@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { max } from '../../core/fees/price.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
@@ -7,7 +8,7 @@ import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
-import { nodeUnavailable, nullIfUnavailable } from '../rpc/node-error.js';
+import { nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
 import { latestBlockKey, quantityOf } from './answer.js';
 import { createBranch } from './branch.js';

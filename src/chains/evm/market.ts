@@ -1,7 +1,7 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { MarketView } from '../../core/ports/chain.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
-import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey } from './answer.js';
 import type { OwnBids } from './own-bids.js';

@@ -48,9 +48,3 @@ export class MalformedAnswerError extends Error {
 export function nodeUnavailable(cause: unknown): DomainError {
   return new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable', { cause });
 }
-
-/** Returns null for the error that no node answered, in place of an answer that is not needed. Rethrows any other error. */
-export function nullIfUnavailable(error: unknown): null {
-  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
-  throw error;
-}

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors/errors.js';
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { CallOptions } from './call-router.js';
 
 /** An answer, and whether another endpoint could have confirmed it but none answered. */
@@ -18,7 +18,7 @@ export async function withSecondWord<T>(ask: (options: CallOptions) => Promise<T
   try {
     return { answer: await ask({ first: { otherThan: answeredBy } }), isDoubted: false };
   } catch (error) {
-    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    if (!isUnavailable(error)) throw error;
     return { answer, isDoubted: true };
   }
 }

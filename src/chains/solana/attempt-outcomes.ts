@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { DurationClock } from '../../core/work/clock.js';
@@ -176,7 +177,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
 
   /** Logs that no node can search. The attempts stay open, and the failure must not stop other tasks. */
   function logFailure(error: unknown): void {
-    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    if (!isUnavailable(error)) throw error;
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     if (cause === loggedCause) return;
     loggedCause = cause;

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors/errors.js';
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -116,9 +116,4 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
 
 function isSame(one: SignatureStatus, other: SignatureStatus): boolean {
   return one.slot === other.slot && (one.error === null) === (other.error === null);
-}
-
-function nullIfUnavailable(error: unknown): null {
-  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
-  throw error;
 }

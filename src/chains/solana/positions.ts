@@ -1,5 +1,5 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
-import { nullIfUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockPosition, questions } from './questions.js';
 

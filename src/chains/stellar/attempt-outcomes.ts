@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors/errors.js';
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { AttemptOutcome } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { type Attempt, hashesOf } from '../../core/records/transaction.js';
@@ -56,7 +56,7 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
       isReported = false;
       return second;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+      if (!isUnavailable(error)) throw error;
       if (!isReported)
         log.warn({ network: networkName, reason: error.message }, 'no second RPC endpoint shows whether transactions can still land');
       isReported = true;

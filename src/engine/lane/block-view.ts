@@ -1,7 +1,7 @@
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { Attempt, MinedAt, OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
-import { isUnavailable } from './unanswered.js';
 
 /** True if it is still in the block in which it was seen. It may be in another one by now. */
 export function isInBlockOf({ mined: now }: Pick<Transaction, 'mined'>, { mined: seen }: Pick<Transaction, 'mined'>): boolean {

@@ -1,10 +1,10 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import { inTime } from '../../core/work/abort.js';
 import { waitingReason } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 import type { Tracked } from './tracked.js';
-import { nullIfUnavailable } from './unanswered.js';
 
 /** The maximum time that other transactions wait for nodes to estimate one, and a finished draft for what else nodes are asked. */
 export const slowDraftMs = 2_000;

@@ -1,8 +1,8 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
 import { isPaidBelow } from './paid-before.js';
-import { nullIfUnavailable } from './unanswered.js';
 
 /** An account's nonce as an endpoint shows it. */
 export interface SeenNonce extends NonceAnswer {

@@ -1,7 +1,7 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
-import { nullIfUnavailable } from './unanswered.js';
 
 /** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;

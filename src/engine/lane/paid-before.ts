@@ -1,8 +1,8 @@
+import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, SenderUse, Sequence } from '../../core/ports/chain.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
-import { nullIfUnavailable } from './unanswered.js';
 
 /** This many nonces are searched when the chain shows that many were used: each search takes about twenty calls. */
 const maxSearched = 8n;

@@ -1,11 +1,7 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import { SigningHeldError } from '../../core/ports/database-state.js';
 import type { LaneInputs } from './lane-inputs.js';
-
-/** True if no RPC node answered: this says nothing about the chain. */
-export function isUnavailable(error: unknown): boolean {
-  return error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
-}
 
 /** The error of a signer that gave no signature. */
 export type SignerAway = Pick<DomainError, 'message'> & Partial<Pick<DomainError, 'retryAfterMs'>>;
@@ -14,14 +10,6 @@ export type SignerAway = Pick<DomainError, 'message'> & Partial<Pick<DomainError
 export function signerAwayError(error: unknown): SignerAway | null {
   if (error instanceof SigningHeldError) return error;
   return error instanceof DomainError && error.reason === 'SIGNER_UNAVAILABLE' ? error : null;
-}
-
-/**
- * Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error.
- */
-export function nullIfUnavailable(error: unknown): null {
-  if (isUnavailable(error)) return null;
-  throw error;
 }
 
 /** Lets a question go on whose answer is used later. */

@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
 import { maxCost } from '../../../core/fees/price.js';
 import { type BumpReason, type Draft, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
@@ -10,7 +11,7 @@ import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
-import { nullIfUnavailable, signerAwayError } from '../unanswered.js';
+import { signerAwayError } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */

@@ -1,6 +1,6 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import type { Head } from '../../../core/ports/chain.js';
 import type { LaneContext } from '../lane-context.js';
-import { nullIfUnavailable } from '../unanswered.js';
 
 /**
  * Reads whether the account can still act, if a transaction was refused because it cannot, or nodes say of a signed one that no block can

@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import type { Head, SenderTransaction, Sequence } from '../../../core/ports/chain.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import { type Attempt, hashesOf, type OpenTransaction, type Transaction } from '../../../core/records/transaction.js';
@@ -9,7 +10,6 @@ import { isProvablyUsed, isSearchedLong } from '../give-up-slot.js';
 import type { LaneContext } from '../lane-context.js';
 import { isPaidBefore } from '../paid-before.js';
 import type { Tracked } from '../tracked.js';
-import { nullIfUnavailable } from '../unanswered.js';
 
 /** This many unexplained slots are searched at a head: each search takes about twenty calls. */
 const searchesPerHead = 4;

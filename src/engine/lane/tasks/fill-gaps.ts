@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { type Head, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
 import { type Attempt, isFinal } from '../../../core/records/transaction.js';
 import { signed, slotTerms } from '../../../core/transaction/lifecycle.js';
@@ -6,7 +7,6 @@ import { signAttempt } from '../../../core/transaction/sign-attempt.js';
 import { emptyNonces } from '../account-numbers.js';
 import { commitMoves } from '../commit-moves.js';
 import type { LaneContext } from '../lane-context.js';
-import { nullIfUnavailable } from '../unanswered.js';
 
 /** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;

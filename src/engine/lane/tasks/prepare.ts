@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { maxCost } from '../../../core/fees/price.js';
 import { isRefusal, type Refusal } from '../../../core/ports/chain.js';
 import { smallestUnits } from '../../../core/records/network.js';
@@ -16,7 +17,7 @@ import type { LaneContext } from '../lane-context.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import type { SigningPace } from '../signing-pace.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
-import { askAhead, nullIfUnavailable } from '../unanswered.js';
+import { askAhead } from '../unanswered.js';
 
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;

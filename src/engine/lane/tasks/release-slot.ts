@@ -1,11 +1,11 @@
 import { DomainError } from '../../../core/errors/errors.js';
+import { isUnavailable, nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { maxCost, maxCostPerGasWei } from '../../../core/fees/price.js';
 import type { Head, Obstacle } from '../../../core/ports/chain.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import type { LaneContext } from '../lane-context.js';
-import { isUnavailable, nullIfUnavailable } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**

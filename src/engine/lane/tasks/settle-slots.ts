@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors/errors.js';
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import type { Head, Receipt, SecondReading, Sequence } from '../../../core/ports/chain.js';
 import type { Move } from '../../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../../core/records/transaction.js';
@@ -11,7 +12,6 @@ import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
-import { nullIfUnavailable } from '../unanswered.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the

@@ -1,3 +1,4 @@
+import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { maxCost } from '../../../core/fees/price.js';
 import {
   type AttemptOutcome,
@@ -22,7 +23,7 @@ import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
-import { nullIfUnavailable, signerAwayError } from '../unanswered.js';
+import { signerAwayError } from '../unanswered.js';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
 const resendAfterMs = 2_000;
