@@ -1,4 +1,6 @@
 import type { Head } from '../../core/ports/chain.js';
+import type { Network } from '../../core/records/network.js';
+import type { DurationClock } from '../../core/work/clock.js';
 import type { Stillness } from './stillness.js';
 
 /** The heads that a lane has seen, and up to which of them it knows its account. */
@@ -11,8 +13,8 @@ export interface Heads {
   readonly isUnreachable: boolean;
   /** The newest one up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
   readonly settled: Head | null;
-  /** No second endpoint has shown a receipt at the settled head yet: the head is settled again, also if no other one comes. */
-  readonly isToReadAgain: boolean;
+  /** True if a head must be settled: it is another one, or what was undecided at the settled one has waited long for the next. */
+  isDue(head: Head): boolean;
   /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
   readonly isStale: boolean;
   /** A head is being read that may be much newer: nothing is decided at the known one. */
@@ -21,23 +23,32 @@ export interface Heads {
   readonly stillSinceMs: number | null;
   see(head: Head): void;
   noteUnreachable(): void;
-  /** Every slot is resolved up to this head. */
-  settle(head: Head, isToReadAgain?: boolean): void;
+  /** Every slot is resolved up to this head. `isUndecided`: no second endpoint has shown a receipt yet, so that it is settled again. */
+  settle(head: Head, isUndecided?: boolean): void;
   /** The lane rested: see `isStale` and `isAwaited`. */
   noteRested(isAwaited: boolean): void;
   /** The account was read at the newest head. */
   noteRead(): void;
 }
 
+/** What is undecided at a head is read again at the next one, or if none comes within this time and this number of block times. */
+const nextWithin = { ms: 1_000, blocks: 2 };
+
 /** Creates the heads of a lane that has seen none. */
-export function createHeads(stillness: Stillness): Heads {
+export function createHeads(
+  stillness: Stillness,
+  clock: DurationClock,
+  { averageBlockTimeMs }: Pick<Network, 'averageBlockTimeMs'>,
+): Heads {
+  const pauseMs = Math.max(nextWithin.ms, nextWithin.blocks * averageBlockTimeMs);
   let newest: Head | null = null;
   let count = 0;
   let isUnreachable = false;
   let settled: Head | null = null;
   let isStale = false;
   let isAwaited = false;
-  let isToReadAgain = false;
+  /** When the settled head is settled again; null: nothing is undecided there. */
+  let againAtMs: number | null = null;
 
   return {
     get newest() {
@@ -51,9 +62,6 @@ export function createHeads(stillness: Stillness): Heads {
     },
     get settled() {
       return settled;
-    },
-    get isToReadAgain() {
-      return isToReadAgain;
     },
     get isStale() {
       return isStale;
@@ -74,9 +82,10 @@ export function createHeads(stillness: Stillness): Heads {
     noteUnreachable() {
       isUnreachable = true;
     },
-    settle(head, readsAgain = false) {
+    isDue: ({ hash }) => hash !== settled?.hash || (againAtMs !== null && clock.elapsedMs() >= againAtMs),
+    settle(head, isUndecided = false) {
       settled = head;
-      isToReadAgain = readsAgain;
+      againAtMs = isUndecided ? clock.elapsedMs() + pauseMs : null;
     },
     noteRested(awaited) {
       isStale = true;

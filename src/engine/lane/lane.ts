@@ -82,7 +82,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
   );
   const pause = createPause(deps.timers);
-  const heads = createHeads(createStillness(deps.clock, chain.network));
+  const heads = createHeads(createStillness(deps.clock, chain.network), deps.clock, chain.network);
   let stopped = false;
 
   const inFlightLimit = createInFlightLimit({

@@ -64,7 +64,7 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
     // It began to rest in the last round, during which another head came.
     if (rest.includes(newest)) return;
     const couldSign = isSettled(heads);
-    if (newest.hash !== heads.settled?.hash || heads.isToReadAgain) for (const settle of settling) await settle(newest);
+    if (heads.isDue(newest)) for (const settle of settling) await settle(newest);
     if (newest.hash === heads.settled?.hash) heads.noteRead();
     // What is drafted by now does not wait for the nodes that the tasks below ask.
     if (!couldSign && isSettled(heads)) lane.loops.wakePrepare();

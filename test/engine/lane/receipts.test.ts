@@ -133,11 +133,25 @@ describe('a receipt that no other endpoint has yet', () => {
     assert.equal(rig.asked('nextAt') - before, 10);
   });
 
-  it('is read again at once, also if no other block comes', async (test) => {
+  it('is read once per block, however often the head is read', async (test) => {
     const { rig, id } = await startUnread(test);
-    for (let looks = 0; looks < 6; looks += 1) await rig.see();
+    const before = rig.asked('nextAt');
+    for (let block = 0; block < 3; block += 1) {
+      await rig.pass(1, 9, 2_000);
+      for (let looks = 0; looks < 6; looks += 1) await rig.see(300);
+    }
+    assert.equal(rig.asked('nextAt') - before, 3);
     rig.chain.setSecondReading(() => 'same');
-    await rig.see();
+    await rig.pass(1, 9);
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+
+  it('is read again after two block times, also if no other block comes', async (test) => {
+    const { rig, id } = await startUnread(test);
+    rig.chain.setSecondReading(() => 'same');
+    await rig.see(1_900);
+    assert.equal((await rig.transaction(id)).status, 'mined');
+    await rig.see(100);
     assert.equal((await rig.transaction(id)).status, 'confirmed');
   });
 

@@ -33,6 +33,11 @@ function signedAgain({ transaction, attempts }: OpenTransaction): OpenTransactio
   return { transaction: next(transaction, { liveVersion: 2 }), attempts: [...attempts, second] };
 }
 
+function newHeads() {
+  const network = { averageBlockTimeMs: 400 };
+  return createHeads(createStillness(systemClock, network), systemClock, network);
+}
+
 /** A lane that knows a transaction as `seen`, while the store has it as `stored`: each move decides about the latter. */
 function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
   let elapsedMs = 0;
@@ -43,7 +48,7 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     () => null,
   );
   transactions.put(seen);
-  const heads = createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 }));
+  const heads = newHeads();
   heads.settle(head);
   const lane = {
     id: seen.transaction,
@@ -206,7 +211,7 @@ describe('a nonce above what was signed', () => {
   it('the first nonce of an account is doubted if only the endpoint that shows it has the state', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
-    Object.assign(lane, { heads: createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 })), numbers: numbersOf(0n) });
+    Object.assign(lane, { heads: newHeads(), numbers: numbersOf(0n) });
     const sequence = {
       nextAt: async (_: string, __: bigint, otherThan?: NonceAnswer) =>
         otherThan === undefined ? { next: 831n, endpoint: 1 } : { next: 'pruned' },
@@ -223,7 +228,7 @@ describe('a nonce above what was signed', () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);
     const asked: (NonceAnswer | undefined)[] = [];
-    Object.assign(lane, { heads: createHeads(createStillness(systemClock, { averageBlockTimeMs: 400 })), numbers: numbersOf(200n, 8n) });
+    Object.assign(lane, { heads: newHeads(), numbers: numbersOf(200n, 8n) });
     Object.assign(lane.deps, { log: silentLog, store: { read: { slot: async () => ({ mined: null, versions: [] }) } } });
     const sequence = {
       async nextAt(_: string, __: bigint, otherThan?: NonceAnswer) {

@@ -67,8 +67,8 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
 }
 
 /** What no node shows delays its own transactions, and is asked for again at this head. The others go on, after a restart too. */
-function endAt(lane: LaneContext, head: Head, isUnanswered: boolean, isToReadAgain = false): void {
-  if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head, isToReadAgain);
+function endAt(lane: LaneContext, head: Head, isUnanswered: boolean, isUndecided = false): void {
+  if (!isUnanswered || lane.heads.settled === null) lane.heads.settle(head, isUndecided);
   if (isUnanswered) throw unanswered();
 }
 
