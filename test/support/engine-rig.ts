@@ -6,7 +6,9 @@ import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { addressFromPublicKey as stellarAddressOf } from '../../src/chains/stellar/address.js';
 import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import type { Chain } from '../../src/core/ports/chain.js';
+import type { HeldTransaction } from '../../src/core/ports/database-state.js';
 import type { Leases } from '../../src/core/ports/leases.js';
+import type { Rewind } from '../../src/core/ports/shared-database.js';
 import type { Ed25519Signer, Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import type { EvmRequest } from '../../src/core/records/evm.js';
@@ -56,6 +58,10 @@ export interface EngineRig {
   setDatabaseBehind(ms: number): void;
   /** Sets why nothing may be signed; null, as at the start: it may. */
   setHold(reason: string | null): void;
+  /** The database is found to lack commits. */
+  setRewound(): void;
+  /** What lanes kept outside the database. */
+  readonly kept: readonly HeldTransaction[];
   /** The statuses that events reported, in order, by transaction. */
   readonly told: ReadonlyMap<string, readonly string[]>;
   /** The events of the relayer itself, in order. */
@@ -114,7 +120,16 @@ async function startEngine({
   const opened = givenStore ?? (await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog })).store;
   let databaseBehindMs = 0;
   let hold: string | null = null;
-  const database = { hold: () => hold, ownHold: () => hold, timeMs: () => clock.nowMs() - databaseBehindMs };
+  let rewind: Rewind | null = null;
+  const kept: HeldTransaction[] = [];
+  const keepHeld = (held: readonly HeldTransaction[]) => void kept.push(...held);
+  const database = {
+    hold: () => hold,
+    ownHold: () => hold,
+    rewind: () => rewind,
+    keepHeld,
+    timeMs: () => clock.nowMs() - databaseBehindMs,
+  };
   const store: Store = { ...opened, read: { ...opened.read, timeMs: async () => database.timeMs() } };
   const told = new Map<string, string[]>();
   const recordEvent = (_relayer: Relayer, { transaction }: TransactionView) => {
@@ -160,6 +175,10 @@ async function startEngine({
     setDatabaseBehind(ms) {
       databaseBehindMs = ms;
     },
+    setRewound() {
+      rewind = { foundAtMs: clock.nowMs(), evidence: 'a test' };
+    },
+    kept,
     setHold(reason) {
       hold = reason;
     },
@@ -304,6 +323,8 @@ export interface StellarRigOptions extends StellarOptions {
   readonly changed?: (chain: Chain) => Chain;
   /** Default: a new key in this process. */
   readonly signer?: Ed25519Signer;
+  /** Closed with the rig; default: SQLite in the folder. */
+  readonly store?: Store;
 }
 
 /** The engine on a local ledger that the test closes. */
@@ -333,6 +354,7 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
     hasOneClock,
     answerOf,
     signer,
+    store,
     ...more
   } = options;
   const key = signer === undefined ? stellarKey() : { ...stellarKey(), signer, address: stellarAddressOf(signer.publicKey) };
@@ -349,7 +371,17 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
   const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog, ...ofChain });
   const makeBlock = () => node.ledger.close();
   const stopNode = async () => void (await Promise.all([...proxies, ...nodes].map((one) => one.stop())));
-  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock, clock, stopNode });
+  const rig = await startEngine({
+    folder,
+    relayer,
+    signer: key.signer,
+    chain,
+    engineChain: changed(chain),
+    makeBlock,
+    clock,
+    store,
+    stopNode,
+  });
   return {
     ...rig,
     node,

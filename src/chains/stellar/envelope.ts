@@ -1,7 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import { addressFromMuxedAccount } from './address.js';
-import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
+import { hashOfFeeBump, hashOfTransaction, isMarked } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
 /** The parts of a transaction envelope of version 1. */
@@ -112,6 +112,8 @@ export interface TransactionIdentity {
   readonly sequence: bigint;
   readonly operations: readonly xdr.Operation[];
   readonly memo: xdr.Memo;
+  /** See `isMarked`. */
+  readonly isMarked: boolean;
   /** Of the transaction that uses the sequence number. */
   readonly signatures: readonly xdr.DecoratedSignature[];
 }
@@ -141,6 +143,7 @@ function identityOfTransaction(envelope: xdr.TransactionV1Envelope, networkId: B
     sequence: transaction.seqNum,
     operations: transaction.operations,
     memo: transaction.memo,
+    isMarked: isMarked(transaction),
     signatures: envelope.signatures,
   };
 }

@@ -10,6 +10,7 @@ import { type HistoryPage, historyPageSize, questions } from './questions.js';
 import type { Account } from './read-entries.js';
 import { ledgerName } from './receipts.js';
 import { hasSigned } from './sign.js';
+import { withoutAuth } from './simulate.js';
 
 /** A ledger of a public network has a few pages at most. */
 const maxPages = 40;
@@ -100,11 +101,15 @@ function isSigned({ innerHash, signatures }: TransactionIdentity, address: strin
   return signatures.some((one) => hasSigned(address, one.signature.value, hash));
 }
 
-/** Compares contents with a transaction. A contract call that was simulated has another authorization than its content, and differs. */
-function doesWhat({ operations, memo }: TransactionIdentity): SenderUse['does'] {
+/**
+ * Compares contents with a transaction that the service itself has made to send it: what it signed for callers is theirs. The simulation
+ * gave a contract call an authorization that its content lacks.
+ */
+function doesWhat({ operations, memo, isMarked }: TransactionIdentity): SenderUse['does'] {
   return (content) =>
+    isMarked &&
     content.network === 'stellar' &&
     content.kind === 'operations' &&
     content.memo === memo.toXdr('base64') &&
-    content.operations.join() === operations.map((operation) => operation.toXdr('base64')).join();
+    content.operations.join() === operations.map((one) => (content.auth === 'simulated' ? withoutAuth(one) : one).toXdr('base64')).join();
 }

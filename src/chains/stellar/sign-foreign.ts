@@ -8,7 +8,7 @@ import { forbidden, forbiddenChangeIn, requireAllowed } from './account-changes.
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { whyAboveMax } from './price-attempt.js';
 import { signatureOf, whyWronglySigned } from './sign.js';
-import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
+import { hashOfFeeBump, hashOfTransaction, isMarked } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
 const field = 'unsigned_xdr';
@@ -64,6 +64,11 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
           `must have ${relayer.address}, the relayer's account, as the source account of the transaction or of an operation`,
         );
       if (isPayer) requireFee(relayer, BigInt(transaction.fee));
+      if (isPayer && isMarked(transaction))
+        throw invalidField(
+          field,
+          'has a minimum ledger of 1 and no maximum ledger, which marks transactions that the service sends; leave the ledger bounds out',
+        );
       requireChanges(relayer, transaction);
       return { hash: hashOfTransaction(networkId, transaction), signatures: envelope.v1.signatures };
     }

@@ -61,12 +61,13 @@ async function simulateOnce(
   const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';
   if (!isGiven && needsOtherAddress) return refusal(needsOtherSignature);
-  const ownAuth = authOf(xdr.Operation.fromXdr(operation, 'base64'));
+  const given = xdr.Operation.fromXdr(operation, 'base64');
+  const ownAuth = authOf(given);
   if (isGiven && ownAuth !== null && ownAuth.length === 0 && answer.auth.length > 0) {
     return refusal('the contract call needs authorization, but its auth is of type none');
   }
   return {
-    operation: isGiven ? operation : withAuth(operation, answer.auth),
+    operation: isGiven ? operation : withAuth(given, answer.auth).toXdr('base64'),
     sorobanData,
     resourceFeeStroops,
   };
@@ -85,9 +86,13 @@ function authOf(operation: xdr.Operation): xdr.SorobanAuthorizationEntry[] | nul
   return body.type === 'invokeHostFunction' ? body.invokeHostFunctionOp.auth : null;
 }
 
-function withAuth(text: string, auth: readonly xdr.SorobanAuthorizationEntry[]): string {
-  const { sourceAccount, body } = xdr.Operation.fromXdr(text, 'base64');
+/** Returns an operation without the authorization that a simulation gave it. */
+export function withoutAuth(operation: xdr.Operation): xdr.Operation {
+  return authOf(operation) === null ? operation : withAuth(operation, []);
+}
+
+function withAuth({ sourceAccount, body }: xdr.Operation, auth: readonly xdr.SorobanAuthorizationEntry[]): xdr.Operation {
   const { hostFunction } = xdr.expectUnionVariant(body, 'invokeHostFunction').invokeHostFunctionOp;
   const call = new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth] });
-  return new xdr.Operation({ sourceAccount, body: xdr.OperationBody.invokeHostFunction(call) }).toXdr('base64');
+  return new xdr.Operation({ sourceAccount, body: xdr.OperationBody.invokeHostFunction(call) });
 }

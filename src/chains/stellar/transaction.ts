@@ -20,17 +20,35 @@ export interface TransactionParts {
 /** The fee of a transaction has 32 bits; the fee of a fee-bump envelope has 64. */
 export const maxTransactionFeeStroops = 2n ** 32n - 1n;
 
+/**
+ * The ledger bounds of all transactions that the service sends from its own account. They limit nothing, and `sign-transaction` signs no
+ * envelope with them: so they show which transactions of the account were attempts, also if the database has lost these.
+ */
+const mark = { minLedger: 1, maxLedger: 0 };
+
+/** True if the service itself has made this transaction of its account to send it. */
+export function isMarked({ cond }: xdr.Transaction): boolean {
+  const bounds = cond.type === 'precondV2' ? cond.v2.ledgerBounds : null;
+  return bounds?.minLedger === mark.minLedger && bounds.maxLedger === mark.maxLedger;
+}
+
 /** Encodes an unsigned transaction. */
 export function transactionFrom(parts: TransactionParts): xdr.Transaction {
   const maxTimeS = parts.maxTimeS ?? 0n;
   const hasTimes = parts.minTimeS > 0n || maxTimeS > 0n;
+  const conditions = new xdr.PreconditionsV2({
+    timeBounds: hasTimes ? new xdr.TimeBounds({ minTime: parts.minTimeS, maxTime: maxTimeS }) : null,
+    ledgerBounds: new xdr.LedgerBounds(mark),
+    minSeqNum: null,
+    minSeqAge: 0n,
+    minSeqLedgerGap: 0,
+    extraSigners: [],
+  });
   return new xdr.Transaction({
     sourceAccount: muxedAccountFrom(parts.sourceAccount),
     fee: Number(parts.feeStroops),
     seqNum: parts.sequence,
-    cond: hasTimes
-      ? xdr.Preconditions.precondTime(new xdr.TimeBounds({ minTime: parts.minTimeS, maxTime: maxTimeS }))
-      : xdr.Preconditions.precondNone(),
+    cond: xdr.Preconditions.precondV2(conditions),
     memo: xdr.Memo.fromXdr(parts.memo, 'base64'),
     operations: parts.operations.map((text) => xdr.Operation.fromXdr(text, 'base64')),
     ext: extensionFrom(parts.sorobanData),

@@ -172,7 +172,7 @@ export interface SenderTransaction {
 
 /** The transaction that used a nonce, and what it did. */
 export interface SenderUse extends SenderTransaction {
-  /** True if it did what this content asks for; its fee does not count. */
+  /** True if it did what this content asks for, its fee aside, and the service did not sign it for a caller. */
   does(content: Content): boolean;
 }
 
