@@ -75,7 +75,9 @@ export async function openStorage(
   for (const warning of inForce.warnings) log.warn({}, warning);
   await opened.leases.add('notification', delivery.works);
   onStop('work', delivery.stop);
-  const database = { ...opened.sharing, keepHeld: createHeldFile(settings.heldTransactionsFile, log) };
+  const heldFile = createHeldFile(settings.heldTransactionsFile, log);
+  onStop('store', heldFile.written);
+  const database = { ...opened.sharing, keepHeld: heldFile.keep };
   return { opened, database, store, secretBox, databaseSecret, agreedClock, keys, delivery, stored, inForce };
 }
 

@@ -175,9 +175,9 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     if (isOwn || reason !== null) directory.setDisabled(relayer.id, reason);
   }
 
-  /** The database may lack what the lane has in memory: then it is kept elsewhere. */
-  function keepIfHeld(open: Open): void {
-    if (open.isKept || deps.database.hold() === null) return;
+  /** The database may lack what the lane has in memory after a rewind: then it is kept elsewhere, once. Other holds lose nothing. */
+  function keepIfRewound(open: Open): void {
+    if (open.isKept || deps.database.rewind() === null) return;
     open.isKept = true;
     deps.database.keepHeld?.(open.lane.held());
   }
@@ -186,7 +186,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     if (state.kind === 'open') {
       const { lane, loading } = state;
       watcher.stopListening(lane);
-      keepIfHeld(state);
+      keepIfRewound(state);
       ended = Promise.all([lane.stop(), loading.catch(() => undefined)]);
     }
     state = elsewhere;
@@ -215,7 +215,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
     storeReturned() {
       if (state.kind !== 'open') return;
       // The lane is about to read what the database still has.
-      keepIfHeld(state);
+      keepIfRewound(state);
       state.lane.storeReturned();
     },
     end,

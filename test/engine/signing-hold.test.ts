@@ -38,3 +38,21 @@ it('during a hold, neither the lane nor a call asks the key for a signature, and
   await rig.untilWithBlocks(second, 'confirmed');
   assert.equal(signatures, 2);
 });
+
+it('what a lane has in memory is kept outside the database once after a rewind, and never during a hold that loses nothing', async (test) => {
+  const anvil = await startAnvil({ noMining: true });
+  test.after(() => anvil.stop());
+  const rig = await startEvmRig(anvil, { folder: await temporaryFolder() });
+  test.after(() => rig.stop());
+  const { id } = (await rig.send()).transaction;
+  await rig.until(id, 'submitted');
+  for (const reason of ['no audit log', null, 'no audit log', 'the clock is wrong']) {
+    rig.setHold(reason);
+    rig.engine.storeReturned();
+  }
+  assert.deepEqual(rig.kept, []);
+  rig.setRewound();
+  for (let times = 0; times < 3; times += 1) rig.engine.storeReturned();
+  const [attempt] = await rig.attempts(id);
+  assert.deepEqual(rig.kept, [{ relayer: 'r1', transaction: id, nonce: '0', hashes: [attempt?.hash] }]);
+});

@@ -1,3 +1,5 @@
+import type { Rewind } from './shared-database.js';
+
 /** An open transaction that was in memory when signing was stopped. The database may lack it, or its attempts. */
 export interface HeldTransaction {
   readonly relayer: string;
@@ -16,12 +18,14 @@ export interface DatabaseState {
   hold(): string | null;
   /** Why this instance signs nothing, although others may; null: it may. */
   ownHold(): string | null;
-  /** Keeps what a lane had in memory outside the database. */
+  /** Not null: the database lacks commits that it had answered. It stays so while this instance runs. */
+  rewind(): Rewind | null;
+  /** Keeps what a lane had in memory outside the database. Returns at once. */
   keepHeld?(held: readonly HeldTransaction[]): void;
 }
 
 /** The state of a database that no other process uses. */
-export const soleDatabase: DatabaseState = { timeMs: () => null, hold: () => null, ownHold: () => null };
+export const soleDatabase: DatabaseState = { timeMs: () => null, rewind: () => null, hold: () => null, ownHold: () => null };
 
 /** Thrown instead of a signature, or of the commit of an attempt, during a hold of this instance. Nothing was written. */
 export class SigningHeldError extends Error {

@@ -19,7 +19,7 @@ export const signsNothing = 'this instance signs nothing until that is corrected
 export interface SigningHold {
   /** Calls `listener` when this instance has to stop signing, and has given up its leases. */
   onHold(listener: () => void): void;
-  /** Not null: nothing is signed or broadcast until an operator has run `relayer restore`. */
+  /** See `DatabaseState.rewind`: nothing is signed or broadcast until an operator has run `relayer restore`. */
   rewind(): Rewind | null;
   /** See `DatabaseState.ownHold`: this instance holds no leases either. */
   ownHold(): string | null;
@@ -98,7 +98,11 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
 
   return {
     onHold: (listener) => void listeners.push(listener),
-    rewind: () => rewind,
+    rewind() {
+      const own = ownRewind();
+      if (own !== null) noteRewind(own);
+      return rewind;
+    },
     ownHold,
     holdOfAll,
     timeMs: databaseClock.timeMs,

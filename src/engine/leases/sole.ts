@@ -97,7 +97,6 @@ export function createSoleInstance({ version, host, pid, leases, ownObstacle = (
     unheld: () => new Map(),
     onHold: leases.onHold,
     onNews: () => undefined,
-    rewind: () => null,
     ...soleDatabase,
     hold: ownObstacle,
     ownHold: ownObstacle,
