@@ -151,6 +151,8 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
     minBalance: policies.minBalanceStroops.toString(),
     ...(policies.maxFeeStroops === null ? {} : { maxFee: policies.maxFeeStroops.toString() }),
     allowAccountChanges: numbersOf(stellarChanges, policies.allowAccountChanges),
+    checkMemoRequired: policies.checkMemoRequired,
+    operationSourceAccounts: [...policies.operationSourceAccounts],
   });
 }
 
@@ -160,6 +162,8 @@ function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
     minBalanceStroops: amountFrom(message.minBalance) ?? defaultPolicies.stellar.minBalanceStroops,
     maxFeeStroops: amountFrom(message.maxFee),
     allowAccountChanges: textsOf(stellarChanges, message.allowAccountChanges),
+    checkMemoRequired: message.checkMemoRequired ?? defaultPolicies.stellar.checkMemoRequired,
+    operationSourceAccounts: message.operationSourceAccounts,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { StellarNetwork } from '../core/records/network.js';
+import { defaultPolicies } from '../core/records/relayer.js';
 import { startChainProgram } from './chain-program.js';
 import { localNetwork, type SandboxChain } from './sandbox-chain.js';
 
@@ -32,7 +33,7 @@ export async function startStellarSandbox(ledgerSeconds: number): Promise<Sandbo
     relayerId: 'sandbox-stellar',
     relayerName: 'Sandbox on Stellar',
     network,
-    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [] },
+    policies: { ...defaultPolicies.stellar, minBalanceStroops: 0n },
     startMessage: `started a local Stellar ledger at ${rpcUrl}`,
     commands: () => ({
       networkName: 'Stellar',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
+import { defaultPolicies } from '../../src/core/records/relayer.js';
 import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -219,7 +220,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
   });
   assert.ok(holesky?.network.type === 'evm');
   assert.deepEqual([holesky.network.chainId, holesky.network.eip1559, holesky.network.symbol], [17000n, true, 'ETH']);
-  assert.deepEqual(stellar?.policies, { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: 1_000_000n, allowAccountChanges: [] });
+  assert.deepEqual(stellar?.policies, { ...defaultPolicies.stellar, minBalanceStroops: 0n, maxFeeStroops: 1_000_000n });
   assert.deepEqual(solana?.customRpcUrls, [{ url: 'https://devnet.example.com', weight: 100 }]);
   assert.deepEqual(config.notifications, [
     { id: 'notification-example', url: 'https://hooks.example.com/relayer', signingKey: 'their-signing-key-of-32-characters' },

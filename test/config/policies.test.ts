@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
 import type { ReadKeystore } from '../../src/config/signer-entries.js';
-import type { RelayerPolicies } from '../../src/core/records/relayer.js';
+import { defaultPolicies, type RelayerPolicies } from '../../src/core/records/relayer.js';
 import { anyKeystore, keystoreFor, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -48,7 +48,7 @@ const account = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9';
 
 describe('Stellar policies', () => {
   it('Stellar policies: default if they are absent', async () => {
-    const defaults = { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null, allowAccountChanges: [] };
+    const defaults = defaultPolicies.stellar;
     for (const policies of [
       undefined,
       null,
@@ -62,10 +62,9 @@ describe('Stellar policies', () => {
 
   it('Stellar policies: are read from the file', async () => {
     assert.deepEqual(await policiesOf(stellarRelayer({ fee_payment_strategy: 'relayer', min_balance: '0', max_fee: 5_000_000 })), {
-      network: 'stellar',
+      ...defaultPolicies.stellar,
       minBalanceStroops: 0n,
       maxFeeStroops: 5_000_000n,
-      allowAccountChanges: [],
     });
   });
 

@@ -2,7 +2,7 @@ import { createPrivateKey, sign } from 'node:crypto';
 import { Keypair } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../src/core/ports/signer.js';
 import type { StellarNetwork } from '../../src/core/records/network.js';
-import type { Relayer, StellarPolicies } from '../../src/core/records/relayer.js';
+import { defaultPolicies, type Relayer, type StellarPolicies } from '../../src/core/records/relayer.js';
 import type { StellarOperation, StellarRequest } from '../../src/core/records/stellar.js';
 
 /** The network of the local ledger. */
@@ -35,7 +35,7 @@ export function stellarRelayer(address: string, policies: Partial<StellarPolicie
     customRpcUrls: [],
     paused: false,
     disabledReason: null,
-    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [], ...policies },
+    policies: { ...defaultPolicies.stellar, minBalanceStroops: 0n, ...policies },
   };
 }
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/stellar.proto.
  */
 export const file_relayer_v1_stellar: GenFile = /*@__PURE__*/
-  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEiggUKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSFwoHbmV0d29yaxgBIAEoCUIG0vMYAlABEjQKDnNvdXJjZV9hY2NvdW50GAIgASgJQhfS8xgTqgEQc3RlbGxhcl9yZWNlaXZlckgAiAEBEjYKCm9wZXJhdGlvbnMYAyADKAsyGS5yZWxheWVyLnYxLk9wZXJhdGlvblNwZWNCB9LzGAPIAWQSLQoPdHJhbnNhY3Rpb25feGRyGAQgASgJQg/S8xgLqgEDeGRyuAHUqhVIAYgBARInCgRtZW1vGAUgASgLMhQucmVsYXllci52MS5NZW1vU3BlY0gCiAEBEjwKC3ZhbGlkX3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAmgBSAOIAQESFQoIZmVlX2J1bXAYByABKAhIBIgBARIeCgdtYXhfZmVlGAggASgDQgjS8xgECAE4AUgFiAEBOrcB6vMYsgEarwEKEXNpZ25lZF9hdXRoX2VudHJ5Ek9GZWVzIHRoYXQgdXNlcnMgcGF5IGluIHRva2VucyBhcmUgbm90IHN1cHBvcnRlZDogYW55dGhpbmcgYnV0IG51bGwgaXMgcmVqZWN0ZWQuMklmZWVzIHRoYXQgdXNlcnMgcGF5IGluIHRva2VucyBhcmUgbm90IHN1cHBvcnRlZDsgdGhlIHJlbGF5ZXIgcGF5cyB0aGUgZmVlQhEKD19zb3VyY2VfYWNjb3VudEISChBfdHJhbnNhY3Rpb25feGRyQgcKBV9tZW1vQg4KDF92YWxpZF91bnRpbEILCglfZmVlX2J1bXBCCgoIX21heF9mZWUiwQEKCE1lbW9TcGVjEiQKBG5vbmUYASABKAsyFC5yZWxheWVyLnYxLk1lbW9Ob25lSAASFwoEdGV4dBgCIAEoCUIH0vMYA7gBHEgAEhQKAmlkGAMgASgEQgbS8xgCCAFIABIZCgRoYXNoGAQgASgMQgnS8xgFKAGwASBIABIoCgtyZXR1cm5faGFzaBgFIAEoDEIR0vMYDSIGcmV0dXJuKAGwASBIAEIbCgRtZW1vEhPa8xgPIgV2YWx1ZTABGgR0eXBlIgoKCE1lbW9Ob25lIpMCCg1PcGVyYXRpb25TcGVjEi8KB3BheW1lbnQYASABKAsyHC5yZWxheWVyLnYxLlBheW1lbnRPcGVyYXRpb25IABI+Cg9pbnZva2VfY29udHJhY3QYAiABKAsyIy5yZWxheWVyLnYxLkludm9rZUNvbnRyYWN0T3BlcmF0aW9uSAASPgoPY3JlYXRlX2NvbnRyYWN0GAMgASgLMiMucmVsYXllci52MS5DcmVhdGVDb250cmFjdE9wZXJhdGlvbkgAEjYKC3VwbG9hZF93YXNtGAQgASgLMh8ucmVsYXllci52MS5VcGxvYWRXYXNtT3BlcmF0aW9uSABCGQoJb3BlcmF0aW9uEgza8xgIMAEaBHR5cGUiigEKEFBheW1lbnRPcGVyYXRpb24SLgoLZGVzdGluYXRpb24YASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfcmVjZWl2ZXISGAoGYW1vdW50GAIgASgDQgjS8xgEOAFQARIsCgVhc3NldBgDIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAEi1AEKF0ludm9rZUNvbnRyYWN0T3BlcmF0aW9uEjMKEGNvbnRyYWN0X2FkZHJlc3MYASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfY29udHJhY3QSMQoNZnVuY3Rpb25fbmFtZRgCIAEoCUIa0vMYFlABqgERY29udHJhY3RfZnVuY3Rpb24SHwoEYXJncxgDIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgEIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAIgBAUIHCgVfYXV0aCLzAQoXQ3JlYXRlQ29udHJhY3RPcGVyYXRpb24SMgoGc291cmNlGAEgASgLMhoucmVsYXllci52MS5Db250cmFjdFNvdXJjZUIG0vMYAlABEh4KCXdhc21faGFzaBgCIAEoDEIL0vMYBygBUAGwASASHAoEc2FsdBgDIAEoDEIJ0vMYBSgBsAEgSACIAQESKwoQY29uc3RydWN0b3JfYXJncxgEIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgFIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAYgBAUIHCgVfc2FsdEIHCgVfYXV0aCJ1ChNVcGxvYWRXYXNtT3BlcmF0aW9uEiwKBHdhc20YASABKAsyFi5yZWxheWVyLnYxLldhc21Tb3VyY2VCBtLzGAJQARInCgRhdXRoGAIgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIu0BCglBc3NldFNwZWMSKQoGbmF0aXZlGAEgASgLMhcucmVsYXllci52MS5OYXRpdmVBc3NldEgAEkwKB2NyZWRpdDQYAiABKAsyGC5yZWxheWVyLnYxLkNyZWRpdEFzc2V0NEIf0vMYGyIHY3JlZGl0NCIQY3JlZGl0X2FscGhhbnVtNEgAElAKCGNyZWRpdDEyGAMgASgLMhkucmVsYXllci52MS5DcmVkaXRBc3NldDEyQiHS8xgdIghjcmVkaXQxMiIRY3JlZGl0X2FscGhhbnVtMTJIAEIVCgVhc3NldBIM2vMYCDABGgR0eXBlIg0KC05hdGl2ZUFzc2V0Il0KDENyZWRpdEFzc2V0NBIjCgRjb2RlGAEgASgJQhXS8xgRUAGqAQxhc3NldF9jb2RlXzQSKAoGaXNzdWVyGAIgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQiXwoNQ3JlZGl0QXNzZXQxMhIkCgRjb2RlGAEgASgJQhbS8xgSUAGqAQ1hc3NldF9jb2RlXzEyEigKBmlzc3VlchgCIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50IrcBCgpXYXNtU291cmNlEhoKA2hleBgBIAEoDEIL0vMYBygBuAGAgAhIABIbCgZiYXNlNjQYAiABKAxCCdLzGAW4AYCACEgAOl7q8xhaGlgKBHR5cGUSTlRoZSBuYW1lIG9mIHRoZSBjYXNlLCB3aGljaCB0aGUgY2xpZW50IG9mIE9wZW5aZXBwZWxpbiBSZWxheWVyIHNlbmRzLiBJZ25vcmVkLhgBQhAKBnNvdXJjZRIG2vMYAjABIpUBCg5Db250cmFjdFNvdXJjZRI0CgdhZGRyZXNzGAEgASgLMiEucmVsYXllci52MS5BY2NvdW50Q29udHJhY3RTb3VyY2VIABI1Cghjb250cmFjdBgCIAEoCzIhLnJlbGF5ZXIudjEuRmFjdG9yeUNvbnRyYWN0U291cmNlSABCFgoGc291cmNlEgza8xgIMAEaBGZyb20iQgoVQWNjb3VudENvbnRyYWN0U291cmNlEikKB2FkZHJlc3MYASABKAlCGNLzGBRQAaoBD3N0ZWxsYXJfYWNjb3VudCJEChVGYWN0b3J5Q29udHJhY3RTb3VyY2USKwoIY29udHJhY3QYASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfY29udHJhY3Qi0QEKCEF1dGhTcGVjEiIKBG5vbmUYASABKAsyEi5yZWxheWVyLnYxLk5vQXV0aEgAEjcKDnNvdXJjZV9hY2NvdW50GAIgASgLMh0ucmVsYXllci52MS5Tb3VyY2VBY2NvdW50QXV0aEgAEi4KCWFkZHJlc3NlcxgDIAEoCzIZLnJlbGF5ZXIudjEuQWRkcmVzc2VzQXV0aEgAEiIKA3hkchgEIAEoCzITLnJlbGF5ZXIudjEuWGRyQXV0aEgAQhQKBGF1dGgSDNrzGAgwARoEdHlwZSIICgZOb0F1dGgiEwoRU291cmNlQWNjb3VudEF1dGgiIAoNQWRkcmVzc2VzQXV0aBIPCgdzaWduZXJzGAEgAygJIisKB1hkckF1dGgSIAoHZW50cmllcxgBIAMoCUIP0vMYC1ABqgEDeGRywAEBIucECgVTY1ZhbBIgCgpib29sX3ZhbHVlGAEgASgIQgrS8xgGMgRib29sSAASNAoKdm9pZF92YWx1ZRgCIAEoCzISLnJlbGF5ZXIudjEuU2NWb2lkQgrS8xgGMgR2b2lkSAASDQoDdTMyGAMgASgNSAASDQoDaTMyGAQgASgFSAASDQoDdTY0GAUgASgESAASDQoDaTY0GAYgASgDSAASEwoJdGltZXBvaW50GAcgASgESAASEgoIZHVyYXRpb24YCCABKARIABIiCgR1MTI4GAkgASgLMhIucmVsYXllci52MS5TY1UxMjhIABIiCgRpMTI4GAogASgLMhIucmVsYXllci52MS5TY0kxMjhIABIiCgR1MjU2GAsgASgLMhIucmVsYXllci52MS5TY1UyNTZIABIiCgRpMjU2GAwgASgLMhIucmVsYXllci52MS5TY0kyNTZIABIkCgtieXRlc192YWx1ZRgNIAEoDEIN0vMYCSgBMgVieXRlc0gAEiQKDHN0cmluZ192YWx1ZRgOIAEoCUIM0vMYCDIGc3RyaW5nSAASKAoGc3ltYm9sGA8gASgJQhbS8xgSqgEPY29udHJhY3Rfc3ltYm9sSAASKQoHYWRkcmVzcxgQIAEoCUIW0vMYEqoBD3N0ZWxsYXJfYWRkcmVzc0gAEiAKA3ZlYxgRIAEoCzIRLnJlbGF5ZXIudjEuU2NWZWNIABIxCgltYXBfdmFsdWUYEiABKAsyES5yZWxheWVyLnYxLlNjTWFwQgnS8xgFMgNtYXBIADoK6vMYBgoEdm9pZEIPCgV2YWx1ZRIG2vMYAjABIggKBlNjVm9pZCJxCgZTY1UxMjgSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESDwoCaGkYAiABKARIAYgBARIPCgJsbxgDIAEoBEgCiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQgUKA19oaUIFCgNfbG8icQoGU2NJMTI4EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEg8KAmhpGAIgASgDSAGIAQESDwoCbG8YAyABKARIAogBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIFCgNfaGlCBQoDX2xvIrkBCgZTY1UyNTYSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESEgoFaGlfaGkYAiABKARIAYgBARISCgVoaV9sbxgDIAEoBEgCiAEBEhIKBWxvX2hpGAQgASgESAOIAQESEgoFbG9fbG8YBSABKARIBIgBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIICgZfaGlfaGlCCAoGX2hpX2xvQggKBl9sb19oaUIICgZfbG9fbG8iuQEKBlNjSTI1NhIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARISCgVoaV9oaRgCIAEoA0gBiAEBEhIKBWhpX2xvGAMgASgESAKIAQESEgoFbG9faGkYBCABKARIA4gBARISCgVsb19sbxgFIAEoBEgEiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQggKBl9oaV9oaUIICgZfaGlfbG9CCAoGX2xvX2hpQggKBl9sb19sbyI4CgVTY1ZlYxIhCgZ2YWx1ZXMYASADKAsyES5yZWxheWVyLnYxLlNjVmFsOgzq8xgIEgZ2YWx1ZXMiPwoFU2NNYXASJwoHZW50cmllcxgBIAMoCzIWLnJlbGF5ZXIudjEuU2NNYXBFbnRyeToN6vMYCRIHZW50cmllcyJcCgpTY01hcEVudHJ5EiYKA2tleRgBIAEoCzIRLnJlbGF5ZXIudjEuU2NWYWxCBtLzGAJQARImCgN2YWwYAiABKAsyES5yZWxheWVyLnYxLlNjVmFsQgbS8xgCUAEi1gEKElN0ZWxsYXJUcmFuc2FjdGlvbhIWCg5zb3VyY2VfYWNjb3VudBgBIAEoCRIbCgNmZWUYAiABKAlCCdLzGAUIAXoBMEgAiAEBEicKD3NlcXVlbmNlX251bWJlchgDIAEoCUIJ0vMYBXoDIjAiSAGIAQESKwoWdHJhbnNhY3Rpb25fcmVzdWx0X3hkchgEIAEoCUIG0vMYAhgBSAKIAQFCBgoEX2ZlZUISChBfc2VxdWVuY2VfbnVtYmVyQhkKF190cmFuc2FjdGlvbl9yZXN1bHRfeGRyIpcCCg9TdGVsbGFyUG9saWNpZXMSSAoUZmVlX3BheW1lbnRfc3RyYXRlZ3kYASABKA4yJS5yZWxheWVyLnYxLlN0ZWxsYXJGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIgCgdtYXhfZmVlGAMgASgJQgrS8xgGCAEQATgBSAKIAQESPwoVYWxsb3dfYWNjb3VudF9jaGFuZ2VzGAQgAygOMiAucmVsYXllci52MS5TdGVsbGFyQWNjb3VudENoYW5nZUIXChVfZmVlX3BheW1lbnRfc3RyYXRlZ3lCDgoMX21pbl9iYWxhbmNlQgoKCF9tYXhfZmVlKnMKGVN0ZWxsYXJGZWVQYXltZW50U3RyYXRlZ3kSLAooU1RFTExBUl9GRUVfUEFZTUVOVF9TVFJBVEVHWV9VTlNQRUNJRklFRBAAEigKJFNURUxMQVJfRkVFX1BBWU1FTlRfU1RSQVRFR1lfUkVMQVlFUhABKuUCChRTdGVsbGFyQWNjb3VudENoYW5nZRImCiJTVEVMTEFSX0FDQ09VTlRfQ0hBTkdFX1VOU1BFQ0lGSUVEEAASLwoeU1RFTExBUl9BQ0NPVU5UX0NIQU5HRV9TSUdORVJTEAEaC+LzGAdzaWduZXJzEjMKIFNURUxMQVJfQUNDT1VOVF9DSEFOR0VfSU1NVVRBQkxFEAIaDeLzGAlpbW11dGFibGUSOwokU1RFTExBUl9BQ0NPVU5UX0NIQU5HRV9BQ0NPVU5UX01FUkdFEAMaEeLzGA1hY2NvdW50X21lcmdlEjsKJFNURUxMQVJfQUNDT1VOVF9DSEFOR0VfQlVNUF9TRVFVRU5DRRAEGhHi8xgNYnVtcF9zZXF1ZW5jZRJFCilTVEVMTEFSX0FDQ09VTlRfQ0hBTkdFX1JFVk9LRV9TUE9OU09SU0hJUBAFGhbi8xgScmV2b2tlX3Nwb25zb3JzaGlwQoMBCg5jb20ucmVsYXllci52MUIMU3RlbGxhclByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
+  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEiggUKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSFwoHbmV0d29yaxgBIAEoCUIG0vMYAlABEjQKDnNvdXJjZV9hY2NvdW50GAIgASgJQhfS8xgTqgEQc3RlbGxhcl9yZWNlaXZlckgAiAEBEjYKCm9wZXJhdGlvbnMYAyADKAsyGS5yZWxheWVyLnYxLk9wZXJhdGlvblNwZWNCB9LzGAPIAWQSLQoPdHJhbnNhY3Rpb25feGRyGAQgASgJQg/S8xgLqgEDeGRyuAHUqhVIAYgBARInCgRtZW1vGAUgASgLMhQucmVsYXllci52MS5NZW1vU3BlY0gCiAEBEjwKC3ZhbGlkX3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAmgBSAOIAQESFQoIZmVlX2J1bXAYByABKAhIBIgBARIeCgdtYXhfZmVlGAggASgDQgjS8xgECAE4AUgFiAEBOrcB6vMYsgEarwEKEXNpZ25lZF9hdXRoX2VudHJ5Ek9GZWVzIHRoYXQgdXNlcnMgcGF5IGluIHRva2VucyBhcmUgbm90IHN1cHBvcnRlZDogYW55dGhpbmcgYnV0IG51bGwgaXMgcmVqZWN0ZWQuMklmZWVzIHRoYXQgdXNlcnMgcGF5IGluIHRva2VucyBhcmUgbm90IHN1cHBvcnRlZDsgdGhlIHJlbGF5ZXIgcGF5cyB0aGUgZmVlQhEKD19zb3VyY2VfYWNjb3VudEISChBfdHJhbnNhY3Rpb25feGRyQgcKBV9tZW1vQg4KDF92YWxpZF91bnRpbEILCglfZmVlX2J1bXBCCgoIX21heF9mZWUiwQEKCE1lbW9TcGVjEiQKBG5vbmUYASABKAsyFC5yZWxheWVyLnYxLk1lbW9Ob25lSAASFwoEdGV4dBgCIAEoCUIH0vMYA7gBHEgAEhQKAmlkGAMgASgEQgbS8xgCCAFIABIZCgRoYXNoGAQgASgMQgnS8xgFKAGwASBIABIoCgtyZXR1cm5faGFzaBgFIAEoDEIR0vMYDSIGcmV0dXJuKAGwASBIAEIbCgRtZW1vEhPa8xgPIgV2YWx1ZTABGgR0eXBlIgoKCE1lbW9Ob25lIuUUCg1PcGVyYXRpb25TcGVjEi8KB3BheW1lbnQYASABKAsyHC5yZWxheWVyLnYxLlBheW1lbnRPcGVyYXRpb25IABI+Cg9pbnZva2VfY29udHJhY3QYAiABKAsyIy5yZWxheWVyLnYxLkludm9rZUNvbnRyYWN0T3BlcmF0aW9uSAASPgoPY3JlYXRlX2NvbnRyYWN0GAMgASgLMiMucmVsYXllci52MS5DcmVhdGVDb250cmFjdE9wZXJhdGlvbkgAEjYKC3VwbG9hZF93YXNtGAQgASgLMh8ucmVsYXllci52MS5VcGxvYWRXYXNtT3BlcmF0aW9uSAASPAoOY3JlYXRlX2FjY291bnQYBSABKAsyIi5yZWxheWVyLnYxLkNyZWF0ZUFjY291bnRPcGVyYXRpb25IABJUChtwYXRoX3BheW1lbnRfc3RyaWN0X3JlY2VpdmUYBiABKAsyLS5yZWxheWVyLnYxLlBhdGhQYXltZW50U3RyaWN0UmVjZWl2ZU9wZXJhdGlvbkgAEk4KGHBhdGhfcGF5bWVudF9zdHJpY3Rfc2VuZBgHIAEoCzIqLnJlbGF5ZXIudjEuUGF0aFBheW1lbnRTdHJpY3RTZW5kT3BlcmF0aW9uSAASQQoRbWFuYWdlX3NlbGxfb2ZmZXIYCCABKAsyJC5yZWxheWVyLnYxLk1hbmFnZVNlbGxPZmZlck9wZXJhdGlvbkgAEj8KEG1hbmFnZV9idXlfb2ZmZXIYCSABKAsyIy5yZWxheWVyLnYxLk1hbmFnZUJ1eU9mZmVyT3BlcmF0aW9uSAASUAoZY3JlYXRlX3Bhc3NpdmVfc2VsbF9vZmZlchgKIAEoCzIrLnJlbGF5ZXIudjEuQ3JlYXRlUGFzc2l2ZVNlbGxPZmZlck9wZXJhdGlvbkgAEjYKC3NldF9vcHRpb25zGAsgASgLMh8ucmVsYXllci52MS5TZXRPcHRpb25zT3BlcmF0aW9uSAASOAoMY2hhbmdlX3RydXN0GAwgASgLMiAucmVsYXllci52MS5DaGFuZ2VUcnVzdE9wZXJhdGlvbkgAEjYKC2FsbG93X3RydXN0GA0gASgLMh8ucmVsYXllci52MS5BbGxvd1RydXN0T3BlcmF0aW9uSAASRgoUc2V0X3RydXN0X2xpbmVfZmxhZ3MYDiABKAsyJi5yZWxheWVyLnYxLlNldFRydXN0TGluZUZsYWdzT3BlcmF0aW9uSAASOgoNYWNjb3VudF9tZXJnZRgPIAEoCzIhLnJlbGF5ZXIudjEuQWNjb3VudE1lcmdlT3BlcmF0aW9uSAASMwoJaW5mbGF0aW9uGBAgASgLMh4ucmVsYXllci52MS5JbmZsYXRpb25PcGVyYXRpb25IABI2CgttYW5hZ2VfZGF0YRgRIAEoCzIfLnJlbGF5ZXIudjEuTWFuYWdlRGF0YU9wZXJhdGlvbkgAEjoKDWJ1bXBfc2VxdWVuY2UYEiABKAsyIS5yZWxheWVyLnYxLkJ1bXBTZXF1ZW5jZU9wZXJhdGlvbkgAEk8KGGNyZWF0ZV9jbGFpbWFibGVfYmFsYW5jZRgTIAEoCzIrLnJlbGF5ZXIudjEuQ3JlYXRlQ2xhaW1hYmxlQmFsYW5jZU9wZXJhdGlvbkgAEk0KF2NsYWltX2NsYWltYWJsZV9iYWxhbmNlGBQgASgLMioucmVsYXllci52MS5DbGFpbUNsYWltYWJsZUJhbGFuY2VPcGVyYXRpb25IABJeCiBiZWdpbl9zcG9uc29yaW5nX2Z1dHVyZV9yZXNlcnZlcxgVIAEoCzIyLnJlbGF5ZXIudjEuQmVnaW5TcG9uc29yaW5nRnV0dXJlUmVzZXJ2ZXNPcGVyYXRpb25IABJaCh5lbmRfc3BvbnNvcmluZ19mdXR1cmVfcmVzZXJ2ZXMYFiABKAsyMC5yZWxheWVyLnYxLkVuZFNwb25zb3JpbmdGdXR1cmVSZXNlcnZlc09wZXJhdGlvbkgAElMKGnJldm9rZV9hY2NvdW50X3Nwb25zb3JzaGlwGBcgASgLMi0ucmVsYXllci52MS5SZXZva2VBY2NvdW50U3BvbnNvcnNoaXBPcGVyYXRpb25IABJXChxyZXZva2VfdHJ1c3RsaW5lX3Nwb25zb3JzaGlwGBggASgLMi8ucmVsYXllci52MS5SZXZva2VUcnVzdGxpbmVTcG9uc29yc2hpcE9wZXJhdGlvbkgAEk8KGHJldm9rZV9vZmZlcl9zcG9uc29yc2hpcBgZIAEoCzIrLnJlbGF5ZXIudjEuUmV2b2tlT2ZmZXJTcG9uc29yc2hpcE9wZXJhdGlvbkgAEk0KF3Jldm9rZV9kYXRhX3Nwb25zb3JzaGlwGBogASgLMioucmVsYXllci52MS5SZXZva2VEYXRhU3BvbnNvcnNoaXBPcGVyYXRpb25IABJmCiRyZXZva2VfY2xhaW1hYmxlX2JhbGFuY2Vfc3BvbnNvcnNoaXAYGyABKAsyNi5yZWxheWVyLnYxLlJldm9rZUNsYWltYWJsZUJhbGFuY2VTcG9uc29yc2hpcE9wZXJhdGlvbkgAEmAKIXJldm9rZV9saXF1aWRpdHlfcG9vbF9zcG9uc29yc2hpcBgcIAEoCzIzLnJlbGF5ZXIudjEuUmV2b2tlTGlxdWlkaXR5UG9vbFNwb25zb3JzaGlwT3BlcmF0aW9uSAASUQoZcmV2b2tlX3NpZ25lcl9zcG9uc29yc2hpcBgdIAEoCzIsLnJlbGF5ZXIudjEuUmV2b2tlU2lnbmVyU3BvbnNvcnNoaXBPcGVyYXRpb25IABIxCghjbGF3YmFjaxgeIAEoCzIdLnJlbGF5ZXIudjEuQ2xhd2JhY2tPcGVyYXRpb25IABJTChpjbGF3YmFja19jbGFpbWFibGVfYmFsYW5jZRgfIAEoCzItLnJlbGF5ZXIudjEuQ2xhd2JhY2tDbGFpbWFibGVCYWxhbmNlT3BlcmF0aW9uSAASSwoWbGlxdWlkaXR5X3Bvb2xfZGVwb3NpdBggIAEoCzIpLnJlbGF5ZXIudjEuTGlxdWlkaXR5UG9vbERlcG9zaXRPcGVyYXRpb25IABJNChdsaXF1aWRpdHlfcG9vbF93aXRoZHJhdxghIAEoCzIqLnJlbGF5ZXIudjEuTGlxdWlkaXR5UG9vbFdpdGhkcmF3T3BlcmF0aW9uSAASRwoUZXh0ZW5kX2Zvb3RwcmludF90dGwYIiABKAsyJy5yZWxheWVyLnYxLkV4dGVuZEZvb3RwcmludFR0bE9wZXJhdGlvbkgAEkIKEXJlc3RvcmVfZm9vdHByaW50GCMgASgLMiUucmVsYXllci52MS5SZXN0b3JlRm9vdHByaW50T3BlcmF0aW9uSAASNAoOc291cmNlX2FjY291bnQYZCABKAlCF9LzGBOqARBzdGVsbGFyX3JlY2VpdmVySAGIAQFCGQoJb3BlcmF0aW9uEgza8xgIMAEaBHR5cGVCEQoPX3NvdXJjZV9hY2NvdW50IoUBChZDcmVhdGVBY2NvdW50T3BlcmF0aW9uEi0KC2Rlc3RpbmF0aW9uGAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQSJwoQc3RhcnRpbmdfYmFsYW5jZRgCIAEoA0II0vMYBDgAUAFIAIgBAUITChFfc3RhcnRpbmdfYmFsYW5jZSKiAgohUGF0aFBheW1lbnRTdHJpY3RSZWNlaXZlT3BlcmF0aW9uEjEKCnNlbmRfYXNzZXQYASABKAsyFS5yZWxheWVyLnYxLkFzc2V0U3BlY0IG0vMYAlABEhoKCHNlbmRfbWF4GAIgASgDQgjS8xgEOAFQARIuCgtkZXN0aW5hdGlvbhgDIAEoCUIZ0vMYFVABqgEQc3RlbGxhcl9yZWNlaXZlchIxCgpkZXN0X2Fzc2V0GAQgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARIdCgtkZXN0X2Ftb3VudBgFIAEoA0II0vMYBDgBUAESLAoEcGF0aBgGIAMoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgfS8xgDyAEFIp8CCh5QYXRoUGF5bWVudFN0cmljdFNlbmRPcGVyYXRpb24SMQoKc2VuZF9hc3NldBgBIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAESHQoLc2VuZF9hbW91bnQYAiABKANCCNLzGAQ4AVABEi4KC2Rlc3RpbmF0aW9uGAMgASgJQhnS8xgVUAGqARBzdGVsbGFyX3JlY2VpdmVyEjEKCmRlc3RfYXNzZXQYBCABKAsyFS5yZWxheWVyLnYxLkFzc2V0U3BlY0IG0vMYAlABEhoKCGRlc3RfbWluGAUgASgDQgjS8xgEOAFQARIsCgRwYXRoGAYgAygLMhUucmVsYXllci52MS5Bc3NldFNwZWNCB9LzGAPIAQUi/QEKGE1hbmFnZVNlbGxPZmZlck9wZXJhdGlvbhIuCgdzZWxsaW5nGAEgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARItCgZidXlpbmcYAiABKAsyFS5yZWxheWVyLnYxLkFzc2V0U3BlY0IG0vMYAlABEh0KBmFtb3VudBgDIAEoA0II0vMYBDgAUAFIAIgBARIsCgVwcmljZRgEIAEoCzIVLnJlbGF5ZXIudjEuUHJpY2VTcGVjQgbS8xgCUAESHQoIb2ZmZXJfaWQYBSABKANCBtLzGAI4AEgBiAEBQgkKB19hbW91bnRCCwoJX29mZmVyX2lkIoQCChdNYW5hZ2VCdXlPZmZlck9wZXJhdGlvbhIuCgdzZWxsaW5nGAEgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARItCgZidXlpbmcYAiABKAsyFS5yZWxheWVyLnYxLkFzc2V0U3BlY0IG0vMYAlABEiEKCmJ1eV9hbW91bnQYAyABKANCCNLzGAQ4AFABSACIAQESLAoFcHJpY2UYBCABKAsyFS5yZWxheWVyLnYxLlByaWNlU3BlY0IG0vMYAlABEh0KCG9mZmVyX2lkGAUgASgDQgbS8xgCOABIAYgBAUINCgtfYnV5X2Ftb3VudEILCglfb2ZmZXJfaWQiyAEKH0NyZWF0ZVBhc3NpdmVTZWxsT2ZmZXJPcGVyYXRpb24SLgoHc2VsbGluZxgBIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAESLQoGYnV5aW5nGAIgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARIYCgZhbW91bnQYAyABKANCCNLzGAQ4AVABEiwKBXByaWNlGAQgASgLMhUucmVsYXllci52MS5QcmljZVNwZWNCBtLzGAJQASKdBAoTU2V0T3B0aW9uc09wZXJhdGlvbhIzCg5pbmZsYXRpb25fZGVzdBgBIAEoCUIW0vMYEqoBD3N0ZWxsYXJfYWNjb3VudEgAiAEBEiIKC2NsZWFyX2ZsYWdzGAIgASgNQgjS8xgEOAFAD0gBiAEBEiAKCXNldF9mbGFncxgDIAEoDUII0vMYBDgBQA9IAogBARIlCg1tYXN0ZXJfd2VpZ2h0GAQgASgNQgnS8xgFOABA/wFIA4gBARIlCg1sb3dfdGhyZXNob2xkGAUgASgNQgnS8xgFOABA/wFIBIgBARIlCg1tZWRfdGhyZXNob2xkGAYgASgNQgnS8xgFOABA/wFIBYgBARImCg5oaWdoX3RocmVzaG9sZBgHIAEoDUIJ0vMYBTgAQP8BSAaIAQESKwoGc2lnbmVyGAggASgLMhYucmVsYXllci52MS5TaWduZXJTcGVjSAeIAQESLAoLaG9tZV9kb21haW4YCSABKAlCEtLzGA6qAQtob21lX2RvbWFpbkgIiAEBQhEKD19pbmZsYXRpb25fZGVzdEIOCgxfY2xlYXJfZmxhZ3NCDAoKX3NldF9mbGFnc0IQCg5fbWFzdGVyX3dlaWdodEIQCg5fbG93X3RocmVzaG9sZEIQCg5fbWVkX3RocmVzaG9sZEIRCg9faGlnaF90aHJlc2hvbGRCCQoHX3NpZ25lckIOCgxfaG9tZV9kb21haW4icwoUQ2hhbmdlVHJ1c3RPcGVyYXRpb24SNQoFYXNzZXQYASABKAsyHi5yZWxheWVyLnYxLlRydXN0TGluZUFzc2V0U3BlY0IG0vMYAlABEhoKBWxpbWl0GAIgASgDQgbS8xgCOABIAIgBAUIICgZfbGltaXQimwEKE0FsbG93VHJ1c3RPcGVyYXRpb24SKQoHdHJ1c3RvchgBIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50EicKCmFzc2V0X2NvZGUYAiABKAlCE9LzGA9QAaoBCmFzc2V0X2NvZGUSIgoJYXV0aG9yaXplGAMgASgNQgrS8xgGOABAAlABSACIAQFCDAoKX2F1dGhvcml6ZSKsAQoaU2V0VHJ1c3RMaW5lRmxhZ3NPcGVyYXRpb24SKQoHdHJ1c3RvchgBIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50EiwKBWFzc2V0GAIgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARI1CgVmbGFncxgDIAEoCzIeLnJlbGF5ZXIudjEuVHJ1c3RMaW5lRmxhZ3NTcGVjQgbS8xgCUAEiRwoVQWNjb3VudE1lcmdlT3BlcmF0aW9uEi4KC2Rlc3RpbmF0aW9uGAEgASgJQhnS8xgVUAGqARBzdGVsbGFyX3JlY2VpdmVyIhQKEkluZmxhdGlvbk9wZXJhdGlvbiJgChNNYW5hZ2VEYXRhT3BlcmF0aW9uEiAKBG5hbWUYASABKAlCEtLzGA5QAaoBCWRhdGFfbmFtZRIdCgV2YWx1ZRgCIAEoDEIJ0vMYBSgBuAFASACIAQFCCAoGX3ZhbHVlIkMKFUJ1bXBTZXF1ZW5jZU9wZXJhdGlvbhIeCgdidW1wX3RvGAEgASgDQgjS8xgEOABQAUgAiAEBQgoKCF9idW1wX3RvIqQBCh9DcmVhdGVDbGFpbWFibGVCYWxhbmNlT3BlcmF0aW9uEiwKBWFzc2V0GAEgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARIYCgZhbW91bnQYAiABKANCCNLzGAQ4AVABEjkKCWNsYWltYW50cxgDIAMoCzIYLnJlbGF5ZXIudjEuQ2xhaW1hbnRTcGVjQgzS8xgIUAHAAQHIAQoiUAoeQ2xhaW1DbGFpbWFibGVCYWxhbmNlT3BlcmF0aW9uEi4KCmJhbGFuY2VfaWQYASABKAlCGtLzGBZQAaoBEWNsYWltYWJsZV9iYWxhbmNlIlgKJkJlZ2luU3BvbnNvcmluZ0Z1dHVyZVJlc2VydmVzT3BlcmF0aW9uEi4KDHNwb25zb3JlZF9pZBgBIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50IiYKJEVuZFNwb25zb3JpbmdGdXR1cmVSZXNlcnZlc09wZXJhdGlvbiJOCiFSZXZva2VBY2NvdW50U3BvbnNvcnNoaXBPcGVyYXRpb24SKQoHYWNjb3VudBgBIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50IocBCiNSZXZva2VUcnVzdGxpbmVTcG9uc29yc2hpcE9wZXJhdGlvbhIpCgdhY2NvdW50GAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQSNQoFYXNzZXQYAiABKAsyHi5yZWxheWVyLnYxLlRydXN0TGluZUFzc2V0U3BlY0IG0vMYAlABInkKH1Jldm9rZU9mZmVyU3BvbnNvcnNoaXBPcGVyYXRpb24SKAoGc2VsbGVyGAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQSHwoIb2ZmZXJfaWQYAiABKANCCNLzGAQ4AFABSACIAQFCCwoJX29mZmVyX2lkIm0KHlJldm9rZURhdGFTcG9uc29yc2hpcE9wZXJhdGlvbhIpCgdhY2NvdW50GAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQSIAoEbmFtZRgCIAEoCUIS0vMYDlABqgEJZGF0YV9uYW1lIlwKKlJldm9rZUNsYWltYWJsZUJhbGFuY2VTcG9uc29yc2hpcE9wZXJhdGlvbhIuCgpiYWxhbmNlX2lkGAEgASgJQhrS8xgWUAGqARFjbGFpbWFibGVfYmFsYW5jZSJRCidSZXZva2VMaXF1aWRpdHlQb29sU3BvbnNvcnNoaXBPcGVyYXRpb24SJgoRbGlxdWlkaXR5X3Bvb2xfaWQYASABKAxCC9LzGAcoAVABsAEgIoABCiBSZXZva2VTaWduZXJTcG9uc29yc2hpcE9wZXJhdGlvbhIpCgdhY2NvdW50GAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQSMQoGc2lnbmVyGAIgASgLMhkucmVsYXllci52MS5TaWduZXJLZXlTcGVjQgbS8xgCUAEikgEKEUNsYXdiYWNrT3BlcmF0aW9uEiwKBWFzc2V0GAEgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARIYCgZhbW91bnQYAiABKANCCNLzGAQ4AVABEjUKDGZyb21fYWNjb3VudBgDIAEoCUIf0vMYGzIEZnJvbVABqgEQc3RlbGxhcl9yZWNlaXZlciJTCiFDbGF3YmFja0NsYWltYWJsZUJhbGFuY2VPcGVyYXRpb24SLgoKYmFsYW5jZV9pZBgBIAEoCUIa0vMYFlABqgERY2xhaW1hYmxlX2JhbGFuY2Ui6wEKHUxpcXVpZGl0eVBvb2xEZXBvc2l0T3BlcmF0aW9uEiYKEWxpcXVpZGl0eV9wb29sX2lkGAEgASgMQgvS8xgHKAFQAbABIBIeCgxtYXhfYW1vdW50X2EYAiABKANCCNLzGAQ4AVABEh4KDG1heF9hbW91bnRfYhgDIAEoA0II0vMYBDgBUAESMAoJbWluX3ByaWNlGAQgASgLMhUucmVsYXllci52MS5QcmljZVNwZWNCBtLzGAJQARIwCgltYXhfcHJpY2UYBSABKAsyFS5yZWxheWVyLnYxLlByaWNlU3BlY0IG0vMYAlABIs4BCh5MaXF1aWRpdHlQb29sV2l0aGRyYXdPcGVyYXRpb24SJgoRbGlxdWlkaXR5X3Bvb2xfaWQYASABKAxCC9LzGAcoAVABsAEgEhgKBmFtb3VudBgCIAEoA0II0vMYBDgBUAESIwoMbWluX2Ftb3VudF9hGAMgASgDQgjS8xgEOABQAUgAiAEBEiMKDG1pbl9hbW91bnRfYhgEIAEoA0II0vMYBDgAUAFIAYgBAUIPCg1fbWluX2Ftb3VudF9hQg8KDV9taW5fYW1vdW50X2IiYgobRXh0ZW5kRm9vdHByaW50VHRsT3BlcmF0aW9uEiAKBGtleXMYASADKAlCEtLzGA5QAaoBA3hkcsABAcgBZBIhCglleHRlbmRfdG8YAiABKA1CDtLzGAo4AUD/////D1ABIj0KGVJlc3RvcmVGb290cHJpbnRPcGVyYXRpb24SIAoEa2V5cxgBIAMoCUIS0vMYDlABqgEDeGRywAEByAFkIn4KCVByaWNlU3BlYxIqCgdkZWNpbWFsGAEgASgJQhTS8xgQqgENc3RlbGxhcl9wcmljZUgAiAEBEg4KAW4YAiABKAVIAYgBARIOCgFkGAMgASgFSAKIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCBAoCX25CBAoCX2QihAIKElRydXN0TGluZUFzc2V0U3BlYxJMCgdjcmVkaXQ0GAEgASgLMhgucmVsYXllci52MS5DcmVkaXRBc3NldDRCH9LzGBsiB2NyZWRpdDQiEGNyZWRpdF9hbHBoYW51bTRIABJQCghjcmVkaXQxMhgCIAEoCzIZLnJlbGF5ZXIudjEuQ3JlZGl0QXNzZXQxMkIh0vMYHSIIY3JlZGl0MTIiEWNyZWRpdF9hbHBoYW51bTEySAASNwoObGlxdWlkaXR5X3Bvb2wYAyABKAsyHS5yZWxheWVyLnYxLkxpcXVpZGl0eVBvb2xTcGVjSABCFQoFYXNzZXQSDNrzGAgwARoEdHlwZSJzChFMaXF1aWRpdHlQb29sU3BlYxIuCgdhc3NldF9hGAEgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQARIuCgdhc3NldF9iGAIgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQASLRAQoNU2lnbmVyS2V5U3BlYxI0ChJlZDI1NTE5X3B1YmxpY19rZXkYASABKAlCFtLzGBKqAQ9zdGVsbGFyX2FjY291bnRIABIgCgtzaGEyNTZfaGFzaBgCIAEoDEIJ0vMYBSgBsAEgSAASIAoLcHJlX2F1dGhfdHgYAyABKAxCCdLzGAUoAbABIEgAEjcKFmVkMjU1MTlfc2lnbmVkX3BheWxvYWQYBCABKAlCFdLzGBGqAQ5zaWduZWRfcGF5bG9hZEgAQg0KA2tleRIG2vMYAjABIvkBCgpTaWduZXJTcGVjEjQKEmVkMjU1MTlfcHVibGljX2tleRgBIAEoCUIW0vMYEqoBD3N0ZWxsYXJfYWNjb3VudEgAEiAKC3NoYTI1Nl9oYXNoGAIgASgMQgnS8xgFKAGwASBIABIgCgtwcmVfYXV0aF90eBgDIAEoDEIJ0vMYBSgBsAEgSAASNwoWZWQyNTUxOV9zaWduZWRfcGF5bG9hZBgEIAEoCUIV0vMYEaoBDnNpZ25lZF9wYXlsb2FkSAASHgoGd2VpZ2h0GAUgASgNQgnS8xgFQP8BUAFIAYgBAUINCgNrZXkSBtrzGAIwAUIJCgdfd2VpZ2h0IoMBCgxDbGFpbWFudFNwZWMSLQoLZGVzdGluYXRpb24YASABKAlCGNLzGBRQAaoBD3N0ZWxsYXJfYWNjb3VudBI2CglwcmVkaWNhdGUYAiABKAsyHi5yZWxheWVyLnYxLkNsYWltUHJlZGljYXRlU3BlY0gAiAEBQgwKCl9wcmVkaWNhdGUikQMKEkNsYWltUHJlZGljYXRlU3BlYxI7Cg11bmNvbmRpdGlvbmFsGAEgASgLMiIucmVsYXllci52MS5VbmNvbmRpdGlvbmFsUHJlZGljYXRlSAASQAoOYW5kX3ByZWRpY2F0ZXMYAiABKAsyGy5yZWxheWVyLnYxLkNsYWltUHJlZGljYXRlc0IJ0vMYBTIDYW5kSAASPgoNb3JfcHJlZGljYXRlcxgDIAEoCzIbLnJlbGF5ZXIudjEuQ2xhaW1QcmVkaWNhdGVzQgjS8xgEMgJvckgAEkIKDW5vdF9wcmVkaWNhdGUYBCABKAsyHi5yZWxheWVyLnYxLkNsYWltUHJlZGljYXRlU3BlY0IJ0vMYBTIDbm90SAASJgoUYmVmb3JlX2Fic29sdXRlX3RpbWUYBSABKANCBtLzGAI4AEgAEiYKFGJlZm9yZV9yZWxhdGl2ZV90aW1lGAYgASgDQgbS8xgCOABIADoT6vMYDwoNdW5jb25kaXRpb25hbEITCglwcmVkaWNhdGUSBtrzGAIwASIYChZVbmNvbmRpdGlvbmFsUHJlZGljYXRlIlcKD0NsYWltUHJlZGljYXRlcxIyCgpwcmVkaWNhdGVzGAEgAygLMh4ucmVsYXllci52MS5DbGFpbVByZWRpY2F0ZVNwZWM6EOrzGAwSCnByZWRpY2F0ZXMiyAEKElRydXN0TGluZUZsYWdzU3BlYxIXCgphdXRob3JpemVkGAEgASgISACIAQESLwoiYXV0aG9yaXplZF90b19tYWludGFpbl9saWFiaWxpdGllcxgCIAEoCEgBiAEBEh0KEGNsYXdiYWNrX2VuYWJsZWQYAyABKAhIAogBAUINCgtfYXV0aG9yaXplZEIlCiNfYXV0aG9yaXplZF90b19tYWludGFpbl9saWFiaWxpdGllc0ITChFfY2xhd2JhY2tfZW5hYmxlZCKKAQoQUGF5bWVudE9wZXJhdGlvbhIuCgtkZXN0aW5hdGlvbhgBIAEoCUIZ0vMYFVABqgEQc3RlbGxhcl9yZWNlaXZlchIYCgZhbW91bnQYAiABKANCCNLzGAQ4AVABEiwKBWFzc2V0GAMgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWNCBtLzGAJQASLUAQoXSW52b2tlQ29udHJhY3RPcGVyYXRpb24SMwoQY29udHJhY3RfYWRkcmVzcxgBIAEoCUIZ0vMYFVABqgEQc3RlbGxhcl9jb250cmFjdBIxCg1mdW5jdGlvbl9uYW1lGAIgASgJQhrS8xgWUAGqARFjb250cmFjdF9mdW5jdGlvbhIfCgRhcmdzGAMgAygLMhEucmVsYXllci52MS5TY1ZhbBInCgRhdXRoGAQgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIvMBChdDcmVhdGVDb250cmFjdE9wZXJhdGlvbhIyCgZzb3VyY2UYASABKAsyGi5yZWxheWVyLnYxLkNvbnRyYWN0U291cmNlQgbS8xgCUAESHgoJd2FzbV9oYXNoGAIgASgMQgvS8xgHKAFQAbABIBIcCgRzYWx0GAMgASgMQgnS8xgFKAGwASBIAIgBARIrChBjb25zdHJ1Y3Rvcl9hcmdzGAQgAygLMhEucmVsYXllci52MS5TY1ZhbBInCgRhdXRoGAUgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gBiAEBQgcKBV9zYWx0QgcKBV9hdXRoInUKE1VwbG9hZFdhc21PcGVyYXRpb24SLAoEd2FzbRgBIAEoCzIWLnJlbGF5ZXIudjEuV2FzbVNvdXJjZUIG0vMYAlABEicKBGF1dGgYAiABKAsyFC5yZWxheWVyLnYxLkF1dGhTcGVjSACIAQFCBwoFX2F1dGgi7QEKCUFzc2V0U3BlYxIpCgZuYXRpdmUYASABKAsyFy5yZWxheWVyLnYxLk5hdGl2ZUFzc2V0SAASTAoHY3JlZGl0NBgCIAEoCzIYLnJlbGF5ZXIudjEuQ3JlZGl0QXNzZXQ0Qh/S8xgbIgdjcmVkaXQ0IhBjcmVkaXRfYWxwaGFudW00SAASUAoIY3JlZGl0MTIYAyABKAsyGS5yZWxheWVyLnYxLkNyZWRpdEFzc2V0MTJCIdLzGB0iCGNyZWRpdDEyIhFjcmVkaXRfYWxwaGFudW0xMkgAQhUKBWFzc2V0Egza8xgIMAEaBHR5cGUiDQoLTmF0aXZlQXNzZXQiXQoMQ3JlZGl0QXNzZXQ0EiMKBGNvZGUYASABKAlCFdLzGBFQAaoBDGFzc2V0X2NvZGVfNBIoCgZpc3N1ZXIYAiABKAlCGNLzGBRQAaoBD3N0ZWxsYXJfYWNjb3VudCJfCg1DcmVkaXRBc3NldDEyEiQKBGNvZGUYASABKAlCFtLzGBJQAaoBDWFzc2V0X2NvZGVfMTISKAoGaXNzdWVyGAIgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQitwEKCldhc21Tb3VyY2USGgoDaGV4GAEgASgMQgvS8xgHKAG4AYCACEgAEhsKBmJhc2U2NBgCIAEoDEIJ0vMYBbgBgIAISAA6XurzGFoaWAoEdHlwZRJOVGhlIG5hbWUgb2YgdGhlIGNhc2UsIHdoaWNoIHRoZSBjbGllbnQgb2YgT3BlblplcHBlbGluIFJlbGF5ZXIgc2VuZHMuIElnbm9yZWQuGAFCEAoGc291cmNlEgba8xgCMAEilQEKDkNvbnRyYWN0U291cmNlEjQKB2FkZHJlc3MYASABKAsyIS5yZWxheWVyLnYxLkFjY291bnRDb250cmFjdFNvdXJjZUgAEjUKCGNvbnRyYWN0GAIgASgLMiEucmVsYXllci52MS5GYWN0b3J5Q29udHJhY3RTb3VyY2VIAEIWCgZzb3VyY2USDNrzGAgwARoEZnJvbSJCChVBY2NvdW50Q29udHJhY3RTb3VyY2USKQoHYWRkcmVzcxgBIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50IkQKFUZhY3RvcnlDb250cmFjdFNvdXJjZRIrCghjb250cmFjdBgBIAEoCUIZ0vMYFVABqgEQc3RlbGxhcl9jb250cmFjdCLRAQoIQXV0aFNwZWMSIgoEbm9uZRgBIAEoCzISLnJlbGF5ZXIudjEuTm9BdXRoSAASNwoOc291cmNlX2FjY291bnQYAiABKAsyHS5yZWxheWVyLnYxLlNvdXJjZUFjY291bnRBdXRoSAASLgoJYWRkcmVzc2VzGAMgASgLMhkucmVsYXllci52MS5BZGRyZXNzZXNBdXRoSAASIgoDeGRyGAQgASgLMhMucmVsYXllci52MS5YZHJBdXRoSABCFAoEYXV0aBIM2vMYCDABGgR0eXBlIggKBk5vQXV0aCITChFTb3VyY2VBY2NvdW50QXV0aCIgCg1BZGRyZXNzZXNBdXRoEg8KB3NpZ25lcnMYASADKAkiKwoHWGRyQXV0aBIgCgdlbnRyaWVzGAEgAygJQg/S8xgLUAGqAQN4ZHLAAQEi5wQKBVNjVmFsEiAKCmJvb2xfdmFsdWUYASABKAhCCtLzGAYyBGJvb2xIABI0Cgp2b2lkX3ZhbHVlGAIgASgLMhIucmVsYXllci52MS5TY1ZvaWRCCtLzGAYyBHZvaWRIABINCgN1MzIYAyABKA1IABINCgNpMzIYBCABKAVIABINCgN1NjQYBSABKARIABINCgNpNjQYBiABKANIABITCgl0aW1lcG9pbnQYByABKARIABISCghkdXJhdGlvbhgIIAEoBEgAEiIKBHUxMjgYCSABKAsyEi5yZWxheWVyLnYxLlNjVTEyOEgAEiIKBGkxMjgYCiABKAsyEi5yZWxheWVyLnYxLlNjSTEyOEgAEiIKBHUyNTYYCyABKAsyEi5yZWxheWVyLnYxLlNjVTI1NkgAEiIKBGkyNTYYDCABKAsyEi5yZWxheWVyLnYxLlNjSTI1NkgAEiQKC2J5dGVzX3ZhbHVlGA0gASgMQg3S8xgJKAEyBWJ5dGVzSAASJAoMc3RyaW5nX3ZhbHVlGA4gASgJQgzS8xgIMgZzdHJpbmdIABIoCgZzeW1ib2wYDyABKAlCFtLzGBKqAQ9jb250cmFjdF9zeW1ib2xIABIpCgdhZGRyZXNzGBAgASgJQhbS8xgSqgEPc3RlbGxhcl9hZGRyZXNzSAASIAoDdmVjGBEgASgLMhEucmVsYXllci52MS5TY1ZlY0gAEjEKCW1hcF92YWx1ZRgSIAEoCzIRLnJlbGF5ZXIudjEuU2NNYXBCCdLzGAUyA21hcEgAOgrq8xgGCgR2b2lkQg8KBXZhbHVlEgba8xgCMAEiCAoGU2NWb2lkInEKBlNjVTEyOBIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARIPCgJoaRgCIAEoBEgBiAEBEg8KAmxvGAMgASgESAKIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCBQoDX2hpQgUKA19sbyJxCgZTY0kxMjgSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESDwoCaGkYAiABKANIAYgBARIPCgJsbxgDIAEoBEgCiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQgUKA19oaUIFCgNfbG8iuQEKBlNjVTI1NhIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARISCgVoaV9oaRgCIAEoBEgBiAEBEhIKBWhpX2xvGAMgASgESAKIAQESEgoFbG9faGkYBCABKARIA4gBARISCgVsb19sbxgFIAEoBEgEiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQggKBl9oaV9oaUIICgZfaGlfbG9CCAoGX2xvX2hpQggKBl9sb19sbyK5AQoGU2NJMjU2EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEhIKBWhpX2hpGAIgASgDSAGIAQESEgoFaGlfbG8YAyABKARIAogBARISCgVsb19oaRgEIAEoBEgDiAEBEhIKBWxvX2xvGAUgASgESASIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCCAoGX2hpX2hpQggKBl9oaV9sb0IICgZfbG9faGlCCAoGX2xvX2xvIjgKBVNjVmVjEiEKBnZhbHVlcxgBIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWw6DOrzGAgSBnZhbHVlcyI/CgVTY01hcBInCgdlbnRyaWVzGAEgAygLMhYucmVsYXllci52MS5TY01hcEVudHJ5Og3q8xgJEgdlbnRyaWVzIlwKClNjTWFwRW50cnkSJgoDa2V5GAEgASgLMhEucmVsYXllci52MS5TY1ZhbEIG0vMYAlABEiYKA3ZhbBgCIAEoCzIRLnJlbGF5ZXIudjEuU2NWYWxCBtLzGAJQASLWAQoSU3RlbGxhclRyYW5zYWN0aW9uEhYKDnNvdXJjZV9hY2NvdW50GAEgASgJEhsKA2ZlZRgCIAEoCUIJ0vMYBQgBegEwSACIAQESJwoPc2VxdWVuY2VfbnVtYmVyGAMgASgJQgnS8xgFegMiMCJIAYgBARIrChZ0cmFuc2FjdGlvbl9yZXN1bHRfeGRyGAQgASgJQgbS8xgCGAFIAogBAUIGCgRfZmVlQhIKEF9zZXF1ZW5jZV9udW1iZXJCGQoXX3RyYW5zYWN0aW9uX3Jlc3VsdF94ZHIijAMKD1N0ZWxsYXJQb2xpY2llcxJIChRmZWVfcGF5bWVudF9zdHJhdGVneRgBIAEoDjIlLnJlbGF5ZXIudjEuU3RlbGxhckZlZVBheW1lbnRTdHJhdGVneUgAiAEBEiIKC21pbl9iYWxhbmNlGAIgASgJQgjS8xgECAEQAUgBiAEBEiAKB21heF9mZWUYAyABKAlCCtLzGAYIARABOAFIAogBARI/ChVhbGxvd19hY2NvdW50X2NoYW5nZXMYBCADKA4yIC5yZWxheWVyLnYxLlN0ZWxsYXJBY2NvdW50Q2hhbmdlEiAKE2NoZWNrX21lbW9fcmVxdWlyZWQYBSABKAhIA4gBARI5ChlvcGVyYXRpb25fc291cmNlX2FjY291bnRzGAYgAygJQhbS8xgSqgEPc3RlbGxhcl9hY2NvdW50QhcKFV9mZWVfcGF5bWVudF9zdHJhdGVneUIOCgxfbWluX2JhbGFuY2VCCgoIX21heF9mZWVCFgoUX2NoZWNrX21lbW9fcmVxdWlyZWQqcwoZU3RlbGxhckZlZVBheW1lbnRTdHJhdGVneRIsCihTVEVMTEFSX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1VOU1BFQ0lGSUVEEAASKAokU1RFTExBUl9GRUVfUEFZTUVOVF9TVFJBVEVHWV9SRUxBWUVSEAEq5QIKFFN0ZWxsYXJBY2NvdW50Q2hhbmdlEiYKIlNURUxMQVJfQUNDT1VOVF9DSEFOR0VfVU5TUEVDSUZJRUQQABIvCh5TVEVMTEFSX0FDQ09VTlRfQ0hBTkdFX1NJR05FUlMQARoL4vMYB3NpZ25lcnMSMwogU1RFTExBUl9BQ0NPVU5UX0NIQU5HRV9JTU1VVEFCTEUQAhoN4vMYCWltbXV0YWJsZRI7CiRTVEVMTEFSX0FDQ09VTlRfQ0hBTkdFX0FDQ09VTlRfTUVSR0UQAxoR4vMYDWFjY291bnRfbWVyZ2USOwokU1RFTExBUl9BQ0NPVU5UX0NIQU5HRV9CVU1QX1NFUVVFTkNFEAQaEeLzGA1idW1wX3NlcXVlbmNlEkUKKVNURUxMQVJfQUNDT1VOVF9DSEFOR0VfUkVWT0tFX1NQT05TT1JTSElQEAUaFuLzGBJyZXZva2Vfc3BvbnNvcnNoaXBCgwEKDmNvbS5yZWxheWVyLnYxQgxTdGVsbGFyUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
 
 /**
  * The content of a Stellar transaction. Exactly one of `operations` and `transaction_xdr` is required.
@@ -38,7 +38,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   sourceAccount?: string | undefined;
 
   /**
-   * 1 to 100 operations, in order. An operation other than `payment` must be the only one, and allows no memo. Empty means absent.
+   * 1 to 100 operations, in order. A contract operation must be the only one, and allows no memo. Empty means absent.
    *
    * @generated from field: repeated relayer.v1.OperationSpec operations = 3;
    */
@@ -211,7 +211,266 @@ export type OperationSpec = Message<"relayer.v1.OperationSpec"> & {
      */
     value: UploadWasmOperation;
     case: "uploadWasm";
+  } | {
+    /**
+     * <cases: written by "npm run generate">
+     * Creates an account and pays its first balance.
+     *
+     * @generated from field: relayer.v1.CreateAccountOperation create_account = 5;
+     */
+    value: CreateAccountOperation;
+    case: "createAccount";
+  } | {
+    /**
+     * Pays an exact amount of one asset with another one, by the offers and pools of the network.
+     *
+     * @generated from field: relayer.v1.PathPaymentStrictReceiveOperation path_payment_strict_receive = 6;
+     */
+    value: PathPaymentStrictReceiveOperation;
+    case: "pathPaymentStrictReceive";
+  } | {
+    /**
+     * Pays with an exact amount of one asset in another one, by the offers and pools of the network.
+     *
+     * @generated from field: relayer.v1.PathPaymentStrictSendOperation path_payment_strict_send = 7;
+     */
+    value: PathPaymentStrictSendOperation;
+    case: "pathPaymentStrictSend";
+  } | {
+    /**
+     * Makes, changes or deletes an offer that names what it sells.
+     *
+     * @generated from field: relayer.v1.ManageSellOfferOperation manage_sell_offer = 8;
+     */
+    value: ManageSellOfferOperation;
+    case: "manageSellOffer";
+  } | {
+    /**
+     * Makes, changes or deletes an offer that names what it buys.
+     *
+     * @generated from field: relayer.v1.ManageBuyOfferOperation manage_buy_offer = 9;
+     */
+    value: ManageBuyOfferOperation;
+    case: "manageBuyOffer";
+  } | {
+    /**
+     * Makes an offer that does not take offers at the same price.
+     *
+     * @generated from field: relayer.v1.CreatePassiveSellOfferOperation create_passive_sell_offer = 10;
+     */
+    value: CreatePassiveSellOfferOperation;
+    case: "createPassiveSellOffer";
+  } | {
+    /**
+     * Changes an account's options. Master weight, thresholds and signers need `allow_account_changes` with `signers`, the flag AUTH_IMMUTABLE with
+     * `immutable`.
+     *
+     * @generated from field: relayer.v1.SetOptionsOperation set_options = 11;
+     */
+    value: SetOptionsOperation;
+    case: "setOptions";
+  } | {
+    /**
+     * Makes, changes or removes a trust line.
+     *
+     * @generated from field: relayer.v1.ChangeTrustOperation change_trust = 12;
+     */
+    value: ChangeTrustOperation;
+    case: "changeTrust";
+  } | {
+    /**
+     * Authorizes a trust line of an asset that the account issues. The protocol replaces it by `set_trust_line_flags`.
+     *
+     * @generated from field: relayer.v1.AllowTrustOperation allow_trust = 13;
+     */
+    value: AllowTrustOperation;
+    case: "allowTrust";
+  } | {
+    /**
+     * Changes the flags of a trust line of an asset that the account issues.
+     *
+     * @generated from field: relayer.v1.SetTrustLineFlagsOperation set_trust_line_flags = 14;
+     */
+    value: SetTrustLineFlagsOperation;
+    case: "setTrustLineFlags";
+  } | {
+    /**
+     * Ends the account and pays its whole balance. Needs `allow_account_changes` with `account_merge`.
+     *
+     * @generated from field: relayer.v1.AccountMergeOperation account_merge = 15;
+     */
+    value: AccountMergeOperation;
+    case: "accountMerge";
+  } | {
+    /**
+     * Runs the inflation, which the protocol ended: the network answers `NOT_TIME`.
+     *
+     * @generated from field: relayer.v1.InflationOperation inflation = 16;
+     */
+    value: InflationOperation;
+    case: "inflation";
+  } | {
+    /**
+     * Sets or removes a named value of the account.
+     *
+     * @generated from field: relayer.v1.ManageDataOperation manage_data = 17;
+     */
+    value: ManageDataOperation;
+    case: "manageData";
+  } | {
+    /**
+     * Skips sequence numbers of the account. A number above 0 needs `allow_account_changes` with `bump_sequence`.
+     *
+     * @generated from field: relayer.v1.BumpSequenceOperation bump_sequence = 18;
+     */
+    value: BumpSequenceOperation;
+    case: "bumpSequence";
+  } | {
+    /**
+     * Sets an amount aside for claimants.
+     *
+     * @generated from field: relayer.v1.CreateClaimableBalanceOperation create_claimable_balance = 19;
+     */
+    value: CreateClaimableBalanceOperation;
+    case: "createClaimableBalance";
+  } | {
+    /**
+     * Claims a balance.
+     *
+     * @generated from field: relayer.v1.ClaimClaimableBalanceOperation claim_claimable_balance = 20;
+     */
+    value: ClaimClaimableBalanceOperation;
+    case: "claimClaimableBalance";
+  } | {
+    /**
+     * Pays the reserves of what another account makes next, until its `end_sponsoring_future_reserves` in the same transaction.
+     *
+     * @generated from field: relayer.v1.BeginSponsoringFutureReservesOperation begin_sponsoring_future_reserves = 21;
+     */
+    value: BeginSponsoringFutureReservesOperation;
+    case: "beginSponsoringFutureReserves";
+  } | {
+    /**
+     * Ends that sponsorship; the sponsored account is the source of the operation.
+     *
+     * @generated from field: relayer.v1.EndSponsoringFutureReservesOperation end_sponsoring_future_reserves = 22;
+     */
+    value: EndSponsoringFutureReservesOperation;
+    case: "endSponsoringFutureReserves";
+  } | {
+    /**
+     * Ends or hands on the sponsorship of an account. Needs `allow_account_changes` with `revoke_sponsorship`, as the next six.
+     *
+     * @generated from field: relayer.v1.RevokeAccountSponsorshipOperation revoke_account_sponsorship = 23;
+     */
+    value: RevokeAccountSponsorshipOperation;
+    case: "revokeAccountSponsorship";
+  } | {
+    /**
+     * Ends or hands on the sponsorship of a trust line.
+     *
+     * @generated from field: relayer.v1.RevokeTrustlineSponsorshipOperation revoke_trustline_sponsorship = 24;
+     */
+    value: RevokeTrustlineSponsorshipOperation;
+    case: "revokeTrustlineSponsorship";
+  } | {
+    /**
+     * Ends or hands on the sponsorship of an offer.
+     *
+     * @generated from field: relayer.v1.RevokeOfferSponsorshipOperation revoke_offer_sponsorship = 25;
+     */
+    value: RevokeOfferSponsorshipOperation;
+    case: "revokeOfferSponsorship";
+  } | {
+    /**
+     * Ends or hands on the sponsorship of a named value.
+     *
+     * @generated from field: relayer.v1.RevokeDataSponsorshipOperation revoke_data_sponsorship = 26;
+     */
+    value: RevokeDataSponsorshipOperation;
+    case: "revokeDataSponsorship";
+  } | {
+    /**
+     * Hands on the sponsorship of a claimable balance.
+     *
+     * @generated from field: relayer.v1.RevokeClaimableBalanceSponsorshipOperation revoke_claimable_balance_sponsorship = 27;
+     */
+    value: RevokeClaimableBalanceSponsorshipOperation;
+    case: "revokeClaimableBalanceSponsorship";
+  } | {
+    /**
+     * Names a pool. Pools have no sponsor: the network answers that it does not exist, or that it is malformed.
+     *
+     * @generated from field: relayer.v1.RevokeLiquidityPoolSponsorshipOperation revoke_liquidity_pool_sponsorship = 28;
+     */
+    value: RevokeLiquidityPoolSponsorshipOperation;
+    case: "revokeLiquidityPoolSponsorship";
+  } | {
+    /**
+     * Ends or hands on the sponsorship of a signer.
+     *
+     * @generated from field: relayer.v1.RevokeSignerSponsorshipOperation revoke_signer_sponsorship = 29;
+     */
+    value: RevokeSignerSponsorshipOperation;
+    case: "revokeSignerSponsorship";
+  } | {
+    /**
+     * Takes an asset that the account issues back from a holder.
+     *
+     * @generated from field: relayer.v1.ClawbackOperation clawback = 30;
+     */
+    value: ClawbackOperation;
+    case: "clawback";
+  } | {
+    /**
+     * Takes a claimable balance of an asset that the account issues back.
+     *
+     * @generated from field: relayer.v1.ClawbackClaimableBalanceOperation clawback_claimable_balance = 31;
+     */
+    value: ClawbackClaimableBalanceOperation;
+    case: "clawbackClaimableBalance";
+  } | {
+    /**
+     * Deposits both assets of a pool, for shares.
+     *
+     * @generated from field: relayer.v1.LiquidityPoolDepositOperation liquidity_pool_deposit = 32;
+     */
+    value: LiquidityPoolDepositOperation;
+    case: "liquidityPoolDeposit";
+  } | {
+    /**
+     * Withdraws both assets of a pool, for shares.
+     *
+     * @generated from field: relayer.v1.LiquidityPoolWithdrawOperation liquidity_pool_withdraw = 33;
+     */
+    value: LiquidityPoolWithdrawOperation;
+    case: "liquidityPoolWithdraw";
+  } | {
+    /**
+     * Extends the life of contract entries. A contract operation: the only one of its transaction, with a resource fee.
+     *
+     * @generated from field: relayer.v1.ExtendFootprintTtlOperation extend_footprint_ttl = 34;
+     */
+    value: ExtendFootprintTtlOperation;
+    case: "extendFootprintTtl";
+  } | {
+    /**
+     * Restores archived contract entries. A contract operation: the only one of its transaction, with a resource fee.
+     *
+     * </cases>
+     *
+     * @generated from field: relayer.v1.RestoreFootprintOperation restore_footprint = 35;
+     */
+    value: RestoreFootprintOperation;
+    case: "restoreFootprint";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The source account of the operation, `G...` or `M...`: the relayer's own, or one of its policy `operation_source_accounts`. Absent: the transaction's.
+   *
+   * @generated from field: optional string source_account = 100;
+   */
+  sourceAccount?: string | undefined;
 };
 
 /**
@@ -220,6 +479,1398 @@ export type OperationSpec = Message<"relayer.v1.OperationSpec"> & {
  */
 export const OperationSpecSchema: GenMessage<OperationSpec> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 3);
+
+/**
+ * Creates an account and pays its first balance.
+ *
+ * @generated from message relayer.v1.CreateAccountOperation
+ */
+export type CreateAccountOperation = Message<"relayer.v1.CreateAccountOperation"> & {
+  /**
+   * The new account. An account, `G...`. Required.
+   *
+   * @generated from field: string destination = 1;
+   */
+  destination: string;
+
+  /**
+   * What it gets. 0 needs a sponsor for its reserve. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 starting_balance = 2;
+   */
+  startingBalance?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.CreateAccountOperation.
+ * Use `create(CreateAccountOperationSchema)` to create a new message.
+ */
+export const CreateAccountOperationSchema: GenMessage<CreateAccountOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 4);
+
+/**
+ * Pays an exact amount of one asset with another one, by the offers and pools of the network.
+ *
+ * @generated from message relayer.v1.PathPaymentStrictReceiveOperation
+ */
+export type PathPaymentStrictReceiveOperation = Message<"relayer.v1.PathPaymentStrictReceiveOperation"> & {
+  /**
+   * The asset that the account pays. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec send_asset = 1;
+   */
+  sendAsset?: AssetSpec | undefined;
+
+  /**
+   * The most that it pays. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 send_max = 2;
+   */
+  sendMax: bigint;
+
+  /**
+   * The receiver. An account, `G...` or `M...`. Required.
+   *
+   * @generated from field: string destination = 3;
+   */
+  destination: string;
+
+  /**
+   * The asset that the receiver gets. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec dest_asset = 4;
+   */
+  destAsset?: AssetSpec | undefined;
+
+  /**
+   * What the receiver gets. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 dest_amount = 5;
+   */
+  destAmount: bigint;
+
+  /**
+   * The assets between the two, in order. Absent: none. At most 5.
+   *
+   * @generated from field: repeated relayer.v1.AssetSpec path = 6;
+   */
+  path: AssetSpec[];
+};
+
+/**
+ * Describes the message relayer.v1.PathPaymentStrictReceiveOperation.
+ * Use `create(PathPaymentStrictReceiveOperationSchema)` to create a new message.
+ */
+export const PathPaymentStrictReceiveOperationSchema: GenMessage<PathPaymentStrictReceiveOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 5);
+
+/**
+ * Pays with an exact amount of one asset in another one, by the offers and pools of the network.
+ *
+ * @generated from message relayer.v1.PathPaymentStrictSendOperation
+ */
+export type PathPaymentStrictSendOperation = Message<"relayer.v1.PathPaymentStrictSendOperation"> & {
+  /**
+   * The asset that the account pays. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec send_asset = 1;
+   */
+  sendAsset?: AssetSpec | undefined;
+
+  /**
+   * What it pays. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 send_amount = 2;
+   */
+  sendAmount: bigint;
+
+  /**
+   * The receiver. An account, `G...` or `M...`. Required.
+   *
+   * @generated from field: string destination = 3;
+   */
+  destination: string;
+
+  /**
+   * The asset that the receiver gets. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec dest_asset = 4;
+   */
+  destAsset?: AssetSpec | undefined;
+
+  /**
+   * The least that the receiver gets. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 dest_min = 5;
+   */
+  destMin: bigint;
+
+  /**
+   * The assets between the two, in order. Absent: none. At most 5.
+   *
+   * @generated from field: repeated relayer.v1.AssetSpec path = 6;
+   */
+  path: AssetSpec[];
+};
+
+/**
+ * Describes the message relayer.v1.PathPaymentStrictSendOperation.
+ * Use `create(PathPaymentStrictSendOperationSchema)` to create a new message.
+ */
+export const PathPaymentStrictSendOperationSchema: GenMessage<PathPaymentStrictSendOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 6);
+
+/**
+ * Makes, changes or deletes an offer that names what it sells.
+ *
+ * @generated from message relayer.v1.ManageSellOfferOperation
+ */
+export type ManageSellOfferOperation = Message<"relayer.v1.ManageSellOfferOperation"> & {
+  /**
+   * The asset that the account gives. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec selling = 1;
+   */
+  selling?: AssetSpec | undefined;
+
+  /**
+   * The asset that the account gets. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec buying = 2;
+   */
+  buying?: AssetSpec | undefined;
+
+  /**
+   * The amount to sell. 0 deletes the offer. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 amount = 3;
+   */
+  amount?: bigint | undefined;
+
+  /**
+   * The price of one unit of the sold asset, in units of the bought one. Required.
+   *
+   * @generated from field: relayer.v1.PriceSpec price = 4;
+   */
+  price?: PriceSpec | undefined;
+
+  /**
+   * The offer to change or, with an amount of 0, to delete. Absent or 0: a new one. 0 to 2^63-1.
+   *
+   * @generated from field: optional int64 offer_id = 5;
+   */
+  offerId?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ManageSellOfferOperation.
+ * Use `create(ManageSellOfferOperationSchema)` to create a new message.
+ */
+export const ManageSellOfferOperationSchema: GenMessage<ManageSellOfferOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 7);
+
+/**
+ * Makes, changes or deletes an offer that names what it buys.
+ *
+ * @generated from message relayer.v1.ManageBuyOfferOperation
+ */
+export type ManageBuyOfferOperation = Message<"relayer.v1.ManageBuyOfferOperation"> & {
+  /**
+   * The asset that the account gives. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec selling = 1;
+   */
+  selling?: AssetSpec | undefined;
+
+  /**
+   * The asset that the account gets. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec buying = 2;
+   */
+  buying?: AssetSpec | undefined;
+
+  /**
+   * The amount to buy. 0 deletes the offer. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 buy_amount = 3;
+   */
+  buyAmount?: bigint | undefined;
+
+  /**
+   * The price of one unit of the bought asset, in units of the sold one. Required.
+   *
+   * @generated from field: relayer.v1.PriceSpec price = 4;
+   */
+  price?: PriceSpec | undefined;
+
+  /**
+   * The offer to change or, with an amount of 0, to delete. Absent or 0: a new one. 0 to 2^63-1.
+   *
+   * @generated from field: optional int64 offer_id = 5;
+   */
+  offerId?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ManageBuyOfferOperation.
+ * Use `create(ManageBuyOfferOperationSchema)` to create a new message.
+ */
+export const ManageBuyOfferOperationSchema: GenMessage<ManageBuyOfferOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 8);
+
+/**
+ * Makes an offer that does not take offers at the same price.
+ *
+ * @generated from message relayer.v1.CreatePassiveSellOfferOperation
+ */
+export type CreatePassiveSellOfferOperation = Message<"relayer.v1.CreatePassiveSellOfferOperation"> & {
+  /**
+   * The asset that the account gives. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec selling = 1;
+   */
+  selling?: AssetSpec | undefined;
+
+  /**
+   * The asset that the account gets. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec buying = 2;
+   */
+  buying?: AssetSpec | undefined;
+
+  /**
+   * The amount to sell. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 amount = 3;
+   */
+  amount: bigint;
+
+  /**
+   * The price of one unit of the sold asset, in units of the bought one. Required.
+   *
+   * @generated from field: relayer.v1.PriceSpec price = 4;
+   */
+  price?: PriceSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.CreatePassiveSellOfferOperation.
+ * Use `create(CreatePassiveSellOfferOperationSchema)` to create a new message.
+ */
+export const CreatePassiveSellOfferOperationSchema: GenMessage<CreatePassiveSellOfferOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 9);
+
+/**
+ * Changes an account's options. Master weight, thresholds and signers need `allow_account_changes` with `signers`, the flag AUTH_IMMUTABLE with `immutable`.
+ *
+ * @generated from message relayer.v1.SetOptionsOperation
+ */
+export type SetOptionsOperation = Message<"relayer.v1.SetOptionsOperation"> & {
+  /**
+   * The inflation destination. An account, `G...`.
+   *
+   * @generated from field: optional string inflation_dest = 1;
+   */
+  inflationDest?: string | undefined;
+
+  /**
+   * Flags to clear: 1 AUTH_REQUIRED, 2 AUTH_REVOCABLE, 4 AUTH_IMMUTABLE, 8 AUTH_CLAWBACK_ENABLED. 1 to 15.
+   *
+   * @generated from field: optional uint32 clear_flags = 2;
+   */
+  clearFlags?: number | undefined;
+
+  /**
+   * Flags to set, the same. 1 to 15.
+   *
+   * @generated from field: optional uint32 set_flags = 3;
+   */
+  setFlags?: number | undefined;
+
+  /**
+   * The weight of the account's own key. 0 to 255.
+   *
+   * @generated from field: optional uint32 master_weight = 4;
+   */
+  masterWeight?: number | undefined;
+
+  /**
+   * The low threshold. 0 to 255.
+   *
+   * @generated from field: optional uint32 low_threshold = 5;
+   */
+  lowThreshold?: number | undefined;
+
+  /**
+   * The medium threshold. 0 to 255.
+   *
+   * @generated from field: optional uint32 med_threshold = 6;
+   */
+  medThreshold?: number | undefined;
+
+  /**
+   * The high threshold. 0 to 255.
+   *
+   * @generated from field: optional uint32 high_threshold = 7;
+   */
+  highThreshold?: number | undefined;
+
+  /**
+   * A signer to add, change or, with weight 0, remove.
+   *
+   * @generated from field: optional relayer.v1.SignerSpec signer = 8;
+   */
+  signer?: SignerSpec | undefined;
+
+  /**
+   * The home domain; empty removes it. At most 32 printable ASCII characters.
+   *
+   * @generated from field: optional string home_domain = 9;
+   */
+  homeDomain?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.SetOptionsOperation.
+ * Use `create(SetOptionsOperationSchema)` to create a new message.
+ */
+export const SetOptionsOperationSchema: GenMessage<SetOptionsOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 10);
+
+/**
+ * Makes, changes or removes a trust line.
+ *
+ * @generated from message relayer.v1.ChangeTrustOperation
+ */
+export type ChangeTrustOperation = Message<"relayer.v1.ChangeTrustOperation"> & {
+  /**
+   * The asset, or the pool whose shares the line holds. Required.
+   *
+   * @generated from field: relayer.v1.TrustLineAssetSpec asset = 1;
+   */
+  asset?: TrustLineAssetSpec | undefined;
+
+  /**
+   * The most that the line can hold. 0 removes the line. Absent: the maximum. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ChangeTrustOperation.
+ * Use `create(ChangeTrustOperationSchema)` to create a new message.
+ */
+export const ChangeTrustOperationSchema: GenMessage<ChangeTrustOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 11);
+
+/**
+ * Authorizes a trust line of an asset that the account issues. The protocol replaces it by `set_trust_line_flags`.
+ *
+ * @generated from message relayer.v1.AllowTrustOperation
+ */
+export type AllowTrustOperation = Message<"relayer.v1.AllowTrustOperation"> & {
+  /**
+   * The account of the line. An account, `G...`. Required.
+   *
+   * @generated from field: string trustor = 1;
+   */
+  trustor: string;
+
+  /**
+   * The code of the asset. 1 to 12 characters from `A-Z a-z 0-9`. Required.
+   *
+   * @generated from field: string asset_code = 2;
+   */
+  assetCode: string;
+
+  /**
+   * 0 not authorized, 1 authorized, 2 authorized to keep its offers. 0 to 2. Required.
+   *
+   * @generated from field: optional uint32 authorize = 3;
+   */
+  authorize?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.AllowTrustOperation.
+ * Use `create(AllowTrustOperationSchema)` to create a new message.
+ */
+export const AllowTrustOperationSchema: GenMessage<AllowTrustOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 12);
+
+/**
+ * Changes the flags of a trust line of an asset that the account issues.
+ *
+ * @generated from message relayer.v1.SetTrustLineFlagsOperation
+ */
+export type SetTrustLineFlagsOperation = Message<"relayer.v1.SetTrustLineFlagsOperation"> & {
+  /**
+   * The account of the line. An account, `G...`. Required.
+   *
+   * @generated from field: string trustor = 1;
+   */
+  trustor: string;
+
+  /**
+   * The asset; the account of the operation issues it. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec asset = 2;
+   */
+  asset?: AssetSpec | undefined;
+
+  /**
+   * The flags: true sets, false clears, absent keeps. Required.
+   *
+   * @generated from field: relayer.v1.TrustLineFlagsSpec flags = 3;
+   */
+  flags?: TrustLineFlagsSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.SetTrustLineFlagsOperation.
+ * Use `create(SetTrustLineFlagsOperationSchema)` to create a new message.
+ */
+export const SetTrustLineFlagsOperationSchema: GenMessage<SetTrustLineFlagsOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 13);
+
+/**
+ * Ends the account and pays its whole balance. Needs `allow_account_changes` with `account_merge`.
+ *
+ * @generated from message relayer.v1.AccountMergeOperation
+ */
+export type AccountMergeOperation = Message<"relayer.v1.AccountMergeOperation"> & {
+  /**
+   * The receiver of the balance. An account, `G...` or `M...`. Required.
+   *
+   * @generated from field: string destination = 1;
+   */
+  destination: string;
+};
+
+/**
+ * Describes the message relayer.v1.AccountMergeOperation.
+ * Use `create(AccountMergeOperationSchema)` to create a new message.
+ */
+export const AccountMergeOperationSchema: GenMessage<AccountMergeOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 14);
+
+/**
+ * Runs the inflation, which the protocol ended: the network answers `NOT_TIME`.
+ *
+ * @generated from message relayer.v1.InflationOperation
+ */
+export type InflationOperation = Message<"relayer.v1.InflationOperation"> & {
+};
+
+/**
+ * Describes the message relayer.v1.InflationOperation.
+ * Use `create(InflationOperationSchema)` to create a new message.
+ */
+export const InflationOperationSchema: GenMessage<InflationOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 15);
+
+/**
+ * Sets or removes a named value of the account.
+ *
+ * @generated from message relayer.v1.ManageDataOperation
+ */
+export type ManageDataOperation = Message<"relayer.v1.ManageDataOperation"> & {
+  /**
+   * The name. 1 to 64 printable ASCII characters. Required.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The value. Absent: removes it. At most 64 bytes. In REST hexadecimal, or an array of integers from 0 to 255.
+   *
+   * @generated from field: optional bytes value = 2;
+   */
+  value?: Uint8Array | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ManageDataOperation.
+ * Use `create(ManageDataOperationSchema)` to create a new message.
+ */
+export const ManageDataOperationSchema: GenMessage<ManageDataOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 16);
+
+/**
+ * Skips sequence numbers of the account. A number above 0 needs `allow_account_changes` with `bump_sequence`.
+ *
+ * @generated from message relayer.v1.BumpSequenceOperation
+ */
+export type BumpSequenceOperation = Message<"relayer.v1.BumpSequenceOperation"> & {
+  /**
+   * The new sequence number. 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 bump_to = 1;
+   */
+  bumpTo?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.BumpSequenceOperation.
+ * Use `create(BumpSequenceOperationSchema)` to create a new message.
+ */
+export const BumpSequenceOperationSchema: GenMessage<BumpSequenceOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 17);
+
+/**
+ * Sets an amount aside for claimants.
+ *
+ * @generated from message relayer.v1.CreateClaimableBalanceOperation
+ */
+export type CreateClaimableBalanceOperation = Message<"relayer.v1.CreateClaimableBalanceOperation"> & {
+  /**
+   * The asset. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec asset = 1;
+   */
+  asset?: AssetSpec | undefined;
+
+  /**
+   * The amount. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * Who can claim it, and when. 1 to 10, each destination once. Required.
+   *
+   * @generated from field: repeated relayer.v1.ClaimantSpec claimants = 3;
+   */
+  claimants: ClaimantSpec[];
+};
+
+/**
+ * Describes the message relayer.v1.CreateClaimableBalanceOperation.
+ * Use `create(CreateClaimableBalanceOperationSchema)` to create a new message.
+ */
+export const CreateClaimableBalanceOperationSchema: GenMessage<CreateClaimableBalanceOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 18);
+
+/**
+ * Claims a balance.
+ *
+ * @generated from message relayer.v1.ClaimClaimableBalanceOperation
+ */
+export type ClaimClaimableBalanceOperation = Message<"relayer.v1.ClaimClaimableBalanceOperation"> & {
+  /**
+   * The balance. 72 hex digits, as Horizon shows it, or `B...`. Required.
+   *
+   * @generated from field: string balance_id = 1;
+   */
+  balanceId: string;
+};
+
+/**
+ * Describes the message relayer.v1.ClaimClaimableBalanceOperation.
+ * Use `create(ClaimClaimableBalanceOperationSchema)` to create a new message.
+ */
+export const ClaimClaimableBalanceOperationSchema: GenMessage<ClaimClaimableBalanceOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 19);
+
+/**
+ * Pays the reserves of what another account makes next, until its `end_sponsoring_future_reserves` in the same transaction.
+ *
+ * @generated from message relayer.v1.BeginSponsoringFutureReservesOperation
+ */
+export type BeginSponsoringFutureReservesOperation = Message<"relayer.v1.BeginSponsoringFutureReservesOperation"> & {
+  /**
+   * The sponsored account. An account, `G...`. Required.
+   *
+   * @generated from field: string sponsored_id = 1;
+   */
+  sponsoredId: string;
+};
+
+/**
+ * Describes the message relayer.v1.BeginSponsoringFutureReservesOperation.
+ * Use `create(BeginSponsoringFutureReservesOperationSchema)` to create a new message.
+ */
+export const BeginSponsoringFutureReservesOperationSchema: GenMessage<BeginSponsoringFutureReservesOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 20);
+
+/**
+ * Ends that sponsorship; the sponsored account is the source of the operation.
+ *
+ * @generated from message relayer.v1.EndSponsoringFutureReservesOperation
+ */
+export type EndSponsoringFutureReservesOperation = Message<"relayer.v1.EndSponsoringFutureReservesOperation"> & {
+};
+
+/**
+ * Describes the message relayer.v1.EndSponsoringFutureReservesOperation.
+ * Use `create(EndSponsoringFutureReservesOperationSchema)` to create a new message.
+ */
+export const EndSponsoringFutureReservesOperationSchema: GenMessage<EndSponsoringFutureReservesOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 21);
+
+/**
+ * Ends or hands on the sponsorship of an account. Needs `allow_account_changes` with `revoke_sponsorship`, as the next six.
+ *
+ * @generated from message relayer.v1.RevokeAccountSponsorshipOperation
+ */
+export type RevokeAccountSponsorshipOperation = Message<"relayer.v1.RevokeAccountSponsorshipOperation"> & {
+  /**
+   * The account. An account, `G...`. Required.
+   *
+   * @generated from field: string account = 1;
+   */
+  account: string;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeAccountSponsorshipOperation.
+ * Use `create(RevokeAccountSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeAccountSponsorshipOperationSchema: GenMessage<RevokeAccountSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 22);
+
+/**
+ * Ends or hands on the sponsorship of a trust line.
+ *
+ * @generated from message relayer.v1.RevokeTrustlineSponsorshipOperation
+ */
+export type RevokeTrustlineSponsorshipOperation = Message<"relayer.v1.RevokeTrustlineSponsorshipOperation"> & {
+  /**
+   * The account of the line. An account, `G...`. Required.
+   *
+   * @generated from field: string account = 1;
+   */
+  account: string;
+
+  /**
+   * The asset, or the pool whose shares the line holds. Required.
+   *
+   * @generated from field: relayer.v1.TrustLineAssetSpec asset = 2;
+   */
+  asset?: TrustLineAssetSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeTrustlineSponsorshipOperation.
+ * Use `create(RevokeTrustlineSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeTrustlineSponsorshipOperationSchema: GenMessage<RevokeTrustlineSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 23);
+
+/**
+ * Ends or hands on the sponsorship of an offer.
+ *
+ * @generated from message relayer.v1.RevokeOfferSponsorshipOperation
+ */
+export type RevokeOfferSponsorshipOperation = Message<"relayer.v1.RevokeOfferSponsorshipOperation"> & {
+  /**
+   * The account of the offer. An account, `G...`. Required.
+   *
+   * @generated from field: string seller = 1;
+   */
+  seller: string;
+
+  /**
+   * The offer. 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 offer_id = 2;
+   */
+  offerId?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeOfferSponsorshipOperation.
+ * Use `create(RevokeOfferSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeOfferSponsorshipOperationSchema: GenMessage<RevokeOfferSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 24);
+
+/**
+ * Ends or hands on the sponsorship of a named value.
+ *
+ * @generated from message relayer.v1.RevokeDataSponsorshipOperation
+ */
+export type RevokeDataSponsorshipOperation = Message<"relayer.v1.RevokeDataSponsorshipOperation"> & {
+  /**
+   * The account of the value. An account, `G...`. Required.
+   *
+   * @generated from field: string account = 1;
+   */
+  account: string;
+
+  /**
+   * The name. 1 to 64 printable ASCII characters. Required.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeDataSponsorshipOperation.
+ * Use `create(RevokeDataSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeDataSponsorshipOperationSchema: GenMessage<RevokeDataSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 25);
+
+/**
+ * Hands on the sponsorship of a claimable balance.
+ *
+ * @generated from message relayer.v1.RevokeClaimableBalanceSponsorshipOperation
+ */
+export type RevokeClaimableBalanceSponsorshipOperation = Message<"relayer.v1.RevokeClaimableBalanceSponsorshipOperation"> & {
+  /**
+   * The balance. 72 hex digits, as Horizon shows it, or `B...`. Required.
+   *
+   * @generated from field: string balance_id = 1;
+   */
+  balanceId: string;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeClaimableBalanceSponsorshipOperation.
+ * Use `create(RevokeClaimableBalanceSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeClaimableBalanceSponsorshipOperationSchema: GenMessage<RevokeClaimableBalanceSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 26);
+
+/**
+ * Names a pool. Pools have no sponsor: the network answers that it does not exist, or that it is malformed.
+ *
+ * @generated from message relayer.v1.RevokeLiquidityPoolSponsorshipOperation
+ */
+export type RevokeLiquidityPoolSponsorshipOperation = Message<"relayer.v1.RevokeLiquidityPoolSponsorshipOperation"> & {
+  /**
+   * The pool. 32 bytes. In REST 64 hex digits or an array of 32 integers. Required.
+   *
+   * @generated from field: bytes liquidity_pool_id = 1;
+   */
+  liquidityPoolId: Uint8Array;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeLiquidityPoolSponsorshipOperation.
+ * Use `create(RevokeLiquidityPoolSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeLiquidityPoolSponsorshipOperationSchema: GenMessage<RevokeLiquidityPoolSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 27);
+
+/**
+ * Ends or hands on the sponsorship of a signer.
+ *
+ * @generated from message relayer.v1.RevokeSignerSponsorshipOperation
+ */
+export type RevokeSignerSponsorshipOperation = Message<"relayer.v1.RevokeSignerSponsorshipOperation"> & {
+  /**
+   * The account of the signer. An account, `G...`. Required.
+   *
+   * @generated from field: string account = 1;
+   */
+  account: string;
+
+  /**
+   * The signer. Required.
+   *
+   * @generated from field: relayer.v1.SignerKeySpec signer = 2;
+   */
+  signer?: SignerKeySpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.RevokeSignerSponsorshipOperation.
+ * Use `create(RevokeSignerSponsorshipOperationSchema)` to create a new message.
+ */
+export const RevokeSignerSponsorshipOperationSchema: GenMessage<RevokeSignerSponsorshipOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 28);
+
+/**
+ * Takes an asset that the account issues back from a holder.
+ *
+ * @generated from message relayer.v1.ClawbackOperation
+ */
+export type ClawbackOperation = Message<"relayer.v1.ClawbackOperation"> & {
+  /**
+   * The asset; the account of the operation issues it. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec asset = 1;
+   */
+  asset?: AssetSpec | undefined;
+
+  /**
+   * The amount. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * The holder. An account, `G...` or `M...`. Required.
+   *
+   * @generated from field: string from_account = 3;
+   */
+  fromAccount: string;
+};
+
+/**
+ * Describes the message relayer.v1.ClawbackOperation.
+ * Use `create(ClawbackOperationSchema)` to create a new message.
+ */
+export const ClawbackOperationSchema: GenMessage<ClawbackOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 29);
+
+/**
+ * Takes a claimable balance of an asset that the account issues back.
+ *
+ * @generated from message relayer.v1.ClawbackClaimableBalanceOperation
+ */
+export type ClawbackClaimableBalanceOperation = Message<"relayer.v1.ClawbackClaimableBalanceOperation"> & {
+  /**
+   * The balance. 72 hex digits, as Horizon shows it, or `B...`. Required.
+   *
+   * @generated from field: string balance_id = 1;
+   */
+  balanceId: string;
+};
+
+/**
+ * Describes the message relayer.v1.ClawbackClaimableBalanceOperation.
+ * Use `create(ClawbackClaimableBalanceOperationSchema)` to create a new message.
+ */
+export const ClawbackClaimableBalanceOperationSchema: GenMessage<ClawbackClaimableBalanceOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 30);
+
+/**
+ * Deposits both assets of a pool, for shares.
+ *
+ * @generated from message relayer.v1.LiquidityPoolDepositOperation
+ */
+export type LiquidityPoolDepositOperation = Message<"relayer.v1.LiquidityPoolDepositOperation"> & {
+  /**
+   * The pool. 32 bytes. In REST 64 hex digits or an array of 32 integers. Required.
+   *
+   * @generated from field: bytes liquidity_pool_id = 1;
+   */
+  liquidityPoolId: Uint8Array;
+
+  /**
+   * The most of the first asset. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 max_amount_a = 2;
+   */
+  maxAmountA: bigint;
+
+  /**
+   * The most of the second asset. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 max_amount_b = 3;
+   */
+  maxAmountB: bigint;
+
+  /**
+   * The least price of the deposit: the first amount divided by the second. Required.
+   *
+   * @generated from field: relayer.v1.PriceSpec min_price = 4;
+   */
+  minPrice?: PriceSpec | undefined;
+
+  /**
+   * The highest price of the deposit. Required.
+   *
+   * @generated from field: relayer.v1.PriceSpec max_price = 5;
+   */
+  maxPrice?: PriceSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.LiquidityPoolDepositOperation.
+ * Use `create(LiquidityPoolDepositOperationSchema)` to create a new message.
+ */
+export const LiquidityPoolDepositOperationSchema: GenMessage<LiquidityPoolDepositOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 31);
+
+/**
+ * Withdraws both assets of a pool, for shares.
+ *
+ * @generated from message relayer.v1.LiquidityPoolWithdrawOperation
+ */
+export type LiquidityPoolWithdrawOperation = Message<"relayer.v1.LiquidityPoolWithdrawOperation"> & {
+  /**
+   * The pool. 32 bytes. In REST 64 hex digits or an array of 32 integers. Required.
+   *
+   * @generated from field: bytes liquidity_pool_id = 1;
+   */
+  liquidityPoolId: Uint8Array;
+
+  /**
+   * The shares. In units of 10^-7 (of the native asset: stroops), 1 to 2^63-1. Required.
+   *
+   * @generated from field: int64 amount = 2;
+   */
+  amount: bigint;
+
+  /**
+   * The least of the first asset. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 min_amount_a = 3;
+   */
+  minAmountA?: bigint | undefined;
+
+  /**
+   * The least of the second asset. In units of 10^-7 (of the native asset: stroops), 0 to 2^63-1. Required.
+   *
+   * @generated from field: optional int64 min_amount_b = 4;
+   */
+  minAmountB?: bigint | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.LiquidityPoolWithdrawOperation.
+ * Use `create(LiquidityPoolWithdrawOperationSchema)` to create a new message.
+ */
+export const LiquidityPoolWithdrawOperationSchema: GenMessage<LiquidityPoolWithdrawOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 32);
+
+/**
+ * Extends the life of contract entries. A contract operation: the only one of its transaction, with a resource fee.
+ *
+ * @generated from message relayer.v1.ExtendFootprintTtlOperation
+ */
+export type ExtendFootprintTtlOperation = Message<"relayer.v1.ExtendFootprintTtlOperation"> & {
+  /**
+   * The ledger entries. 1 to 100 keys of contract data or code, each base64 XDR of a LedgerKey. Required.
+   *
+   * @generated from field: repeated string keys = 1;
+   */
+  keys: string[];
+
+  /**
+   * The ledgers from now on that they live at least. 1 to 4294967295. Required.
+   *
+   * @generated from field: uint32 extend_to = 2;
+   */
+  extendTo: number;
+};
+
+/**
+ * Describes the message relayer.v1.ExtendFootprintTtlOperation.
+ * Use `create(ExtendFootprintTtlOperationSchema)` to create a new message.
+ */
+export const ExtendFootprintTtlOperationSchema: GenMessage<ExtendFootprintTtlOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 33);
+
+/**
+ * Restores archived contract entries. A contract operation: the only one of its transaction, with a resource fee.
+ *
+ * @generated from message relayer.v1.RestoreFootprintOperation
+ */
+export type RestoreFootprintOperation = Message<"relayer.v1.RestoreFootprintOperation"> & {
+  /**
+   * The ledger entries. 1 to 100 keys of contract data or code, each base64 XDR of a LedgerKey. Required.
+   *
+   * @generated from field: repeated string keys = 1;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message relayer.v1.RestoreFootprintOperation.
+ * Use `create(RestoreFootprintOperationSchema)` to create a new message.
+ */
+export const RestoreFootprintOperationSchema: GenMessage<RestoreFootprintOperation> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 34);
+
+/**
+ * A price: either `decimal`, or the fraction `n`/`d` of integers from 1 to 2^31-1. REST also accepts the bare decimal.
+ *
+ * @generated from message relayer.v1.PriceSpec
+ */
+export type PriceSpec = Message<"relayer.v1.PriceSpec"> & {
+  /**
+   * Decimal digits, with at most 10 before and after the point. It must be a fraction of integers up to 2^31-1.
+   *
+   * @generated from field: optional string decimal = 1;
+   */
+  decimal?: string | undefined;
+
+  /**
+   * Numerator.
+   *
+   * @generated from field: optional int32 n = 2;
+   */
+  n?: number | undefined;
+
+  /**
+   * Denominator.
+   *
+   * @generated from field: optional int32 d = 3;
+   */
+  d?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.PriceSpec.
+ * Use `create(PriceSpecSchema)` to create a new message.
+ */
+export const PriceSpecSchema: GenMessage<PriceSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 35);
+
+/**
+ * What a trust line holds. In REST: `type` names the case and its fields are beside it.
+ *
+ * @generated from message relayer.v1.TrustLineAssetSpec
+ */
+export type TrustLineAssetSpec = Message<"relayer.v1.TrustLineAssetSpec"> & {
+  /**
+   * The asset. Required.
+   *
+   * @generated from oneof relayer.v1.TrustLineAssetSpec.asset
+   */
+  asset: {
+    /**
+     * An issued asset with a code of 1 to 4 characters. REST also accepts `credit_alphanum4`.
+     *
+     * @generated from field: relayer.v1.CreditAsset4 credit4 = 1;
+     */
+    value: CreditAsset4;
+    case: "credit4";
+  } | {
+    /**
+     * An issued asset with a code of 5 to 12 characters. REST also accepts `credit_alphanum12`.
+     *
+     * @generated from field: relayer.v1.CreditAsset12 credit12 = 2;
+     */
+    value: CreditAsset12;
+    case: "credit12";
+  } | {
+    /**
+     * The shares of a pool.
+     *
+     * @generated from field: relayer.v1.LiquidityPoolSpec liquidity_pool = 3;
+     */
+    value: LiquidityPoolSpec;
+    case: "liquidityPool";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message relayer.v1.TrustLineAssetSpec.
+ * Use `create(TrustLineAssetSpecSchema)` to create a new message.
+ */
+export const TrustLineAssetSpecSchema: GenMessage<TrustLineAssetSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 36);
+
+/**
+ * A pool with constant product and a fee of 0.3 %.
+ *
+ * @generated from message relayer.v1.LiquidityPoolSpec
+ */
+export type LiquidityPoolSpec = Message<"relayer.v1.LiquidityPoolSpec"> & {
+  /**
+   * The first asset: native first, then by type, code and issuer. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec asset_a = 1;
+   */
+  assetA?: AssetSpec | undefined;
+
+  /**
+   * The second asset. Required.
+   *
+   * @generated from field: relayer.v1.AssetSpec asset_b = 2;
+   */
+  assetB?: AssetSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.LiquidityPoolSpec.
+ * Use `create(LiquidityPoolSpecSchema)` to create a new message.
+ */
+export const LiquidityPoolSpecSchema: GenMessage<LiquidityPoolSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 37);
+
+/**
+ * The key of a signer.
+ *
+ * @generated from message relayer.v1.SignerKeySpec
+ */
+export type SignerKeySpec = Message<"relayer.v1.SignerKeySpec"> & {
+  /**
+   * The key. Required.
+   *
+   * @generated from oneof relayer.v1.SignerKeySpec.key
+   */
+  key: {
+    /**
+     * An ed25519 key, `G...`.
+     *
+     * @generated from field: string ed25519_public_key = 1;
+     */
+    value: string;
+    case: "ed25519PublicKey";
+  } | {
+    /**
+     * The SHA-256 hash of a secret, 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     *
+     * @generated from field: bytes sha256_hash = 2;
+     */
+    value: Uint8Array;
+    case: "sha256Hash";
+  } | {
+    /**
+     * The hash of a transaction that is authorized in advance, 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     *
+     * @generated from field: bytes pre_auth_tx = 3;
+     */
+    value: Uint8Array;
+    case: "preAuthTx";
+  } | {
+    /**
+     * An ed25519 key and a payload that it must sign, `P...`.
+     *
+     * @generated from field: string ed25519_signed_payload = 4;
+     */
+    value: string;
+    case: "ed25519SignedPayload";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message relayer.v1.SignerKeySpec.
+ * Use `create(SignerKeySpecSchema)` to create a new message.
+ */
+export const SignerKeySpecSchema: GenMessage<SignerKeySpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 38);
+
+/**
+ * A signer of an account.
+ *
+ * @generated from message relayer.v1.SignerSpec
+ */
+export type SignerSpec = Message<"relayer.v1.SignerSpec"> & {
+  /**
+   * The key. Required.
+   *
+   * @generated from oneof relayer.v1.SignerSpec.key
+   */
+  key: {
+    /**
+     * An ed25519 key, `G...`.
+     *
+     * @generated from field: string ed25519_public_key = 1;
+     */
+    value: string;
+    case: "ed25519PublicKey";
+  } | {
+    /**
+     * The SHA-256 hash of a secret, 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     *
+     * @generated from field: bytes sha256_hash = 2;
+     */
+    value: Uint8Array;
+    case: "sha256Hash";
+  } | {
+    /**
+     * The hash of a transaction that is authorized in advance, 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     *
+     * @generated from field: bytes pre_auth_tx = 3;
+     */
+    value: Uint8Array;
+    case: "preAuthTx";
+  } | {
+    /**
+     * An ed25519 key and a payload that it must sign, `P...`.
+     *
+     * @generated from field: string ed25519_signed_payload = 4;
+     */
+    value: string;
+    case: "ed25519SignedPayload";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Its weight, 0 to 255. Required; 0 removes the signer.
+   *
+   * @generated from field: optional uint32 weight = 5;
+   */
+  weight?: number | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.SignerSpec.
+ * Use `create(SignerSpecSchema)` to create a new message.
+ */
+export const SignerSpecSchema: GenMessage<SignerSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 39);
+
+/**
+ * One who can claim a balance.
+ *
+ * @generated from message relayer.v1.ClaimantSpec
+ */
+export type ClaimantSpec = Message<"relayer.v1.ClaimantSpec"> & {
+  /**
+   * The account, `G...`. Required.
+   *
+   * @generated from field: string destination = 1;
+   */
+  destination: string;
+
+  /**
+   * When it can claim. Absent: at any time.
+   *
+   * @generated from field: optional relayer.v1.ClaimPredicateSpec predicate = 2;
+   */
+  predicate?: ClaimPredicateSpec | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.ClaimantSpec.
+ * Use `create(ClaimantSpecSchema)` to create a new message.
+ */
+export const ClaimantSpecSchema: GenMessage<ClaimantSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 40);
+
+/**
+ * A condition of a claim, nested at most four deep. In REST: an object with one key, except `"unconditional"`.
+ *
+ * @generated from message relayer.v1.ClaimPredicateSpec
+ */
+export type ClaimPredicateSpec = Message<"relayer.v1.ClaimPredicateSpec"> & {
+  /**
+   * The condition. Required.
+   *
+   * @generated from oneof relayer.v1.ClaimPredicateSpec.predicate
+   */
+  predicate: {
+    /**
+     * Always.
+     *
+     * @generated from field: relayer.v1.UnconditionalPredicate unconditional = 1;
+     */
+    value: UnconditionalPredicate;
+    case: "unconditional";
+  } | {
+    /**
+     * Both conditions hold. In REST the bare array of two.
+     *
+     * @generated from field: relayer.v1.ClaimPredicates and_predicates = 2;
+     */
+    value: ClaimPredicates;
+    case: "andPredicates";
+  } | {
+    /**
+     * One of two conditions holds. In REST the bare array of two.
+     *
+     * @generated from field: relayer.v1.ClaimPredicates or_predicates = 3;
+     */
+    value: ClaimPredicates;
+    case: "orPredicates";
+  } | {
+    /**
+     * The condition does not hold.
+     *
+     * @generated from field: relayer.v1.ClaimPredicateSpec not_predicate = 4;
+     */
+    value: ClaimPredicateSpec;
+    case: "notPredicate";
+  } | {
+    /**
+     * Before a time in Unix seconds.
+     *
+     * @generated from field: int64 before_absolute_time = 5;
+     */
+    value: bigint;
+    case: "beforeAbsoluteTime";
+  } | {
+    /**
+     * Before this many seconds have passed since the balance was made.
+     *
+     * @generated from field: int64 before_relative_time = 6;
+     */
+    value: bigint;
+    case: "beforeRelativeTime";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message relayer.v1.ClaimPredicateSpec.
+ * Use `create(ClaimPredicateSpecSchema)` to create a new message.
+ */
+export const ClaimPredicateSpecSchema: GenMessage<ClaimPredicateSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 41);
+
+/**
+ * Always.
+ *
+ * @generated from message relayer.v1.UnconditionalPredicate
+ */
+export type UnconditionalPredicate = Message<"relayer.v1.UnconditionalPredicate"> & {
+};
+
+/**
+ * Describes the message relayer.v1.UnconditionalPredicate.
+ * Use `create(UnconditionalPredicateSchema)` to create a new message.
+ */
+export const UnconditionalPredicateSchema: GenMessage<UnconditionalPredicate> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 42);
+
+/**
+ * Two conditions.
+ *
+ * @generated from message relayer.v1.ClaimPredicates
+ */
+export type ClaimPredicates = Message<"relayer.v1.ClaimPredicates"> & {
+  /**
+   * The conditions.
+   *
+   * @generated from field: repeated relayer.v1.ClaimPredicateSpec predicates = 1;
+   */
+  predicates: ClaimPredicateSpec[];
+};
+
+/**
+ * Describes the message relayer.v1.ClaimPredicates.
+ * Use `create(ClaimPredicatesSchema)` to create a new message.
+ */
+export const ClaimPredicatesSchema: GenMessage<ClaimPredicates> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 43);
+
+/**
+ * Flags of a trust line: true sets, false clears, absent keeps.
+ *
+ * @generated from message relayer.v1.TrustLineFlagsSpec
+ */
+export type TrustLineFlagsSpec = Message<"relayer.v1.TrustLineFlagsSpec"> & {
+  /**
+   * The holder can use the asset.
+   *
+   * @generated from field: optional bool authorized = 1;
+   */
+  authorized?: boolean | undefined;
+
+  /**
+   * The holder can keep its offers, and do nothing else.
+   *
+   * @generated from field: optional bool authorized_to_maintain_liabilities = 2;
+   */
+  authorizedToMaintainLiabilities?: boolean | undefined;
+
+  /**
+   * The issuer can claw back. Only false: it cannot be added.
+   *
+   * @generated from field: optional bool clawback_enabled = 3;
+   */
+  clawbackEnabled?: boolean | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.TrustLineFlagsSpec.
+ * Use `create(TrustLineFlagsSpecSchema)` to create a new message.
+ */
+export const TrustLineFlagsSpecSchema: GenMessage<TrustLineFlagsSpec> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 44);
 
 /**
  * Pays an account.
@@ -254,7 +1905,7 @@ export type PaymentOperation = Message<"relayer.v1.PaymentOperation"> & {
  * Use `create(PaymentOperationSchema)` to create a new message.
  */
 export const PaymentOperationSchema: GenMessage<PaymentOperation> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 4);
+  messageDesc(file_relayer_v1_stellar, 45);
 
 /**
  * Calls a function of a contract.
@@ -296,7 +1947,7 @@ export type InvokeContractOperation = Message<"relayer.v1.InvokeContractOperatio
  * Use `create(InvokeContractOperationSchema)` to create a new message.
  */
 export const InvokeContractOperationSchema: GenMessage<InvokeContractOperation> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 5);
+  messageDesc(file_relayer_v1_stellar, 46);
 
 /**
  * Creates a contract from uploaded code.
@@ -345,7 +1996,7 @@ export type CreateContractOperation = Message<"relayer.v1.CreateContractOperatio
  * Use `create(CreateContractOperationSchema)` to create a new message.
  */
 export const CreateContractOperationSchema: GenMessage<CreateContractOperation> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 6);
+  messageDesc(file_relayer_v1_stellar, 47);
 
 /**
  * Uploads the code of a contract.
@@ -373,7 +2024,7 @@ export type UploadWasmOperation = Message<"relayer.v1.UploadWasmOperation"> & {
  * Use `create(UploadWasmOperationSchema)` to create a new message.
  */
 export const UploadWasmOperationSchema: GenMessage<UploadWasmOperation> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 7);
+  messageDesc(file_relayer_v1_stellar, 48);
 
 /**
  * An asset. In REST: `type` names the case and its fields are beside it.
@@ -418,7 +2069,7 @@ export type AssetSpec = Message<"relayer.v1.AssetSpec"> & {
  * Use `create(AssetSpecSchema)` to create a new message.
  */
 export const AssetSpecSchema: GenMessage<AssetSpec> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 8);
+  messageDesc(file_relayer_v1_stellar, 49);
 
 /**
  * XLM.
@@ -433,7 +2084,7 @@ export type NativeAsset = Message<"relayer.v1.NativeAsset"> & {
  * Use `create(NativeAssetSchema)` to create a new message.
  */
 export const NativeAssetSchema: GenMessage<NativeAsset> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 9);
+  messageDesc(file_relayer_v1_stellar, 50);
 
 /**
  * An issued asset with a code of 1 to 4 characters.
@@ -461,7 +2112,7 @@ export type CreditAsset4 = Message<"relayer.v1.CreditAsset4"> & {
  * Use `create(CreditAsset4Schema)` to create a new message.
  */
 export const CreditAsset4Schema: GenMessage<CreditAsset4> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 10);
+  messageDesc(file_relayer_v1_stellar, 51);
 
 /**
  * An issued asset with a code of 5 to 12 characters.
@@ -489,7 +2140,7 @@ export type CreditAsset12 = Message<"relayer.v1.CreditAsset12"> & {
  * Use `create(CreditAsset12Schema)` to create a new message.
  */
 export const CreditAsset12Schema: GenMessage<CreditAsset12> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 11);
+  messageDesc(file_relayer_v1_stellar, 52);
 
 /**
  * The code of a contract, in one of two notations; over RPC both are plain bytes.
@@ -526,7 +2177,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
  * Use `create(WasmSourceSchema)` to create a new message.
  */
 export const WasmSourceSchema: GenMessage<WasmSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 12);
+  messageDesc(file_relayer_v1_stellar, 53);
 
 /**
  * The source that the address of a new contract is derived from. In REST: `from` names the case and its field is beside it.
@@ -563,7 +2214,7 @@ export type ContractSource = Message<"relayer.v1.ContractSource"> & {
  * Use `create(ContractSourceSchema)` to create a new message.
  */
 export const ContractSourceSchema: GenMessage<ContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 13);
+  messageDesc(file_relayer_v1_stellar, 54);
 
 /**
  * An account creates the contract.
@@ -584,7 +2235,7 @@ export type AccountContractSource = Message<"relayer.v1.AccountContractSource"> 
  * Use `create(AccountContractSourceSchema)` to create a new message.
  */
 export const AccountContractSourceSchema: GenMessage<AccountContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 14);
+  messageDesc(file_relayer_v1_stellar, 55);
 
 /**
  * Another contract creates the contract.
@@ -605,7 +2256,7 @@ export type FactoryContractSource = Message<"relayer.v1.FactoryContractSource"> 
  * Use `create(FactoryContractSourceSchema)` to create a new message.
  */
 export const FactoryContractSourceSchema: GenMessage<FactoryContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 15);
+  messageDesc(file_relayer_v1_stellar, 56);
 
 /**
  * Who authorizes a contract operation. In REST: `type` names the case and its fields are beside it.
@@ -658,7 +2309,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
  * Use `create(AuthSpecSchema)` to create a new message.
  */
 export const AuthSpecSchema: GenMessage<AuthSpec> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 16);
+  messageDesc(file_relayer_v1_stellar, 57);
 
 /**
  * No authorization.
@@ -673,7 +2324,7 @@ export type NoAuth = Message<"relayer.v1.NoAuth"> & {
  * Use `create(NoAuthSchema)` to create a new message.
  */
 export const NoAuthSchema: GenMessage<NoAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 17);
+  messageDesc(file_relayer_v1_stellar, 58);
 
 /**
  * Authorization by the source account.
@@ -688,7 +2339,7 @@ export type SourceAccountAuth = Message<"relayer.v1.SourceAccountAuth"> & {
  * Use `create(SourceAccountAuthSchema)` to create a new message.
  */
 export const SourceAccountAuthSchema: GenMessage<SourceAccountAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 18);
+  messageDesc(file_relayer_v1_stellar, 59);
 
 /**
  * Authorization by addresses.
@@ -709,7 +2360,7 @@ export type AddressesAuth = Message<"relayer.v1.AddressesAuth"> & {
  * Use `create(AddressesAuthSchema)` to create a new message.
  */
 export const AddressesAuthSchema: GenMessage<AddressesAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 19);
+  messageDesc(file_relayer_v1_stellar, 60);
 
 /**
  * Authorization that is already signed.
@@ -730,7 +2381,7 @@ export type XdrAuth = Message<"relayer.v1.XdrAuth"> & {
  * Use `create(XdrAuthSchema)` to create a new message.
  */
 export const XdrAuthSchema: GenMessage<XdrAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 20);
+  messageDesc(file_relayer_v1_stellar, 61);
 
 /**
  * A contract value. In REST: an object with one key, the case without `_value` (`{"u32":1}`), except void, which is the bare string `"void"`.
@@ -896,7 +2547,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
  * Use `create(ScValSchema)` to create a new message.
  */
 export const ScValSchema: GenMessage<ScVal> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 21);
+  messageDesc(file_relayer_v1_stellar, 62);
 
 /**
  * Nothing.
@@ -911,7 +2562,7 @@ export type ScVoid = Message<"relayer.v1.ScVoid"> & {
  * Use `create(ScVoidSchema)` to create a new message.
  */
 export const ScVoidSchema: GenMessage<ScVoid> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 22);
+  messageDesc(file_relayer_v1_stellar, 63);
 
 /**
  * Unsigned 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -946,7 +2597,7 @@ export type ScU128 = Message<"relayer.v1.ScU128"> & {
  * Use `create(ScU128Schema)` to create a new message.
  */
 export const ScU128Schema: GenMessage<ScU128> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 23);
+  messageDesc(file_relayer_v1_stellar, 64);
 
 /**
  * Signed 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -981,7 +2632,7 @@ export type ScI128 = Message<"relayer.v1.ScI128"> & {
  * Use `create(ScI128Schema)` to create a new message.
  */
 export const ScI128Schema: GenMessage<ScI128> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 24);
+  messageDesc(file_relayer_v1_stellar, 65);
 
 /**
  * Unsigned 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -1030,7 +2681,7 @@ export type ScU256 = Message<"relayer.v1.ScU256"> & {
  * Use `create(ScU256Schema)` to create a new message.
  */
 export const ScU256Schema: GenMessage<ScU256> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 25);
+  messageDesc(file_relayer_v1_stellar, 66);
 
 /**
  * Signed 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -1079,7 +2730,7 @@ export type ScI256 = Message<"relayer.v1.ScI256"> & {
  * Use `create(ScI256Schema)` to create a new message.
  */
 export const ScI256Schema: GenMessage<ScI256> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 26);
+  messageDesc(file_relayer_v1_stellar, 67);
 
 /**
  * List of values.
@@ -1100,7 +2751,7 @@ export type ScVec = Message<"relayer.v1.ScVec"> & {
  * Use `create(ScVecSchema)` to create a new message.
  */
 export const ScVecSchema: GenMessage<ScVec> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 27);
+  messageDesc(file_relayer_v1_stellar, 68);
 
 /**
  * Keys and values.
@@ -1121,7 +2772,7 @@ export type ScMap = Message<"relayer.v1.ScMap"> & {
  * Use `create(ScMapSchema)` to create a new message.
  */
 export const ScMapSchema: GenMessage<ScMap> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 28);
+  messageDesc(file_relayer_v1_stellar, 69);
 
 /**
  * One key and its value.
@@ -1149,7 +2800,7 @@ export type ScMapEntry = Message<"relayer.v1.ScMapEntry"> & {
  * Use `create(ScMapEntrySchema)` to create a new message.
  */
 export const ScMapEntrySchema: GenMessage<ScMapEntry> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 29);
+  messageDesc(file_relayer_v1_stellar, 70);
 
 /**
  * The Stellar fields of a transaction record.
@@ -1191,7 +2842,7 @@ export type StellarTransaction = Message<"relayer.v1.StellarTransaction"> & {
  * Use `create(StellarTransactionSchema)` to create a new message.
  */
 export const StellarTransactionSchema: GenMessage<StellarTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 30);
+  messageDesc(file_relayer_v1_stellar, 71);
 
 /**
  * Policies of a relayer on Stellar.
@@ -1226,6 +2877,21 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
    * @generated from field: repeated relayer.v1.StellarAccountChange allow_account_changes = 4;
    */
   allowAccountChanges: StellarAccountChange[];
+
+  /**
+   * Check that a payment to an account that requires a memo has one (SEP-29). Absent: true.
+   *
+   * @generated from field: optional bool check_memo_required = 5;
+   */
+  checkMemoRequired?: boolean | undefined;
+
+  /**
+   * Accounts other than its own (`G...`) that `operations` may name as their source: the relayer's key is a signer of them. `allow_account_changes` applies to
+   * them, too. Empty: none.
+   *
+   * @generated from field: repeated string operation_source_accounts = 6;
+   */
+  operationSourceAccounts: string[];
 };
 
 /**
@@ -1233,7 +2899,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
  * Use `create(StellarPoliciesSchema)` to create a new message.
  */
 export const StellarPoliciesSchema: GenMessage<StellarPolicies> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 31);
+  messageDesc(file_relayer_v1_stellar, 72);
 
 /**
  * Who pays the fee of a transaction on Stellar.

@@ -34,26 +34,40 @@ export function changeBy(operation: xdr.Operation): StellarAccountChange | null 
   }
 }
 
+/** Whose changes the policies allow or forbid. */
+interface Guarded {
+  /** The account of operations that name none, plain or muxed. */
+  readonly sourceAccount: string;
+  /** The relayer's, `G...`. */
+  readonly account: string;
+  readonly policies: StellarPolicies;
+}
+
 /**
- * Returns why the policies forbid what these operations take from an account (`G...`), to follow the field's name; null if they allow it.
+ * Returns why the policies forbid what these operations take from the relayer's account, or from one that it acts for, to follow the
+ * field's name; null if they allow it.
  */
-export function forbiddenChangeIn(
-  { operations, sourceAccount }: Operations,
-  account: string,
-  { allowAccountChanges }: StellarPolicies,
-): string | null {
+export function forbiddenChangeIn({ operations, sourceAccount }: Operations, account: string, policies: StellarPolicies): string | null {
   for (const [index, operation] of operations.entries()) {
-    const source = operation.sourceAccount;
-    if (accountOf(source == null ? sourceAccount : addressFromMuxedAccount(source)) !== account) continue;
-    const change = changeBy(operation);
-    if (change !== null && !allowAccountChanges.includes(change)) return `has an operation ${index + 1} that ${forbidden(change, account)}`;
+    const change = forbiddenChangeBy(operation, { sourceAccount, account, policies });
+    if (change !== null) return `has an operation ${index + 1} that ${change}`;
   }
   return null;
 }
 
+/** Returns the same for one operation, to follow the operation's name. */
+export function forbiddenChangeBy(operation: xdr.Operation, { sourceAccount, account, policies }: Guarded): string | null {
+  const own = operation.sourceAccount;
+  const source = accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
+  if (source !== account && !policies.operationSourceAccounts.includes(source)) return null;
+  const change = changeBy(operation);
+  return change === null || policies.allowAccountChanges.includes(change) ? null : forbidden(change, source, account);
+}
+
 /** Completes a sentence about a forbidden change, after "that". */
-export function forbidden(change: StellarAccountChange, account: string): string {
-  return `takes away what ${account}, the relayer's account, can do (${change}), which the relayer's allow_account_changes does not name`;
+export function forbidden(change: StellarAccountChange, source: string, account: string): string {
+  const whose = source === account ? "the relayer's account" : 'an account of its operation_source_accounts';
+  return `takes away what ${source}, ${whose}, can do (${change}), which the relayer's allow_account_changes does not name`;
 }
 
 /** Throws `RECEIVER_NOT_ALLOWED` naming the field if policies forbid a change. */

@@ -6,7 +6,7 @@ import type { StellarNetwork } from '../../core/records/network.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/records/stellar.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
-import { forbiddenChangeIn, requireAllowed } from './account-changes.js';
+import { forbiddenChangeBy, forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
 import { leastBaseFeeStroops, minBumpStroops } from './fee-rules.js';
@@ -79,17 +79,19 @@ function readContent(request: StellarRequest, context: ContentContext): ContentU
 function fromOperations(request: StellarRequest, context: ContentContext): StellarContent {
   const { operations, sourceAccount, memo } = readAll({
     feeBump: () => refuseFeeBump(request),
-    operations: () => readOperations(request.operations),
+    operations: () => readOperations(request.operations, context),
     sourceAccount: () => readSourceAccount(request.sourceAccount, context),
     memo: () => memoFrom(request.memo),
   });
+  requireAllowedOperations(operations, sourceAccount, context);
+  const [{ footprint } = { footprint: null }] = operations;
   return ownContentFrom(
     {
       sourceAccount,
       operations: operations.map(({ operation }) => operation),
       memo,
       auth: operations.some(({ auth }) => auth === 'simulated') ? 'simulated' : 'given',
-      sorobanData: null,
+      sorobanData: footprint === null ? null : declarationOf(footprint),
       minTimeS: 0n,
       maxTimeS: null,
       validityMs: null,
@@ -103,14 +105,33 @@ function refuseFeeBump({ feeBump }: StellarRequest): void {
   if (feeBump === true) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr; remove it to send operations');
 }
 
-function readOperations(operations: StellarRequest['operations']): readonly ReadOperation[] {
+function readOperations(operations: StellarRequest['operations'], { account, policies }: ContentContext): readonly ReadOperation[] {
   const { length } = operations;
   if (length > maxOperations) throw invalidField('operations', `has ${length} items; the maximum is ${maxOperations}`);
   // Before they are read: to read a body of 1 MiB of entries would take a fifth of a second.
   const authBytes = operations.reduce((sum, operation) => sum + authBytesOf(operation), 0);
   if (authBytes > maxOperationBytes)
     throw invalidField('operations', `has ${authBytes} bytes of authorization entries; the maximum is ${maxOperationBytes}`);
-  return readEach(operations, (operation, index) => operationFrom(operation, `operations[${index}]`));
+  const sources = { account, others: policies.operationSourceAccounts };
+  return readEach(operations, (operation, index) => operationFrom(operation, `operations[${index}]`, sources));
+}
+
+/** Each operation has a field of its own. */
+function requireAllowedOperations(
+  operations: readonly ReadOperation[],
+  sourceAccount: string,
+  { account, policies }: ContentContext,
+): void {
+  readEach(operations, ({ operation }, index) => {
+    const change = forbiddenChangeBy(operation, { sourceAccount, account, policies });
+    if (change !== null) requireAllowed(`operations[${index}]`, change);
+  });
+}
+
+/** Base64 XDR of these entries, without resources: a simulation finds them. */
+function declarationOf(footprint: xdr.LedgerFootprint): string {
+  const resources = new xdr.SorobanResources({ footprint, instructions: 0, diskReadBytes: 0, writeBytes: 0 });
+  return new xdr.SorobanTransactionData({ ext: xdr.SorobanTransactionDataExt.v0(), resources, resourceFee: 0n }).toXdr('base64');
 }
 
 function readSourceAccount(text: string | undefined, { account }: ContentContext): string {
@@ -177,9 +198,9 @@ function requireValidOperations({ operations, sourceAccount }: Envelope): void {
   for (const [index, operation] of operations.entries()) {
     const own = operation.sourceAccount;
     const source = accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
-    const reason = whyInvalid(operation, source);
-    if (reason !== null)
-      throw invalidField('transaction_xdr', `has an invalid ${nameOf(operation)} operation at position ${index + 1}: ${reason}`);
+    const invalid = whyInvalid(operation, source);
+    if (invalid !== null)
+      throw invalidField('transaction_xdr', `has an invalid ${nameOf(operation)} operation at position ${index + 1}: ${invalid.reason}`);
   }
 }
 

@@ -174,7 +174,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const [ready, bidPerOperationStroops, memoRequired] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n, maxResourceFeeStroops) : null,
     market.bidPerOperationStroops(isContract),
-    hasMemo ? noMemoNeeded : findMemoRequired(rpc, content.operations),
+    hasMemo || !policies.checkMemoRequired ? noMemoNeeded : findMemoRequired(rpc, content.operations),
   ]);
   if (memoRequired.answer !== null) {
     const sentence = `account ${memoRequired.answer} requires a memo (SEP-29), and the transaction has none`;

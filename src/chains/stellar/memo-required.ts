@@ -32,6 +32,8 @@ function receiverOf(body: xdr.OperationBody): xdr.MuxedAccount | null {
       return body.pathPaymentStrictReceiveOp.destination;
     case 'pathPaymentStrictSend':
       return body.pathPaymentStrictSendOp.destination;
+    case 'accountMerge':
+      return body.destination;
     default:
       return null;
   }

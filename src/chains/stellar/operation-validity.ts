@@ -2,21 +2,29 @@ import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 
 const badAsset = 'its asset is not valid';
+const notIssued = 'its account does not issue the asset';
 const badPrice = 'its price is not valid';
 const badFlags = 'its flags are not valid';
 const badAmount = 'its amounts must be positive';
 const ownSource = 'its other account is its source account';
 
+/** Why an operation is invalid. */
+export interface Invalid {
+  /** The field that shows it, as the builder of the SDK names it in snake_case; null: fields of kinds that are checked before. */
+  readonly field: string | null;
+  readonly reason: string;
+}
+
 /**
  * Returns why no ledger in any state can accept an operation; null if one may. These are checks of stellar-core's `doCheckValid`: nodes
  * reject a transaction with such an operation. `source` is the account of the operation, `G...`.
  */
-export function whyInvalid(operation: xdr.Operation, source: string): string | null {
+export function whyInvalid(operation: xdr.Operation, source: string): Invalid | null {
   const body = operation.body;
   switch (body.type) {
     case 'createAccount': {
       const op = body.createAccountOp;
-      return first([op.startingBalance < 0n, badAmount], [address(op.destination) === source, ownSource]);
+      return first([op.startingBalance < 0n, badAmount], [address(op.destination) === source, ownSource, 'destination']);
     }
     case 'payment': {
       const op = body.paymentOp;
@@ -34,15 +42,15 @@ export function whyInvalid(operation: xdr.Operation, source: string): string | n
     }
     case 'manageSellOffer': {
       const op = body.manageSellOfferOp;
-      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: op.offerId });
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: op.offerId, field: 'amount' });
     }
     case 'manageBuyOffer': {
       const op = body.manageBuyOfferOp;
-      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.buyAmount, price: op.price, id: op.offerId });
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.buyAmount, price: op.price, id: op.offerId, field: 'buy_amount' });
     }
     case 'createPassiveSellOffer': {
       const op = body.createPassiveSellOfferOp;
-      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: 0n });
+      return whyNoOffer({ assets: [op.selling, op.buying], amount: op.amount, price: op.price, id: 0n, field: 'amount' });
     }
     case 'setOptions':
       return whyNoOptions(body.setOptionsOp, source);
@@ -50,10 +58,10 @@ export function whyInvalid(operation: xdr.Operation, source: string): string | n
       return whyNoTrust(body.changeTrustOp, source);
     case 'allowTrust': {
       const op = body.allowTrustOp;
-      return first([address(op.trustor) === source, ownSource], [op.authorize > 2, badFlags]);
+      return first([address(op.trustor) === source, ownSource, 'trustor'], [op.authorize > 2, badFlags]);
     }
     case 'accountMerge':
-      return first([muxed(body.destination) === source, ownSource]);
+      return first([muxed(body.destination) === source, ownSource, 'destination']);
     case 'manageData':
       return first([!isText(body.manageDataOp.dataName) || body.manageDataOp.dataName.length === 0, 'its name is not valid']);
     case 'bumpSequence':
@@ -64,29 +72,36 @@ export function whyInvalid(operation: xdr.Operation, source: string): string | n
       return first(
         [op.amount < 1n, badAmount],
         [!isAsset(op.asset), badAsset],
-        [claimants.length === 0 || new Set(claimants).size < claimants.length, 'it must have claimants, each once'],
+        [claimants.length === 0 || new Set(claimants).size < claimants.length, 'it must have claimants, each once', 'claimants'],
       );
     }
     case 'beginSponsoringFutureReserves':
-      return first([address(body.beginSponsoringFutureReservesOp.sponsoredId) === source, ownSource]);
+      return first([address(body.beginSponsoringFutureReservesOp.sponsoredId) === source, ownSource, 'sponsored_id']);
     case 'clawback': {
       const op = body.clawbackOp;
-      return first([op.amount < 1n, badAmount], [issuerOf(op.asset) !== source, badAsset], [muxed(op.from) === source, ownSource]);
+      return first(
+        [op.amount < 1n, badAmount],
+        [issuerOf(op.asset) !== source, notIssued, 'asset'],
+        [muxed(op.from) === source, ownSource, 'from'],
+      );
     }
     case 'setTrustLineFlags': {
       const op = body.setTrustLineFlagsOp;
       const [added, removed] = [op.setFlags, op.clearFlags];
       return first(
-        [address(op.trustor) === source, ownSource],
-        [issuerOf(op.asset) !== source, badAsset],
-        [(added & removed) !== 0 || (added & ~0b11) !== 0 || (removed & ~0b111) !== 0 || (added & 0b11) === 0b11, badFlags],
+        [address(op.trustor) === source, ownSource, 'trustor'],
+        [issuerOf(op.asset) !== source, notIssued, 'asset'],
+        [(added & removed) !== 0 || (added & ~0b11) !== 0 || (removed & ~0b111) !== 0 || (added & 0b11) === 0b11, badFlags, 'flags'],
       );
     }
     case 'liquidityPoolDeposit': {
       const op = body.liquidityPoolDepositOp;
       const [low, high] = [op.minPrice, op.maxPrice];
       const isReversed = BigInt(low.n) * BigInt(high.d) > BigInt(low.d) * BigInt(high.n);
-      return first([op.maxAmountA < 1n || op.maxAmountB < 1n, badAmount], [!isPrice(low) || !isPrice(high) || isReversed, badPrice]);
+      return first(
+        [op.maxAmountA < 1n || op.maxAmountB < 1n, badAmount],
+        [!isPrice(low) || !isPrice(high) || isReversed, badPrice, 'max_price'],
+      );
     }
     case 'liquidityPoolWithdraw': {
       const op = body.liquidityPoolWithdrawOp;
@@ -104,50 +119,53 @@ interface Offer {
   readonly price: xdr.Price;
   /** 0: a new offer. */
   readonly id: bigint;
+  /** The field of the amount. */
+  readonly field: string;
 }
 
-function whyNoOffer({ assets: [selling, buying], amount, price, id }: Offer): string | null {
+function whyNoOffer({ assets: [selling, buying], amount, price, id, field }: Offer): Invalid | null {
   return first(
-    [!isAsset(selling) || !isAsset(buying) || selling.equals(buying), badAsset],
+    [!isAsset(selling) || !isAsset(buying) || selling.equals(buying), badAsset, 'buying'],
     // An amount of 0 deletes an offer.
-    [amount < 0n || id < 0n || (amount === 0n && id === 0n), badAmount],
+    [amount < 0n || id < 0n || (amount === 0n && id === 0n), badAmount, field],
     [!isPrice(price), badPrice],
   );
 }
 
-function whyNoOptions(op: xdr.SetOptionsOp, source: string): string | null {
+function whyNoOptions(op: xdr.SetOptionsOp, source: string): Invalid | null {
   const [added, removed] = [op.setFlags ?? 0, op.clearFlags ?? 0];
   const weights = [op.masterWeight, op.lowThreshold, op.medThreshold, op.highThreshold, op.signer?.weight];
   const signer = op.signer?.key;
   const isSelf = signer?.type === 'signerKeyTypeEd25519' && StrKey.encodeEd25519PublicKey(signer.ed25519.value) === source;
   return first(
-    [((added | removed) & ~0b1111) !== 0 || (added & removed) !== 0, badFlags],
+    [((added | removed) & ~0b1111) !== 0 || (added & removed) !== 0, badFlags, 'clear_flags'],
     [weights.some((weight) => (weight ?? 0) > 255), 'its weights and thresholds must be at most 255'],
-    [isSelf, ownSource],
+    [isSelf, ownSource, 'signer'],
     [op.homeDomain !== null && !isText(op.homeDomain), 'its home domain is not valid'],
   );
 }
 
-function whyNoTrust(op: xdr.ChangeTrustOp, source: string): string | null {
+function whyNoTrust(op: xdr.ChangeTrustOp, source: string): Invalid | null {
   const line = op.line;
-  if (op.limit < 0n) return badAmount;
+  if (op.limit < 0n) return { field: 'limit', reason: badAmount };
   switch (line.type) {
     case 'assetTypeNative':
-      return badAsset;
+      return { field: 'asset', reason: badAsset };
     case 'assetTypePoolShare':
       return null;
     case 'assetTypeCreditAlphanum4':
     case 'assetTypeCreditAlphanum12': {
       // The types of assets and of lines have the same encoding, except for pool shares.
       const asset = xdr.Asset.fromXdr(line.toXdr());
-      return first([!isAsset(asset), badAsset], [issuerOf(asset) === source, ownSource]);
+      return first([!isAsset(asset), badAsset], [issuerOf(asset) === source, ownSource, 'asset']);
     }
   }
 }
 
 /** Returns the reason of the first condition that holds; null if none does. */
-function first(...conditions: readonly (readonly [holds: boolean, reason: string])[]): string | null {
-  return conditions.find(([holds]) => holds)?.[1] ?? null;
+function first(...conditions: readonly (readonly [holds: boolean, reason: string, field?: string])[]): Invalid | null {
+  const [, reason, field = null] = conditions.find(([holds]) => holds) ?? [];
+  return reason === undefined ? null : { field, reason };
 }
 
 function address(account: xdr.AccountId): string {

@@ -1,29 +1,71 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { readAll, readEach } from '../../core/errors/read-all.js';
-import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/records/stellar.js';
+import type { StellarAuth, StellarOperation, StellarValue } from '../../core/records/stellar.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
+import { accountOf, addressFromMuxedAccount } from './address.js';
 import { contractValueFrom } from './contract-value.js';
+import { accountFrom, assetFrom, receiverFrom } from './operation-kinds.js';
+import { listedOperations } from './operation-table.js';
+import { whyInvalid } from './operation-validity.js';
 import { readXdrField } from './xdr-text.js';
 
 /** An operation in XDR and the source of its authorization. */
 export interface ReadOperation {
   readonly operation: xdr.Operation;
   readonly auth: AuthSource;
+  /** The entries of an operation that names its ledger entries; null: a simulation finds them, or there are none. */
+  readonly footprint: xdr.LedgerFootprint | null;
 }
 
 /** The maximum code size (`contractMaxSizeBytes` of public networks). */
 const maxWasmBytes = 128 * 1024;
 const wasmMagic = Buffer.from([0, 0x61, 0x73, 0x6d]);
 
-/** Encodes the operation at `path` (`operations[0]`). Throws `DomainError` (400) naming the field. */
-export function operationFrom(operation: StellarOperation, path: string): ReadOperation {
+/**
+ * Encodes the operation at `path` (`operations[0]`), whose source is `account` unless it names one of `sources`, all `G...`. Throws
+ * `DomainError` (400) naming the field.
+ */
+export function operationFrom(operation: StellarOperation, path: string, sources: OperationSources): ReadOperation {
+  const { read, sourceAccount } = readAll({
+    read: () => contentFrom(operation, path),
+    sourceAccount: () => sourceFrom(operation.sourceAccount, `${path}.source_account`, sources),
+  });
+  const whole = new xdr.Operation({ sourceAccount, body: read.operation.body });
+  // The first four kinds have checks of their own.
+  if (operation.kind === 'listed') {
+    const source = sourceAccount === null ? sources.account : (accountOf(addressFromMuxedAccount(sourceAccount)) ?? '');
+    const invalid = whyInvalid(whole, source);
+    if (invalid !== null) throw invalidField(invalid.field === null ? path : `${path}.${invalid.field}`, `is not valid: ${invalid.reason}`);
+  }
+  return { ...read, operation: whole };
+}
+
+/** The accounts (`G...`) that can be the source of operations. */
+export interface OperationSources {
+  /** The relayer's own. */
+  readonly account: string;
+  /** Others, which the relayer's policies name. */
+  readonly others: readonly string[];
+}
+
+function sourceFrom(text: string | undefined, path: string, { account, others }: OperationSources): xdr.MuxedAccount | null {
+  if (text === undefined) return null;
+  const source = receiverFrom(text, path);
+  const plain = accountOf(text) ?? '';
+  if (plain !== account && !others.includes(plain))
+    throw invalidField(path, `must be ${account}, the relayer's account, or an account of the relayer's policy operation_source_accounts`);
+  return source;
+}
+
+function contentFrom(operation: StellarOperation, path: string): ReadOperation {
   switch (operation.kind) {
     case 'unset':
       throw invalidField(`${path}.type`, 'is required');
     case 'payment':
-      return { operation: paymentFrom(operation, path), auth: 'given' };
+      return { operation: paymentFrom(operation, path), auth: 'given', footprint: null };
+    case 'listed':
+      return listedFrom(operation, path);
     case 'invoke_contract':
       return contractOperation(
         () => invocationFrom(operation, path),
@@ -51,7 +93,14 @@ export function authBytesOf(operation: StellarOperation): number {
 function contractOperation(readFunction: () => xdr.HostFunction, readAuth: () => ReadAuth): ReadOperation {
   const { hostFunction, auth } = readAll({ hostFunction: readFunction, auth: readAuth });
   const body = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth.entries] }));
-  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: auth.source };
+  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: auth.source, footprint: null };
+}
+
+function listedFrom({ type, fields }: Extract<StellarOperation, { kind: 'listed' }>, path: string): ReadOperation {
+  const listed = listedOperations.get(type);
+  if (listed === undefined) throw new Error(`the table has no operation ${type}`);
+  const { body, footprint } = listed.read(fields, path);
+  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: 'given', footprint };
 }
 
 function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, { kind: 'payment' }>, path: string): xdr.Operation {
@@ -63,51 +112,9 @@ function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, {
   return new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(new xdr.PaymentOp(payment)) });
 }
 
-function receiverFrom(text: string, path: string): xdr.MuxedAccount {
-  if (accountOf(text) === null) throw invalidField(path, syntaxes.stellar_receiver.description);
-  return muxedAccountFrom(text);
-}
-
 function amountFrom(stroops: bigint, path: string): xdr.Int64 {
   if (stroops < 1n) throw invalidField(path, `is ${stroops}; must be at least 1 stroop`);
   return stroops;
-}
-
-function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
-  if (asset === undefined) throw invalidField(path, 'is required');
-  switch (asset.kind) {
-    case 'unset':
-      throw invalidField(`${path}.type`, 'is required');
-    case 'native':
-      return xdr.Asset.assetTypeNative();
-    case 'credit4':
-      return xdr.Asset.assetTypeCreditAlphanum4(new xdr.AlphaNum4(creditFrom(asset, path, 4)));
-    case 'credit12':
-      return xdr.Asset.assetTypeCreditAlphanum12(new xdr.AlphaNum12(creditFrom(asset, path, 12)));
-  }
-}
-
-function creditFrom(
-  { code, issuer }: Extract<StellarAsset, { code: string }>,
-  path: string,
-  length: 4 | 12,
-): { assetCode: Buffer; issuer: xdr.AccountId } {
-  return readAll({
-    assetCode: () => assetCodeFrom(code, path, length),
-    issuer: () => accountFrom(issuer, `${path}.issuer`),
-  });
-}
-
-function assetCodeFrom(code: string, path: string, length: 4 | 12): Buffer {
-  checkText(`${path}.code`, code, syntaxes[`asset_code_${length}`]);
-  const assetCode = Buffer.alloc(length);
-  assetCode.write(code, 'latin1');
-  return assetCode;
-}
-
-function accountFrom(text: string, path: string): xdr.AccountId {
-  if (!StrKey.isValidEd25519PublicKey(text)) throw invalidField(path, syntaxes.stellar_account.description);
-  return accountIdFrom(text);
 }
 
 function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_contract' }>, path: string): xdr.HostFunction {

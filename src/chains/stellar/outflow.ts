@@ -1,5 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { accountOf, addressFromMuxedAccount } from './address.js';
+import { ceilDivide } from './fee-rules.js';
 
 /** Returns the native stroops that an account pays by these operations (base64 XDR). Payments inside contracts are not visible. */
 export function nativeOutflowStroops(operations: readonly string[], account: string): bigint {
@@ -26,6 +27,17 @@ function outflowOf(body: xdr.OperationBody): bigint {
       const operation = body.pathPaymentStrictSendOp;
       return isNative(operation.sendAsset) ? operation.sendAmount : 0n;
     }
+    // An offer can be taken at once.
+    case 'manageSellOffer':
+      return isNative(body.manageSellOfferOp.selling) ? body.manageSellOfferOp.amount : 0n;
+    case 'createPassiveSellOffer':
+      return isNative(body.createPassiveSellOfferOp.selling) ? body.createPassiveSellOfferOp.amount : 0n;
+    case 'manageBuyOffer': {
+      const { selling, buyAmount, price } = body.manageBuyOfferOp;
+      return isNative(selling) ? ceilDivide(buyAmount * BigInt(price.n), BigInt(price.d)) : 0n;
+    }
+    case 'createClaimableBalance':
+      return isNative(body.createClaimableBalanceOp.asset) ? body.createClaimableBalanceOp.amount : 0n;
     default:
       return 0n;
   }

@@ -102,7 +102,7 @@ function requireChanges(relayer: Relayer, transaction: xdr.Transaction): void {
   // Such a transaction lands with any sequence number above the account's, which later ones must then exceed.
   const skips = condition.type === 'precondV2' && condition.v2.minSeqNum != null;
   if (skips && accountOf(sourceAccount) === relayer.address && !policies.allowAccountChanges.includes('bump_sequence'))
-    requireAllowed(field, `has a minimum sequence number that ${forbidden('bump_sequence', relayer.address)}`);
+    requireAllowed(field, `has a minimum sequence number that ${forbidden('bump_sequence', relayer.address, relayer.address)}`);
 }
 
 function requireFee(relayer: Relayer, feeStroops: bigint): void {

@@ -47,6 +47,10 @@ export interface StellarPolicies {
   /** Maximum fee of one transaction; null: no limit. */
   readonly maxFeeStroops: bigint | null;
   readonly allowAccountChanges: readonly StellarAccountChange[];
+  /** True: a payment to an account that requires a memo (SEP-29) fails without one. */
+  readonly checkMemoRequired: boolean;
+  /** Accounts (`G...`) other than its own that operations may have as their source: its key signs for them. */
+  readonly operationSourceAccounts: readonly string[];
 }
 
 /** The policies of a Solana relayer. Programs and accounts are base58. */
@@ -153,7 +157,14 @@ export const defaultPolicies: {
     includeRevertData: false,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
-  stellar: { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null, allowAccountChanges: [] },
+  stellar: {
+    network: 'stellar',
+    minBalanceStroops: 1_000_000n,
+    maxFeeStroops: null,
+    allowAccountChanges: [],
+    checkMemoRequired: true,
+    operationSourceAccounts: [],
+  },
   solana: {
     network: 'solana',
     minBalanceLamports: 10_000_000n,

@@ -27,9 +27,14 @@ export type StellarMemo =
   | { readonly kind: 'id'; readonly id: bigint }
   | { readonly kind: 'hash' | 'return'; readonly bytes: Uint8Array };
 
-/** An operation as requested; `unset`: it names no kind. */
-export type StellarOperation =
+/** An operation as requested; its source account is the transaction's if it names none. */
+export type StellarOperation = StellarOperationContent & { readonly sourceAccount?: string | undefined };
+
+/** What an operation does; `unset`: it names no kind. */
+type StellarOperationContent =
   | { readonly kind: 'unset' }
+  /** An operation of the table of operations (`src/chains/stellar/operation-table.ts`), which reads its fields. */
+  | { readonly kind: 'listed'; readonly type: string; readonly fields: StellarFields }
   | { readonly kind: 'payment'; readonly destination: string; readonly amount: bigint; readonly asset: StellarAsset | undefined }
   | {
       readonly kind: 'invoke_contract';
@@ -47,6 +52,14 @@ export type StellarOperation =
       readonly auth: StellarAuth | undefined;
     }
   | { readonly kind: 'upload_wasm'; readonly wasm: StellarWasm | undefined; readonly auth: StellarAuth | undefined };
+
+/** The fields of a listed operation by their names. A union is `kind`, the name of its case, and `value`. */
+export interface StellarFields {
+  readonly [name: string]: StellarField;
+}
+
+/** The value of such a field; undefined: absent. */
+export type StellarField = undefined | boolean | number | bigint | string | Uint8Array | readonly StellarField[] | StellarFields;
 
 /** An asset as requested. */
 export type StellarAsset =

@@ -75,6 +75,18 @@ export const syntaxes = {
   },
   asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
   asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },
+  asset_code: { pattern: /^[A-Za-z0-9]{1,12}$/u, description: 'must be 1 to 12 characters from A-Z, a-z and 0-9' },
+  claimable_balance: {
+    pattern: /^(?:0{8}[0-9a-fA-F]{64}|B[A-Z2-7]{57})$/u,
+    description: 'must be 72 hex digits that begin with 00000000, or B...',
+  },
+  stellar_price: {
+    pattern: /^[0-9]{1,10}(?:\.[0-9]{1,10})?$/u,
+    description: 'must be a decimal number with at most 10 digits before and after the point',
+  },
+  signed_payload: { pattern: /^P[A-Z2-7]{68,164}$/u, description: 'must be a signed payload (P...)' },
+  home_domain: { pattern: /^[\x20-\x7e]{0,32}$/u, description: 'must be 0 to 32 printable ASCII characters' },
+  data_name: { pattern: /^[\x20-\x7e]{1,64}$/u, description: 'must be 1 to 64 printable ASCII characters' },
   contract_function: { pattern: /^[A-Za-z0-9_]{1,32}$/u, description: 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _' },
   contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
   xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },

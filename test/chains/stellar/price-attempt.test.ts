@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type PriceRequest, priceAttempt } from '../../../src/chains/stellar/price-attempt.js';
+import { defaultPolicies } from '../../../src/core/records/relayer.js';
 
 const request: PriceRequest = {
-  policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, allowAccountChanges: [] },
+  policies: { ...defaultPolicies.stellar, minBalanceStroops: 0n },
   maxFeeStroops: null,
   resourceFeeStroops: 0n,
   operationCount: 1,

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chainKeyOf, type SolanaNetwork, type StellarNetwork } from '../../../src/core/records/network.js';
-import { maxInFlightOf, minBalanceOf, type SolanaPolicies, type StellarPolicies } from '../../../src/core/records/relayer.js';
+import {
+  defaultPolicies,
+  maxInFlightOf,
+  minBalanceOf,
+  type SolanaPolicies,
+  type StellarPolicies,
+} from '../../../src/core/records/relayer.js';
 import { evmNetwork, evmPolicies } from '../../support/evm.js';
 
 const { name, rpcUrls, requiredConfirmations, averageBlockTimeMs, symbol, isTestnet, tags, explorerUrls } = evmNetwork();
@@ -16,7 +22,7 @@ test('chain key: contains the network type and what identifies the chain', () =>
 });
 
 test('policies: every network has a minimum balance and a maximum in flight', () => {
-  const onStellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 2n, maxFeeStroops: null, allowAccountChanges: [] };
+  const onStellar: StellarPolicies = { ...defaultPolicies.stellar, minBalanceStroops: 2n };
   const onSolana: SolanaPolicies = {
     network: 'solana',
     minBalanceLamports: 3n,

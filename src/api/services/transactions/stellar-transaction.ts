@@ -1,10 +1,12 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type Message } from '@bufbuild/protobuf';
+import { isReflectList, isReflectMessage, type ReflectMessage, type ReflectMessageGet, reflect } from '@bufbuild/protobuf/reflect';
 import {
   type AssetSpec,
   type AuthSpec,
   type ContractSource,
   type MemoSpec,
   type OperationSpec,
+  OperationSpecSchema,
   type ScI128,
   type ScI256,
   type ScU128,
@@ -16,12 +18,15 @@ import {
   type WasmSource,
 } from '../../../../gen/relayer/v1/stellar_pb.js';
 import { type StellarAttempt, StellarAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
+import { restNameOf } from '../../../codec/field-rules.js';
 import { onNetwork } from '../../../core/records/on-network.js';
 import {
   maxValueDepth,
   type StellarAsset,
   type StellarAuth,
   type StellarContractSource,
+  type StellarField,
+  type StellarFields,
   type StellarMemo,
   type StellarOperation,
   type StellarRequest,
@@ -89,7 +94,11 @@ function memoOf({ memo }: MemoSpec): StellarMemo {
   }
 }
 
-function operationOf({ operation }: OperationSpec): StellarOperation {
+function operationOf({ operation, sourceAccount }: OperationSpec): StellarOperation {
+  return { ...operationContentOf(operation), sourceAccount };
+}
+
+function operationContentOf(operation: OperationSpec['operation']): StellarOperation {
   switch (operation.case) {
     case undefined:
       return { kind: 'unset' };
@@ -117,7 +126,33 @@ function operationOf({ operation }: OperationSpec): StellarOperation {
       const { wasm, auth } = operation.value;
       return { kind: 'upload_wasm', wasm: wasm && wasmOf(wasm), auth: auth && authOf(auth) };
     }
+    default:
+      return listedOf(operation.case, operation.value);
   }
+}
+
+/** The table of operations reads the fields, so they need no mapping of their own. */
+function listedOf(caseName: string, value: Message): StellarOperation {
+  const field = OperationSpecSchema.fields.find(({ localName }) => localName === caseName);
+  if (field?.message === undefined) throw new Error(`the definitions have no operation ${caseName}`);
+  return { kind: 'listed', type: restNameOf(field), fields: fieldsOf(reflect(field.message, value)) };
+}
+
+function fieldsOf(message: ReflectMessage): StellarFields {
+  const fields: Record<string, StellarField> = {};
+  for (const field of message.fields) {
+    if (!message.isSet(field)) continue;
+    const value = fieldOf(message.get(field));
+    if (field.oneof === undefined) fields[restNameOf(field)] = value;
+    else Object.assign(fields, { kind: restNameOf(field), value });
+  }
+  return fields;
+}
+
+function fieldOf(value: ReflectMessageGet): StellarField {
+  if (isReflectMessage(value)) return fieldsOf(value);
+  if (isReflectList(value)) return [...value].map((item) => fieldOf(item as ReflectMessageGet));
+  return value as StellarField;
 }
 
 function assetOf({ asset }: AssetSpec): StellarAsset {

@@ -143,6 +143,41 @@ function invocation(fields: Json): Json {
   return { type: 'invoke_contract', contract_address: contract, function_name: 'f', ...fields };
 }
 
+/** Of the operations that are written from the table. */
+function listedTrials(): Readonly<Record<string, Trial>> {
+  const address = (index: number): string => StrKey.encodeEd25519PublicKey(Buffer.alloc(32, index + 1));
+  const native = { type: 'native' };
+  const claimants = stellarOperation('claimants', (size) => ({
+    type: 'create_claimable_balance',
+    asset: native,
+    amount: 1,
+    claimants: Array.from({ length: size }, (_, index) => ({ destination: address(index) })),
+  }));
+  const keysOf = (type: string, rest: Json): Trial =>
+    stellarOperation('keys', (size) => ({ type, ...rest, keys: listOf(`AAAAB${'A'.repeat(43)}`)(size) }));
+  const path = (type: string, rest: Json): Trial =>
+    stellarOperation('path', (size) => ({
+      type,
+      send_asset: native,
+      dest_asset: native,
+      destination: address(1),
+      ...rest,
+      path: listOf(native)(size),
+    }));
+  const value = (size: number): Json => ({ type: 'manage_data', name: 'n', value: `0x${'00'.repeat((size - 2) / 2)}` });
+  return {
+    'OperationSpecCreateClaimableBalance.claimants minItems': claimants,
+    'OperationSpecCreateClaimableBalance.claimants maxItems': claimants,
+    'OperationSpecExtendFootprintTtl.keys minItems': keysOf('extend_footprint_ttl', { extend_to: 1 }),
+    'OperationSpecExtendFootprintTtl.keys maxItems': keysOf('extend_footprint_ttl', { extend_to: 1 }),
+    'OperationSpecRestoreFootprint.keys minItems': keysOf('restore_footprint', {}),
+    'OperationSpecRestoreFootprint.keys maxItems': keysOf('restore_footprint', {}),
+    'OperationSpecPathPaymentStrictReceive.path maxItems': path('path_payment_strict_receive', { send_max: 1, dest_amount: 1 }),
+    'OperationSpecPathPaymentStrictSend.path maxItems': path('path_payment_strict_send', { send_amount: 1, dest_min: 1 }),
+    'OperationSpecManageData.value maxLength': stellarOperation('value', value, 2),
+  };
+}
+
 function solana(field: string, bodyOf: Trial['bodyOf'], step = 1): Trial {
   return trial('SendTransactionRequest', field, bodyOf, { network: 'solana', step });
 }
@@ -202,6 +237,7 @@ const trials: Readonly<Record<string, Trial>> = {
     memo: { type: 'text', value: 'm'.repeat(size) },
   })),
   'AuthSpecXdr.entries minItems': stellarOperation('auth.entries', (size) => invocation({ auth: xdrAuth(listOf('AAAA')(size)) })),
+  ...listedTrials(),
   'WasmSourceHex.hex maxLength': stellarOperation(
     'wasm.hex',
     (size) => ({ type: 'upload_wasm', wasm: { hex: `0x${wasmOf((size - 2) / 2).toString('hex')}` } }),

@@ -24,7 +24,14 @@ const evm: EvmPolicies = {
   maxInFlight: 3,
   includeRevertData: true,
 };
-const stellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: 9n, allowAccountChanges: ['signers'] };
+const stellar: StellarPolicies = {
+  network: 'stellar',
+  minBalanceStroops: 0n,
+  maxFeeStroops: 9n,
+  allowAccountChanges: ['signers'],
+  checkMemoRequired: false,
+  operationSourceAccounts: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
+};
 const solana: SolanaPolicies = {
   network: 'solana',
   minBalanceLamports: 5n,
