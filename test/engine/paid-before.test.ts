@@ -17,13 +17,15 @@ interface Foreign {
   readonly isSigned: boolean;
   readonly wei: bigint;
   readonly count?: number;
+  /** The service has signed nothing for the account before. Default: one payment. */
+  readonly isFirst?: boolean;
 }
 
 /**
- * Payments of 5 wei, by default one, whose nonces from 1 on other transactions of the same key used, which paid this. `isSigned`: the
+ * Payments of 5 wei, by default one, whose nonces from 1 on (0, if they are the first) other transactions of the same key used, which paid this. `isSigned`: the
  * payments had these nonces.
  */
-async function withForeign(test: TestContext, { isSigned, wei, count = 1 }: Foreign) {
+async function withForeign(test: TestContext, { isSigned, wei, count = 1, isFirst = false }: Foreign) {
   const anvil = await startAnvil({ noMining: true });
   test.after(() => anvil.stop());
   const folder = await temporaryFolder();
@@ -33,8 +35,7 @@ async function withForeign(test: TestContext, { isSigned, wei, count = 1 }: Fore
   const to = `0x${randomBytes(20).toString('hex')}`;
   const rig = await startEvmRig(anvil, { folder, privateKey });
   await fund('0x3635c9adc5dea00000');
-  const first = await rig.send();
-  await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+  if (!isFirst) await rig.untilWithBlocks((await rig.send()).transaction.id, 'confirmed');
   if (!isSigned) await fund('0x0');
   await anvil.mine();
   const { transaction } = await rig.send({ to, valueWei: 5n });
@@ -58,7 +59,9 @@ async function withForeign(test: TestContext, { isSigned, wei, count = 1 }: Fore
   await fund('0x3635c9adc5dea00000');
   for (const [index] of ids.entries()) {
     const price = { gasLimit: 21_000n, gasPrice: 9_000_000_000n, chainId: 31337n };
-    await anvil.rpc('eth_sendRawTransaction', [await wallet.signTransaction({ to, value: wei, nonce: 1 + index, ...price })]);
+    await anvil.rpc('eth_sendRawTransaction', [
+      await wallet.signTransaction({ to, value: wei, nonce: (isFirst ? 0 : 1) + index, ...price }),
+    ]);
   }
   await anvil.mine();
   const databaseUrl = `sqlite:${join(folder, 'relayer.db')}`;
@@ -159,4 +162,36 @@ describe('a transaction of our own key that no stored attempt explains', () => {
     const evidence = (await refusal()) ?? '';
     for (const id of ids) assert.match(evidence, new RegExp(id));
   });
+});
+
+it('a payment that is the first of its account is not made again either', async (test) => {
+  const { paid, mine, restart, refusal } = await withForeign(test, { isSigned: false, wei: 5n, isFirst: true });
+  const rig = await restart();
+  await untilFound(rig, mine);
+  for (let block = 0; block < 5; block += 1) await mine();
+  assert.equal(await paid(), 5n);
+  await rig.stop();
+  assert.match((await refusal()) ?? '', /run relayer restore$/);
+});
+
+it('what a key paid before a request was accepted shows nothing: a new relayer sends the same payment', async (test) => {
+  const anvil = await startAnvil({ noMining: true });
+  test.after(() => anvil.stop());
+  const privateKey = randomBytes(32);
+  const wallet = new Wallet(`0x${privateKey.toString('hex')}`);
+  await anvil.rpc('anvil_setBalance', [wallet.address, '0x3635c9adc5dea00000']);
+  const to = `0x${randomBytes(20).toString('hex')}`;
+  for (let nonce = 0; nonce < 3; nonce += 1) {
+    const raw = await wallet.signTransaction({ to, value: 5n, nonce, gasLimit: 21_000n, gasPrice: 9_000_000_000n, chainId: 31337n });
+    await anvil.rpc('eth_sendRawTransaction', [raw]);
+    await anvil.mine();
+  }
+  const folder = await temporaryFolder();
+  const { store, lost } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog, instance });
+  void lost.then((error) => assert.fail(error));
+  const rig = await startEvmRig(anvil, { folder, privateKey, store });
+  test.after(() => rig.stop());
+  rig.clock.moveOn(3_600_000);
+  await rig.untilWithBlocks((await rig.send({ to, valueWei: 5n })).transaction.id, 'confirmed');
+  assert.equal(BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest']))), 20n);
 });

@@ -22,12 +22,15 @@ function callOf({ node, key }: StellarRig): StellarOperation {
 }
 
 /** A transaction that waits because the account has nothing to spend; then the service has stopped, and the account has enough. */
-async function startWaiting(test: TestContext, operationOf: (rig: StellarRig) => StellarOperation) {
+async function startWaiting(test: TestContext, operationOf: (rig: StellarRig) => StellarOperation, isFirst = false) {
   const folder = await temporaryFolder();
-  const rig = await startStellarRig({ folder, fundsStroops: 10_000_101n, accounts: { [receiver]: 10_000_000n } });
+  const fundsStroops = isFirst ? 10_000_000n : 10_000_101n;
+  const rig = await startStellarRig({ folder, fundsStroops, accounts: { [receiver]: 10_000_000n } });
   const { ledger } = rig.node;
-  const first = await rig.send({ operations: [payment(receiver, 1n)] });
-  await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+  if (!isFirst) {
+    const before = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.untilWithBlocks(before.transaction.id, 'confirmed');
+  }
   const operations = [operationOf(rig)];
   const { id } = (await rig.send({ operations })).transaction;
   await waitFor('it to wait for funds', async () => /balance/.test((await rig.view(id)).transaction.statusReason ?? '') || undefined);
@@ -74,9 +77,13 @@ function envelopeOf(
 }
 
 describe('a Stellar transaction of our own key that no stored attempt explains', { concurrency: 4 }, () => {
-  for (const [name, operationOf] of Object.entries({ 'a payment': () => pays, 'a call of a contract': callOf }))
+  for (const [name, operationOf, isFirst] of [
+    ['a payment', () => pays, false],
+    ['a call of a contract', callOf, false],
+    ['the first payment of the account', () => pays, true],
+  ] as const)
     it(`shows that the database lacks an attempt if the service has sent it: ${name} is not made again`, async (test) => {
-      const waiting = await startWaiting(test, operationOf);
+      const waiting = await startWaiting(test, operationOf, isFirst);
       const { id, rig, ledger, file, restart } = waiting;
       await copyFile(file, `${file}.before`);
       const paying = await restart();

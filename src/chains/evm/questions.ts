@@ -357,9 +357,11 @@ function amountFrom(value: unknown): bigint | null {
  */
 function usesFrom(result: unknown, chainId: bigint, height: bigint, account: string): readonly Use[] {
   const wanted = account.toLowerCase();
-  const { number, hash: blockHash, transactions } = objectFrom(result, 'block');
+  const { number, hash: blockHash, timestamp, transactions } = objectFrom(result, 'block');
   if (quantityFrom(number, 'block number') !== height) throw new MalformedAnswerError('block of another number');
-  const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash') };
+  const seconds = amountFrom(timestamp);
+  const timeMs = seconds === null ? null : Number(seconds) * 1_000;
+  const at = { blockNumber: height, blockHash: hashFrom(blockHash, 'block hash'), timeMs };
   const readable = listFrom(transactions, 'transactions').filter((one): one is Answer => typeof one === 'object' && one !== null);
   const sent = readable.flatMap((transaction): readonly Use[] => {
     if (typeof transaction.from !== 'string' || transaction.from.toLowerCase() !== wanted) return [];

@@ -80,10 +80,10 @@ async function scan(
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
       throw nodeUnavailable(error);
     }
-    for (const { envelope, ledger } of page.transactions) {
+    for (const { envelope, ledger, timeMs } of page.transactions) {
       const sender = envelope === null ? null : identityOf(envelope, networkId);
       if (sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address))
-        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), does: doesWhat(sender) };
+        return { hash: sender.innerHash, blockNumber: ledger, blockHash: ledgerName(ledger), timeMs, does: doesWhat(sender) };
     }
     const last = page.transactions.at(-1);
     if (last === undefined || last.ledger > to || page.transactions.length < historyPageSize) return 'not_found';

@@ -25,7 +25,12 @@ export interface RecentBids {
 /** A page of the transactions of a node, in the order of the ledgers. */
 export interface HistoryPage {
   /** `envelope` is null for one of a later protocol, so the service did not send it. */
-  readonly transactions: readonly { readonly envelope: xdr.TransactionEnvelope | null; readonly ledger: bigint }[];
+  readonly transactions: readonly {
+    readonly envelope: xdr.TransactionEnvelope | null;
+    readonly ledger: bigint;
+    /** When the ledger closed, in milliseconds since the epoch; null: the node does not say. */
+    readonly timeMs: number | null;
+  }[];
   readonly cursor: string;
 }
 
@@ -144,11 +149,12 @@ export const questions = {
       const latest = integerFrom(latestLedger, 'latest ledger');
       return {
         transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
-          const { envelopeXdr, ledger } = objectFrom(one, 'transaction');
+          const { envelopeXdr, ledger, createdAt } = objectFrom(one, 'transaction');
           const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
           const number = integerFrom(ledger, 'ledger');
           if (number > latest) throw new MalformedAnswerError('ledger of a transaction');
-          return { envelope, ledger: number };
+          const seconds = Number(createdAt);
+          return { envelope, ledger: number, timeMs: seconds > 0 ? seconds * 1_000 : null };
         }),
         cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),
       };

@@ -172,6 +172,8 @@ export interface SenderTransaction {
 
 /** The transaction that used a nonce, and what it did. */
 export interface SenderUse extends SenderTransaction {
+  /** The time of its block, in milliseconds since the epoch; null: the node does not say. */
+  readonly timeMs: number | null;
   /** True if it did what this content asks for, its fee aside, and the service did not sign it for a caller. */
   does(content: Content): boolean;
 }

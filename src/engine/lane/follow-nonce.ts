@@ -48,7 +48,7 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     const first = lower(another.next, seen.next);
     // The only endpoint confirms a high nonce by another question. On Stellar an account's numbers begin at that of its first ledger.
     const isAlone = sequence.losesBlocks && first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint;
-    lane.numbers.believe(isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first);
+    await believeUnpaid(lane, sequence, head, isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first);
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
@@ -56,7 +56,12 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     doubt(lane, head, seen, seen.next);
     return;
   }
-  lane.numbers.believe(lower(await sequence.nextOf(lane.id.account), seen.next));
+  await believeUnpaid(lane, sequence, head, lower(await sequence.nextOf(lane.id.account), seen.next));
+}
+
+/** Nothing takes a nonce if one of those before this one shows that the database has gone back to before the first signature. */
+async function believeUnpaid(lane: LaneContext, sequence: Sequence, head: Head, first: bigint): Promise<void> {
+  if (!(await isPaidBelow(lane, sequence, head, first))) lane.numbers.believe(first);
 }
 
 function doubt({ numbers, deps, heads }: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {

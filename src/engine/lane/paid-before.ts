@@ -6,18 +6,22 @@ import type { LaneContext } from './lane-context.js';
 
 /** This many nonces are searched when the chain shows that many were used: each search takes about twenty calls. */
 const maxSearched = 8n;
+/** This many nonces before the first that a lane takes are searched for the first that was used while its transactions waited. */
+const newestSearched = 1_024n;
+/** By how much the time of a block may be before that of an instance's clock. */
+const clockSlackMs = 600_000;
 
 /**
  * True if a transaction of our key that no attempt explains did what one of these transactions asks for: the database lacks that attempt,
  * so it has gone back in time, and would pay again. The finding is stored, and signing stops. False if an operator has accepted the
  * transaction since.
  *
- * Another program may use the key too, so a foreign transaction alone shows nothing.
+ * Another program may use the key too, so a foreign transaction alone shows nothing, nor does one from before the request was accepted.
  */
 export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: Iterable<Transaction>): Promise<boolean> {
-  for (const { id, intent, content, failureReason } of unpaid) {
+  for (const { id, intent, content, failureReason, createdAtMs } of unpaid) {
     // A restored transaction gets no other nonce.
-    if (intent !== 'content' || failureReason !== null || !user.does(content)) continue;
+    if (intent !== 'content' || failureReason !== null || isBefore(user, createdAtMs) || !user.does(content)) continue;
     const { deps, relayer } = lane;
     const evidence = `transaction ${user.hash} of account ${lane.id.account} did what transaction ${id} of relayer ${relayer().id} asks for, and no stored attempt explains it`;
     try {
@@ -31,14 +35,48 @@ export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: I
   return false;
 }
 
-/** True if one of the transactions that used nonces from ours up to `next` shows that; see `isPaidBefore`. Searches the lowest ones. */
+/** True if the block of a transaction is from before this time. */
+function isBefore({ timeMs }: SenderUse, sinceMs: number): boolean {
+  return timeMs !== null && timeMs < sinceMs - clockSlackMs;
+}
+
+/**
+ * True if one of the transactions that used nonces from ours up to `next` shows that; see `isPaidBefore`. Searches the lowest ones: those
+ * after them may be of requests that the database lacks too.
+ */
 export async function isPaidBelow(lane: LaneContext, sequence: Sequence, head: Head, next: bigint): Promise<boolean> {
   const waiting = () => [...lane.transactions.waiting()].flatMap(({ open }) => open?.transaction ?? []);
   if (waiting().length === 0) return false;
-  const first = lane.numbers.next;
-  for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
+  const userOf = async (nonce: bigint): Promise<SenderUse | null> => {
     const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
-    if (typeof user === 'object' && user !== null && (await isPaidBefore(lane, user, waiting()))) return true;
+    return typeof user === 'object' ? user : null;
+  };
+  const sinceMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
+  const first = lane.numbers.signed === 0n ? await firstSince(userOf, next, sinceMs) : lane.numbers.next;
+  for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
+    const user = await userOf(nonce);
+    if (user !== null && (await isPaidBefore(lane, user, waiting()))) return true;
   }
   return false;
+}
+
+/**
+ * Returns the lowest of the newest nonces below `next` that was used at this time or later. A lane that never signed has no nonce of its
+ * own, and the account may have been used by others for long.
+ */
+async function firstSince(userOf: (nonce: bigint) => Promise<SenderUse | null>, next: bigint, sinceMs: number): Promise<bigint> {
+  const isSince = async (nonce: bigint): Promise<boolean> => {
+    const user = await userOf(nonce);
+    return user !== null && !isBefore(user, sinceMs);
+  };
+  // Mostly there is nothing since.
+  if (next === 0n || !(await isSince(next - 1n))) return next;
+  let since = next - 1n;
+  let before = next > newestSearched ? next - newestSearched : 0n;
+  while (before < since) {
+    const middle = (before + since) / 2n;
+    if (await isSince(middle)) since = middle;
+    else before = middle + 1n;
+  }
+  return since;
 }
