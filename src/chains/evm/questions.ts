@@ -145,7 +145,11 @@ export const questions = {
       const block = blockAt(height, result);
       if (block === null) return null;
       const listed = listFrom(objectFrom(result, 'block').transactions, 'transactions');
-      return { hash: block.hash, hashes: new Set(listed.flatMap((one) => (typeof one === 'string' ? one.toLowerCase() : []))) };
+      const hashOf = (one: unknown): unknown => (typeof one === 'object' && one !== null && 'hash' in one ? one.hash : one);
+      return {
+        hash: block.hash,
+        hashes: new Set(listed.map(hashOf).flatMap((one) => (typeof one === 'string' ? one.toLowerCase() : []))),
+      };
     },
     asks: 'head',
     decides: 'a final state',

@@ -28,7 +28,7 @@ export interface Receipts {
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
 export function createReceipts(
   rpc: Rpc,
-  { contradicts }: Pick<Branch, 'contradicts'>,
+  { contradicts, hashAt }: Pick<Branch, 'contradicts' | 'hashAt'>,
   log: Log,
   nowMs: () => number = monotonicMs,
 ): Receipts {
@@ -62,11 +62,23 @@ export function createReceipts(
       else if (answer.result !== null && answer.result !== 'unreadable') take(found, hash, answer.result, answer.by ?? undefined);
     }
     // A receipt that names a block where there is another one is no answer, if another endpoint has one.
-    const odd = [...found].flatMap(([hash, receipt]) => (contradicts(receipt) ? [hash] : []));
-    if (odd.length > 0 && !rpc.isSingle())
-      for (const [hash, { receipt, by }] of await readFrom(rpc, contradicts, odd, 'another'))
-        if (receipt !== null) take(found, hash, receipt, by);
+    const odd = rpc.isSingle() ? [] : await misplaced(found);
+    for (const [hash, { receipt, by }] of await readFrom(rpc, contradicts, odd, 'another'))
+      if (receipt !== null) take(found, hash, receipt, by);
     return unanswered;
+  }
+
+  /** Returns the hashes of the receipts that name a block where there is another one. Blocks from before the start are read. */
+  async function misplaced(found: ReadonlyMap<string, Receipt>): Promise<readonly string[]> {
+    const unknown = [...found.values()].filter((receipt) => !contradicts(receipt) && hashAt(receipt.blockNumber) === undefined);
+    const heights = [...new Set(unknown.map(({ blockNumber }) => blockNumber))];
+    const shown = heights.length === 0 ? [] : await rpc.batch(heights.map(questions.blockHash), { first: 'head', shared: true });
+    const hashes = new Map(heights.map((height, index) => [height, shown[index]]));
+    const isOther = ({ blockNumber, blockHash }: Receipt): boolean => {
+      const answer = hashes.get(blockNumber);
+      return answer !== undefined && 'result' in answer && answer.result !== null && answer.result !== blockHash;
+    };
+    return [...found].flatMap(([hash, receipt]) => (contradicts(receipt) || isOther(receipt) ? [hash] : []));
   }
 
   /** Searches whole blocks. Stops at the first that no node returns, since `byHash` finds the rest. */

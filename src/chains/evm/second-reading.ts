@@ -51,16 +51,27 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     return new Map(read.flatMap((one) => [...one]));
   }
 
-  /** Returns the endpoint, none of these, that shows the receipt's block without the transaction; null: none does. */
-  async function leftOutBy({ hash, blockNumber, blockHash }: Receipt, asked: readonly number[]): Promise<number | null> {
-    const [answer] = await rpc.batch([questions.hashesInBlock(blockNumber)], { first: { otherThan: new Set(asked) }, shared: true });
+  /** Returns the endpoint that shows another block there, or that block without the transaction; null: none of these does. */
+  async function leftOutBy({ hash, blockNumber, blockHash }: Receipt, first: First): Promise<number | null> {
+    const [answer] = await rpc.batch([questions.hashesInBlock(blockNumber)], { first, shared: true });
     const block = answer !== undefined && 'result' in answer ? answer.result : null;
     return block !== null && (block.hash !== blockHash || !block.hashes.has(hash)) ? (answer?.by ?? null) : null;
   }
 
-  /** True if the endpoint that showed the receipt has none any more, or another one. */
+  /** If words name another block than the receipt, those that the block of their own endpoint fits: it proves the others wrong. */
+  async function fitting(receipt: Receipt, words: readonly Shown[]): Promise<readonly Shown[]> {
+    if (words.every((word) => isInSameBlock(receipt, word.receipt))) return words;
+    const misfits = await Promise.all(words.map((word) => leftOutBy(word.receipt, { only: word.by })));
+    return words.filter((_, index) => misfits[index] === null);
+  }
+
+  /** True if the endpoint that showed the receipt has none any more, or another one, or its block does not fit it. */
   async function isWithdrawn(receipt: Receipt, source: number): Promise<boolean> {
-    const [answer] = await rpc.batch([questions.receipt(receipt.hash)], { first: { only: source } });
+    const [[answer], denier] = await Promise.all([
+      rpc.batch([questions.receipt(receipt.hash)], { first: { only: source } }),
+      leftOutBy(receipt, { only: source }),
+    ]);
+    if (denier !== null) return true;
     if (answer === undefined || 'error' in answer || answer.result === 'unreadable') return false;
     return answer.result === null || !isAlike(answer.result, receipt);
   }
@@ -68,10 +79,10 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   /** Judges a receipt that its source shows and no other endpoint confirms. */
   async function judge(receipt: Receipt, source: number | undefined, other: Shown | undefined): Promise<SecondReading> {
     const asked = source === undefined ? [] : [source];
-    const denier = other === undefined ? await leftOutBy(receipt, asked) : null;
+    const denier = other === undefined ? await leftOutBy(receipt, { otherThan: new Set(asked) }) : null;
     if (other === undefined && denier === null) return rpc.silentForMs(asked) >= silentForMs ? 'alone' : 'unknown';
     if (source === undefined || (await isWithdrawn(receipt, source))) return 'absent';
-    if (denier !== null && (await leftOutBy(receipt, [source, denier])) !== null) return 'absent';
+    if (denier !== null && (await leftOutBy(receipt, { otherThan: new Set([source, denier]) })) !== null) return 'absent';
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
   }
 
@@ -110,15 +121,17 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
       );
-      for (const receipt of disputed) {
-        const words = [first, second, third].map((word) => word.get(receipt.hash)).filter((word) => isShown(word));
+      const settle = async (receipt: Receipt): Promise<void> => {
+        const shown = [first, second, third].map((word) => word.get(receipt.hash)).filter((word) => isShown(word));
+        const words = await fitting(receipt, shown);
         const alike = words.filter((word) => isAlike(receipt, word.receipt));
         const others = words.filter((word) => !alike.includes(word));
         const [one, another] = alike.length > 1 ? alike : others;
         if (one !== undefined && another !== undefined && isAlike(one.receipt, another.receipt))
           agree(receipt, agreedOf(alike.length > 1 ? receipt : one.receipt, another.receipt));
         else readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0]));
-      }
+      };
+      await Promise.all(disputed.map(settle));
       return readings;
     },
   };

@@ -140,7 +140,7 @@ describe('receipts', () => {
     const rpcUrls = [{ url: fake.url, weight: 1 }];
     const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
     test.after(() => rpc.close());
-    const receipts = createReceipts(rpc, { contradicts: () => false }, rememberingLog(), () => nowMs);
+    const receipts = createReceipts(rpc, { contradicts: () => false, hashAt: () => undefined }, rememberingLog(), () => nowMs);
     const hashes = Array.from({ length: 30 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`);
     const perBlock = async (): Promise<number> => {
       await receipts.find(hashes, { from: 1n, to: 1n });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import { questions } from '../../../src/chains/evm/questions.js';
 import { createReceipts } from '../../../src/chains/evm/receipts.js';
@@ -252,8 +252,17 @@ it('second opinion: an endpoint does not confirm its own limit for estimates', a
   assert.deepEqual(asked, [1, 3]);
 });
 
+interface WireReceipt {
+  readonly transactionHash: string;
+  readonly [name: string]: unknown;
+}
+
 /** A node at block 7, with these transactions, that shows this receipt of one. */
-function receiptNode(test: TestContext, receipt: object | null, transactions: readonly string[] = []) {
+function receiptNode(
+  test: TestContext,
+  receipt: WireReceipt | null,
+  transactions: readonly string[] = receipt === null ? [] : [receipt.transactionHash],
+) {
   return startFakeNode(test, (request) =>
     answering(request, ({ method }) => {
       if (method === 'eth_getBlockByNumber') return { ...block(7), transactions };
@@ -272,11 +281,11 @@ it('second opinion: a receipt is read again elsewhere before it becomes final; t
     gasUsed: '0x5208',
     effectiveGasPrice: '0x1',
   };
-  const readings: Readonly<Record<string, [nodes: readonly (object | null)[], reading: unknown]>> = {
+  const readings: Readonly<Record<string, [nodes: readonly (WireReceipt | null)[], reading: unknown]>> = {
     'one endpoint': [[honest], 'alone'],
     'two that agree': [[honest, honest], 'same'],
     'another status': [[{ ...honest, status: '0x0' }, honest], 'status'],
-    'another block': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }], 'different'],
+    'a block that is not there': [[honest, { ...honest, blockHash: `0x${'cd'.repeat(32)}` }], 'unknown'],
     'a fact that one lacks': [[honest, { ...honest, effectiveGasPrice: null }], 'same'],
     'none at the other one, whose block does not contain it': [[honest, null], 'different'],
     'none at two others, whose blocks do not contain it': [[honest, null, null], 'absent'],
@@ -309,7 +318,11 @@ it('second opinion: no receipt is confirmed by the endpoint that showed it, whic
     isDown
       ? 'hang up'
       : answering(request, ({ method }) =>
-          method === 'eth_getBlockByNumber' ? block(7) : method === 'eth_getTransactionReceipt' ? receipt : null,
+          method === 'eth_getBlockByNumber'
+            ? { ...block(7), transactions: [hash] }
+            : method === 'eth_getTransactionReceipt'
+              ? receipt
+              : null,
         ),
   );
   const urls = [liar.url, (await receiptNode(test, null)).url];
@@ -341,7 +354,7 @@ it('second opinion: after a minute without any answer of another endpoint, recei
   const clock = { nowMs: () => nowMs, elapsedMs: () => nowMs };
   const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog(), clock }, evmDialect(31_337n));
   test.after(() => rpc.close());
-  const receipts = createReceipts(rpc, { contradicts: () => false }, rememberingLog(), () => nowMs);
+  const receipts = createReceipts(rpc, { contradicts: () => false, hashAt: () => undefined }, rememberingLog(), () => nowMs);
   const [first] = (await receipts.find([hash], { from: 7n, to: 7n })).found.values();
   assert.ok(first !== undefined);
   const readings: unknown[] = [];
@@ -379,6 +392,48 @@ it('second opinion: after a restart, one endpoint alone does not deny a receipt,
   }
 });
 
+describe('second opinion: a receipt whose own endpoint shows another block there, or its block without the transaction', () => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const honest = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
+  const known = { hash, blockNumber: 7n, blockHash: block(7).hash, succeeded: true, facts: null };
+  const lies = {
+    'in an earlier block': { ...honest, blockNumber: '0x3' },
+    'in block 0': { ...honest, blockNumber: '0x0' },
+    'in the block before': { ...honest, blockNumber: '0x6', blockHash: block(6).hash },
+    'failed in the block before': { ...honest, blockNumber: '0x6', blockHash: block(6).hash, status: '0x0' },
+  };
+
+  /** A node at block 90, whose block 7 holds the transaction. */
+  const nodeThatShows = (test: TestContext, receipt: object) =>
+    startFakeNode(test, (request) =>
+      answering(request, ({ method, params: [at] }) => {
+        if (method !== 'eth_getBlockByNumber') return method === 'eth_getTransactionReceipt' ? receipt : null;
+        return { ...block(at === 'latest' ? 90 : Number(at)), transactions: at === '0x7' ? [hash] : [] };
+      }),
+    );
+
+  for (const [what, lie] of Object.entries(lies))
+    for (const isHeavier of [true, false])
+      it(`${what}: the ${isHeavier ? 'heavier' : 'lighter'} of two disputes no other one, also after a restart`, async (test) => {
+        const [liar, another] = [await nodeThatShows(test, lie), await nodeThatShows(test, honest)];
+        const { chain } = openChain(test, isHeavier ? [liar.url, another.url] : [another.url, liar.url]);
+        await chain.head();
+        assert.equal((await chain.sequence.readAgain([known])).get(hash), 'unknown');
+        const invented = { ...known, blockNumber: BigInt(lie.blockNumber), blockHash: lie.blockHash, succeeded: lie.status === '0x1' };
+        assert.equal((await chain.sequence.readAgain([invented])).get(hash), 'absent');
+      });
+
+  it('is not the answer while another endpoint has one, also after a restart', async (test) => {
+    for (const lie of [lies['in an earlier block'], lies['in block 0']]) {
+      const [liar, another] = [await nodeThatShows(test, lie), await nodeThatShows(test, honest)];
+      const { chain } = openChain(test, [liar.url, another.url]);
+      await chain.head();
+      const { found } = await chain.sequence.receipts([hash], { from: 90n, to: 90n });
+      assert.equal(found.get(hash)?.blockNumber, 7n);
+    }
+  });
+});
+
 it('second opinion: a receipt that its endpoint does not show any more, and no other one, is absent', async (test) => {
   const hash = `0x${'ab'.repeat(32)}`;
   const lie = { transactionHash: hash, blockNumber: '0x7', blockHash: block(7).hash, status: '0x1' };
@@ -386,7 +441,7 @@ it('second opinion: a receipt that its endpoint does not show any more, and no o
     let shown: object | null = lie;
     const liar = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
-        method === 'eth_getBlockByNumber' ? block(7) : method === 'eth_getTransactionReceipt' ? shown : null,
+        method === 'eth_getBlockByNumber' ? { ...block(7), transactions: [hash] } : method === 'eth_getTransactionReceipt' ? shown : null,
       ),
     );
     const { chain } = openChain(test, [liar.url, (await receiptNode(test, null)).url]);
@@ -409,7 +464,7 @@ it('second opinion: a receipt becomes final without a fact in which another endp
     gasUsed: '0x5208',
     effectiveGasPrice: '0x1',
   };
-  const others: Readonly<Record<string, readonly [object, gasUsed: bigint | null]>> = {
+  const others: Readonly<Record<string, readonly [WireReceipt, gasUsed: bigint | null]>> = {
     'another amount of gas': [{ ...honest, gasUsed: '0x5209' }, null],
     'another price': [{ ...honest, effectiveGasPrice: '0x2' }, 21_000n],
     'the fee of a rollup that the first one leaves out': [{ ...honest, l1Fee: '0x9' }, 21_000n],

@@ -16,6 +16,8 @@ const mended = [
   'gasEstimate / too low / one of three / send',
   'receipt.blockNumber / 0 / the heavier of two / send',
   'receipt.blockNumber / too low / the lighter of two / expiry',
+  'receipt.blockNumber / too low / the lighter of two / restart',
+  'receipt.blockNumber / 0 / the heavier of two / restart',
   'newestNonce / 0 / the heavier of two / send',
   'newestNonce / stale for ever / one of three / restart',
   'receipt / forged / the lighter of two / send',

@@ -122,8 +122,8 @@ export async function runCell(cell: Cell): Promise<CellResult> {
   });
   /** The second request is ended, by its caller or by its time limit. */
   const isEnding = action === 'cancel' || action === 'expiry';
-  // So that the first receipt is missing while the second request ends.
-  const fromMs = isEnding && subject.isDispensable === 'on the chain' ? 0 : liesFromMs[action];
+  // So that the first receipt is missing while the second request ends, or from before the restart.
+  const fromMs = subject.isDispensable === 'on the chain' ? 0 : liesFromMs[action];
   const liar = createLiar({ subject, oddity, time, fromMs, untilMs: hasHonest ? null : healMs });
   const isSkipped = (height: number): boolean => subject.world === 'skipping' && height % 7 === 3;
   for (const { behavior } of nodes) {
@@ -358,7 +358,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
 
   /** Two endpoints that differ in a receipt: nobody can know which is right, so the record waits and says so. */
   function isDisputed(): boolean {
-    if ((subject.amount !== 'status' && oddity !== 'forged') || roles.filter((role) => role === 'honest').length !== 1) return false;
+    if (subject.amount !== 'status' || roles.filter((role) => role === 'honest').length !== 1) return false;
     return (
       !areAllFinal() &&
       [...accepted.keys()].every((id) => isFinal(id) || rowOf(id)?.status_reason?.includes('show different receipts') === true)
