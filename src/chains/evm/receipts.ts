@@ -36,6 +36,8 @@ export function createReceipts(
   let withoutUntilMs = 0;
   /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
   const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
+  /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
+  const refuted = new Map<string, string>();
   const secondReading = createSecondReading({ rpc, contradicts, log, nowMs, sourceOf });
 
   /** Takes note of a receipt and of the endpoint that showed it, which cannot confirm it. */
@@ -61,14 +63,18 @@ export function createReceipts(
       if (answer === undefined || 'error' in answer) unanswered.add(hash);
       else if (answer.result !== null && answer.result !== 'unreadable') take(found, hash, answer.result, answer.by ?? undefined);
     }
-    // A receipt that names a block where there is another one is no answer, if another endpoint has one.
+    // A receipt that names a block where there is another one, or that does not hold it, is no answer, if another endpoint has one.
     const odd = rpc.isSingle() ? [] : await misplaced(found);
     for (const [hash, { receipt, by }] of await readFrom(rpc, contradicts, odd, 'another'))
-      if (receipt !== null) take(found, hash, receipt, by);
+      if (receipt !== null && !isRefuted(receipt)) take(found, hash, receipt, by);
     return unanswered;
   }
 
-  /** Returns the hashes of the receipts that name a block where there is another one. Blocks from before the start are read. */
+  function isRefuted({ hash, blockHash }: Receipt): boolean {
+    return refuted.get(hash) === blockHash;
+  }
+
+  /** Returns the hashes of the receipts that were refuted, or name a block where there is another one. Unknown blocks are read. */
   async function misplaced(found: ReadonlyMap<string, Receipt>): Promise<readonly string[]> {
     const unknown = [...found.values()].filter((receipt) => !contradicts(receipt) && hashAt(receipt.blockNumber) === undefined);
     const heights = [...new Set(unknown.map(({ blockNumber }) => blockNumber))];
@@ -78,7 +84,7 @@ export function createReceipts(
       const answer = hashes.get(blockNumber);
       return answer !== undefined && 'result' in answer && answer.result !== null && answer.result !== blockHash;
     };
-    return [...found].flatMap(([hash, receipt]) => (contradicts(receipt) || isOther(receipt) ? [hash] : []));
+    return [...found].flatMap(([hash, receipt]) => (isRefuted(receipt) || contradicts(receipt) || isOther(receipt) ? [hash] : []));
   }
 
   /** Searches whole blocks. Stops at the first that no node returns, since `byHash` finds the rest. */
@@ -104,7 +110,12 @@ export function createReceipts(
   }
 
   return {
-    readAgain: (receipts) => secondReading.of(receipts),
+    async readAgain(receipts) {
+      const readings = await secondReading.of(receipts);
+      for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') refuted.set(hash, blockHash);
+      if (refuted.size > maxSources) refuted.clear();
+      return readings;
+    },
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();
       const count = blocks.to - blocks.from + 1n;

@@ -58,7 +58,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     return block !== null && (block.hash !== blockHash || !block.hashes.has(hash)) ? (answer?.by ?? null) : null;
   }
 
-  /** If words name another block than the receipt, those that the block of their own endpoint fits: it proves the others wrong. */
+  /** If words name another block than the receipt, drops each that the block of its own endpoint does not fit. */
   async function fitting(receipt: Receipt, words: readonly Shown[]): Promise<readonly Shown[]> {
     if (words.every((word) => isInSameBlock(receipt, word.receipt))) return words;
     const misfits = await Promise.all(words.map((word) => leftOutBy(word.receipt, { only: word.by })));

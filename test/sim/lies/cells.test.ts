@@ -22,6 +22,8 @@ const mended = [
   'newestNonce / stale for ever / one of three / restart',
   'receipt / forged / the lighter of two / send',
   'receipt / forged / one of three / expiry',
+  'receipt / forged / the lighter of two / cancel',
+  'receipt / forged / the heavier of two / send',
 ];
 
 describe('lies: cells that failed before', { concurrency: 1 }, () => {

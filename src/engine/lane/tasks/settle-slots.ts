@@ -107,7 +107,7 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   await blocks.read([...look.found.values()].map(({ blockNumber }) => blockNumber));
   const isFinal = await finalAt(lane, sequence, head);
   // Receipts say nothing about the other attempts while no node shows the account.
-  const landed = look.asked.filter((one) => foundAttempt(one, look.found) !== null);
+  const landed = look.asked.filter((one) => foundAttempt(one, look.found, () => 0) !== null);
   await make(
     lane,
     landed.map((one) => settleOne(lane, sequence, one, look, { head, blocks, isFinal, readings: new Map() })),
@@ -173,8 +173,7 @@ function settleOne(
 ): Decided {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
-  const shownAt = foundAttempt(seen, receipts.found);
-  const found = shownAt !== null && readings.get(shownAt.receipt.hash) === 'absent' ? null : shownAt;
+  const found = foundAttempt(seen, receipts.found, (receipt) => doubtOf(receipt, { head, blocks, readings }));
   if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash))))
     return null;
   // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
@@ -223,12 +222,30 @@ function withReason(
   return mined.succeeded ? decision(null) : lane.chain.whyFailed(mined, lane.relayer()).then(decision);
 }
 
-function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
+/** How much speaks against one of several receipts in a slot: its block is not there, or no other one shows it; null: it is refuted. */
+function doubtOf(receipt: Receipt, { head, blocks, readings }: Omit<Depth, 'isFinal'>): number | null {
+  const reading = readings.get(receipt.hash);
+  if (reading === 'absent') return null;
+  if (blocks.shows(receipt) === 'another' || receipt.blockNumber > head.number) return 2;
+  return reading === 'different' || reading === 'unknown' ? 1 : 0;
+}
+
+/** Returns the attempt in the slot whose receipt is the least doubtful; of several, one with a receipt of its own hash. */
+function foundAttempt(
+  open: OpenTransaction,
+  receipts: ReadonlyMap<string, Receipt>,
+  doubt: (receipt: Receipt) => number | null,
+): { attempt: Attempt; receipt: Receipt } | null {
   const attempts = attemptsInSlot(open);
-  const attempt =
-    attempts.find(({ hash }) => receipts.has(hash)) ?? attempts.find((one) => hashesOf(one).some((hash) => receipts.has(hash)));
-  const receipt = attempt && receipts.get(hashesOf(attempt).find((hash) => receipts.has(hash)) ?? '');
-  return attempt === undefined || receipt === undefined ? null : { attempt, receipt };
+  const own = attempts.map((attempt) => ({ attempt, hash: attempt.hash }));
+  const all = [...own, ...attempts.flatMap((attempt) => hashesOf(attempt).map((hash) => ({ attempt, hash })))];
+  let best: { attempt: Attempt; receipt: Receipt; doubts: number } | null = null;
+  for (const { attempt, hash } of all) {
+    const receipt = receipts.get(hash);
+    const doubts = receipt === undefined ? null : doubt(receipt);
+    if (receipt !== undefined && doubts !== null && (best === null || doubts < best.doubts)) best = { attempt, receipt, doubts };
+  }
+  return best;
 }
 
 function resolveMined(
