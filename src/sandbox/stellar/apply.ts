@@ -1,6 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { commonValid, sourceOf, wrongForm, wrongSignature } from './check-valid.js';
 import type { Frame } from './frame.js';
+import { operationIdOf } from './operations/claimable-balances.js';
 import { rulesOf } from './operations/rules.js';
 import { type OperationOutcome, type Outcome, refusal, transactionResult } from './result.js';
 import { createSignatureChecker, type SignatureChecker } from './signatures.js';
@@ -121,14 +122,21 @@ function applyOperations(frame: Frame, { state, header, networkId }: ApplyContex
     frame.soroban === null
       ? null
       : { data: frame.soroban, nonRefundableStroops: nonRefundableStroops(frame.soroban.resources, frame.sizeBytes) };
-  const outcomes = frame.transaction.operations.map((operation): OperationOutcome => {
+  const outcomes = frame.transaction.operations.map((operation, index): OperationOutcome => {
     const source = sourceOf(frame, operation);
     if (!scratch.accounts.has(source)) return { isSuccess: false, result: xdr.OperationResult.opNoAccount() };
     const form = wrongForm(frame, operation);
     const rules = rulesOf(operation);
     if (form !== null || rules === undefined) return { isSuccess: false, result: form ?? xdr.OperationResult.opNotSupported() };
     const before = copyOf(scratch);
-    const outcome = rules.apply(operation.body, { state: scratch, header, source, networkId, soroban });
+    const outcome = rules.apply(operation.body, {
+      state: scratch,
+      header,
+      source,
+      networkId,
+      soroban,
+      operationId: () => operationIdOf(frame.source, frame.sequence, index),
+    });
     if (!outcome.isSuccess) adopt(scratch, before);
     return outcome;
   });
@@ -155,7 +163,7 @@ function refund(frame: Frame, host: OperationOutcome['host'], { state }: ApplyCo
 /** Metadata contains only the return value of a host function, no changes. */
 function metaOf(host: OperationOutcome['host']): xdr.TransactionMeta {
   const sorobanMeta =
-    host === undefined
+    host === undefined || host.returnValue === null
       ? null
       : new xdr.SorobanTransactionMetaV2({ ext: xdr.SorobanTransactionMetaExt.v0(), returnValue: host.returnValue });
   return xdr.TransactionMeta.v4(

@@ -151,7 +151,8 @@ export function wrongSignature(
   state: LedgerState,
   checker: SignatureChecker,
 ): xdr.OperationResult | null {
-  const level = rulesOf(operation)?.level ?? 'medium';
+  const given = rulesOf(operation)?.level ?? 'medium';
+  const level = typeof given === 'function' ? given(operation.body) : given;
   const account = state.accounts.get(sourceOf(frame, operation));
   if (account !== undefined) return checker.signs(account, level) ? null : xdr.OperationResult.opBadAuth();
   const own = ownSourceOf(operation);

@@ -50,6 +50,8 @@ export interface StellarLedger {
   nextHeader(): Header;
   /** Adds stroops to an account and creates it if necessary. */
   fund(account: string, stroops: bigint): void;
+  /** Ends the life of every contract entry (persistent ones are archived): as if their life had not been extended. */
+  archiveContracts(): void;
   /** Lets time pass without a ledger. */
   pass(seconds: number): void;
   /**
@@ -173,6 +175,10 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
       const { accounts: held } = latest.state;
       const known = held.get(account) ?? newAccount(account, 0n, latest);
       held.set(account, { ...known, balanceStroops: known.balanceStroops + stroops, modifiedAt: latest.sequence });
+    },
+    archiveContracts() {
+      const { contracts } = latest.state;
+      for (const [key, entry] of contracts) contracts.set(key, { ...entry, liveUntil: latest.sequence });
     },
     pass(seconds) {
       passedSeconds += seconds;

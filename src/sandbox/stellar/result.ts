@@ -38,7 +38,7 @@ export interface OperationOutcome {
   readonly isSuccess: boolean;
   readonly result: xdr.OperationResult;
   /** For a successful host function: its value and the used part of the refundable fee. */
-  readonly host?: { readonly returnValue: xdr.ScVal; readonly refundableStroops: bigint };
+  readonly host?: { readonly returnValue: xdr.ScVal | null; readonly refundableStroops: bigint };
 }
 
 /** Encodes an outcome as a transaction result. */

@@ -25,18 +25,31 @@ export interface Account {
   readonly sequenceTimeSeconds: bigint;
   readonly sequenceLedger: number;
   readonly subEntries: number;
+  /** The reserves that it pays for entries of others. */
+  readonly sponsoring: number;
+  /** Bits of `accountFlag`. */
+  readonly flags: number;
+  readonly homeDomain: string;
   readonly masterWeight: number;
   readonly thresholds: Thresholds;
   readonly signers: readonly AccountSigner[];
   readonly modifiedAt: number;
 }
 
-/** A trustline; always authorized. */
+/** The flags of accounts (AccountFlags). */
+export const accountFlag = { required: 1, revocable: 2, immutable: 4, clawbackEnabled: 8 } as const;
+
+/** The flags of trustlines (TrustLineFlags). */
+export const lineFlag = { authorized: 1, maintainsLiabilities: 2, clawbackEnabled: 4 } as const;
+
+/** A trustline. */
 export interface Trustline {
   readonly account: string;
   readonly asset: xdr.Asset;
   readonly balance: bigint;
   readonly limit: bigint;
+  /** Bits of `lineFlag`. */
+  readonly flags: number;
   readonly modifiedAt: number;
 }
 
@@ -45,6 +58,18 @@ export interface DataEntry {
   readonly account: string;
   readonly name: string;
   readonly value: Uint8Array;
+  readonly modifiedAt: number;
+}
+
+/** An amount that claimants can claim. */
+export interface ClaimableBalance {
+  readonly id: xdr.ClaimableBalanceId;
+  readonly asset: xdr.Asset;
+  readonly amount: bigint;
+  readonly claimants: readonly { readonly account: string; readonly predicate: xdr.ClaimPredicate }[];
+  /** Who pays the reserves, G... */
+  readonly sponsor: string;
+  readonly canBeClawedBack: boolean;
   readonly modifiedAt: number;
 }
 
@@ -62,6 +87,8 @@ export interface LedgerState {
   readonly trustlines: Map<string, Trustline>;
   /** By `dataKey`. */
   readonly data: Map<string, DataEntry>;
+  /** By id, XDR as hex. */
+  readonly balances: Map<string, ClaimableBalance>;
   /** By ledger key, XDR as base64. */
   readonly contracts: Map<string, ContractEntry>;
 }
@@ -81,13 +108,14 @@ export function copyOf(state: LedgerState): LedgerState {
     accounts: new Map(state.accounts),
     trustlines: new Map(state.trustlines),
     data: new Map(state.data),
+    balances: new Map(state.balances),
     contracts: new Map(state.contracts),
   };
 }
 
 /** Adopts the changes of a copy. */
 export function adopt(state: LedgerState, changed: LedgerState): void {
-  for (const name of ['accounts', 'trustlines', 'data', 'contracts'] as const) {
+  for (const name of ['accounts', 'trustlines', 'data', 'balances', 'contracts'] as const) {
     const target: Map<string, unknown> = state[name];
     target.clear();
     for (const [key, value] of changed[name]) target.set(key, value);
@@ -106,6 +134,9 @@ export function newAccount(id: string, balanceStroops: bigint, header: Pick<Head
     sequenceTimeSeconds: 0n,
     sequenceLedger: 0,
     subEntries: 0,
+    sponsoring: 0,
+    flags: 0,
+    homeDomain: '',
     masterWeight: 1,
     thresholds: { low: 0, medium: 0, high: 0 },
     signers: [],
@@ -118,9 +149,9 @@ export function startingSequence(ledger: number): bigint {
   return BigInt(ledger) << 32n;
 }
 
-/** Returns the reserve of an account: two base reserves and one per entry (`getMinBalance`, TransactionUtils.cpp). */
+/** Returns the reserve of an account: two base reserves, one per entry, and sponsored ones (`getMinBalance`, TransactionUtils.cpp). */
 function reserveStroops(account: Account, header: Header): bigint {
-  return BigInt(2 + account.subEntries) * header.baseReserveStroops;
+  return BigInt(2 + account.subEntries + account.sponsoring) * header.baseReserveStroops;
 }
 
 /** Returns the spendable balance, negative below the reserve (`getAvailableBalance`). Offers and liabilities are not modelled. */
@@ -140,5 +171,5 @@ export function dataKey(account: string, name: string): string {
 
 /** Returns the state of a ledger without entries. */
 export function emptyState(): LedgerState {
-  return { accounts: new Map(), trustlines: new Map(), data: new Map(), contracts: new Map() };
+  return { accounts: new Map(), trustlines: new Map(), data: new Map(), balances: new Map(), contracts: new Map() };
 }

@@ -1,12 +1,12 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { accountOf } from '../frame.js';
-import { startingSequence } from '../state.js';
+import { accountFlag, startingSequence } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
 
 const { AccountMergeResult: Result } = xdr;
 const resultOf = (result: xdr.AccountMergeResult) => xdr.OperationResultTr.accountMerge(result);
 
-/** MergeOpFrame.cpp: moves the balance and removes the account. Immutable accounts and sponsoring are not modelled. */
+/** MergeOpFrame.cpp: moves the balance and removes the account. */
 export const accountMerge: OperationRules = {
   level: 'high',
 
@@ -22,9 +22,11 @@ export const accountMerge: OperationRules = {
     if (to === undefined) return failed(resultOf(Result.accountMergeNoAccount()));
     const from = state.accounts.get(source);
     if (from === undefined) throw new Error('the source was there');
+    if ((from.flags & accountFlag.immutable) !== 0) return failed(resultOf(Result.accountMergeImmutableSet()));
     if (from.subEntries !== from.signers.length) return failed(resultOf(Result.accountMergeHasSubEntries()));
     // Otherwise the account could be created again with a number that it has used.
     if (from.sequence >= startingSequence(header.sequence)) return failed(resultOf(Result.accountMergeSeqnumTooFar()));
+    if (from.sponsoring > 0) return failed(resultOf(Result.accountMergeIsSponsor()));
     state.accounts.delete(source);
     state.accounts.set(destination, { ...to, balanceStroops: to.balanceStroops + from.balanceStroops, modifiedAt: header.sequence });
     return done(resultOf(Result.accountMergeSuccess(from.balanceStroops)));

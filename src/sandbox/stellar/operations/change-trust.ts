@@ -1,14 +1,11 @@
 import { Asset, xdr } from '@stellar/stellar-sdk';
-import { availableStroops, trustlineKey } from '../state.js';
+import { type Account, accountFlag, availableStroops, lineFlag, trustlineKey } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
 
 const { ChangeTrustResult: Result } = xdr;
 const resultOf = (result: xdr.ChangeTrustResult) => xdr.OperationResultTr.changeTrust(result);
 
-/**
- * ChangeTrustOpFrame.cpp, without pool shares. A new line needs a base reserve; lines are always authorized, because no issuer requires
- * authorization here.
- */
+/** ChangeTrustOpFrame.cpp, without pool shares. A new line needs a base reserve. */
 export const changeTrust: OperationRules = {
   level: 'medium',
 
@@ -37,13 +34,21 @@ export const changeTrust: OperationRules = {
       return done(resultOf(Result.changeTrustSuccess()));
     }
     if (limit === 0n) return failed(resultOf(Result.changeTrustTrustLineMissing()));
-    if (!state.accounts.has(asset.getIssuer() ?? '')) return failed(resultOf(Result.changeTrustNoIssuer()));
+    const issuer = state.accounts.get(asset.getIssuer() ?? '');
+    if (issuer === undefined) return failed(resultOf(Result.changeTrustNoIssuer()));
     if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.changeTrustLowReserve()));
     state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
-    state.trustlines.set(key, { account: source, asset: asset.toXdrObject(), balance: 0n, limit, modifiedAt: header.sequence });
+    const flags = newFlags(issuer);
+    state.trustlines.set(key, { account: source, asset: asset.toXdrObject(), balance: 0n, limit, flags, modifiedAt: header.sequence });
     return done(resultOf(Result.changeTrustSuccess()));
   },
 };
+
+/** A line is authorized unless its issuer requires that, and can be clawed back if its issuer has that flag. */
+function newFlags({ flags }: Account): number {
+  const authorized = (flags & accountFlag.required) === 0 ? lineFlag.authorized : 0;
+  return authorized | ((flags & accountFlag.clawbackEnabled) === 0 ? 0 : lineFlag.clawbackEnabled);
+}
 
 function partsOf(body: xdr.OperationBody): { readonly asset: Asset | null; readonly limit: bigint } {
   const operation = xdr.expectUnionVariant(body, 'changeTrust').changeTrustOp;

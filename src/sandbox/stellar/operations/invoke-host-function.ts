@@ -1,6 +1,6 @@
 import { hash, xdr } from '@stellar/stellar-sdk';
 import { runHostFunction } from '../soroban/host.js';
-import { HostError } from '../soroban/host-error.js';
+import { ArchivedError, HostError } from '../soroban/host-error.js';
 import { refundableStroops } from '../soroban/resource-fee.js';
 import { done, failed, type OperationRules } from './operation.js';
 
@@ -24,6 +24,7 @@ export const invokeHostFunction: OperationRules = {
         networkId,
         ledger: header.sequence,
         footprint: resources.footprint,
+        restores: soroban.data.ext.type === 'resourceExt' ? soroban.data.ext.resourceExt.archivedSorobanEntries : [],
         auth: operation.auth,
       });
       if (answer.instructions > resources.instructions || answer.writtenBytes > resources.writeBytes) {
@@ -40,6 +41,7 @@ export const invokeHostFunction: OperationRules = {
         host: { returnValue, refundableStroops: usedStroops },
       };
     } catch (error) {
+      if (error instanceof ArchivedError) return failed(resultOf(Result.invokeHostFunctionEntryArchived()));
       if (error instanceof HostError) return failed(resultOf(Result.invokeHostFunctionTrapped()));
       throw error;
     }

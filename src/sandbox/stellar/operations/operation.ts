@@ -11,6 +11,8 @@ export interface OperationContext {
   readonly source: string;
   /** Hash of the passphrase. */
   readonly networkId: Uint8Array;
+  /** Returns the id of what the operation makes. */
+  operationId(): Uint8Array;
   /** The declared resources of a Soroban transaction and their minimum fee. */
   readonly soroban: { readonly data: xdr.SorobanTransactionData; readonly nonRefundableStroops: bigint } | null;
 }
@@ -18,7 +20,7 @@ export interface OperationContext {
 /** One kind of operation. */
 export interface OperationRules {
   /** The threshold level of its source. */
-  readonly level: keyof Thresholds;
+  level: keyof Thresholds | ((body: xdr.OperationBody) => keyof Thresholds);
   /** Returns the error that does not depend on the ledger (`doCheckValid`); null if valid. */
   check(body: xdr.OperationBody, source: string): OperationOutcome | null;
   /** Applies the operation (`doApply`). */

@@ -1,10 +1,9 @@
 import { Asset, xdr } from '@stellar/stellar-sdk';
 import { accountOf } from '../frame.js';
-import { availableStroops, type LedgerState, trustlineKey } from '../state.js';
+import { addHolding } from './holdings.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
 
 const { PaymentResult: Result } = xdr;
-const maxAmount = 2n ** 63n - 1n;
 const resultOf = (result: xdr.PaymentResult) => xdr.OperationResultTr.payment(result);
 
 /** PaymentOpFrame.cpp, and for issued assets PathPaymentStrictReceiveOpFrame.cpp with an empty path, which core turns a payment into. */
@@ -21,7 +20,7 @@ export const payment: OperationRules = {
     // A native payment to the own account checks nothing, not even the balance.
     if (asset.isNative() && destination === context.source) return done(resultOf(Result.paymentSuccess()));
     if (!context.state.accounts.has(destination)) return failed(resultOf(Result.paymentNoDestination()));
-    const wrong = asset.isNative() ? payNative(context, destination, amount) : payIssued(context, destination, asset, amount);
+    const wrong = pay(context, destination, asset.toXdrObject(), amount);
     return wrong === null ? done(resultOf(Result.paymentSuccess())) : failed(resultOf(wrong));
   },
 };
@@ -40,52 +39,27 @@ function isValid(asset: Asset): boolean {
   return asset.isNative() || /^[a-zA-Z0-9]{1,12}$/.test(asset.getCode());
 }
 
-function payNative({ state, header, source }: OperationContext, destination: string, amount: bigint): xdr.PaymentResult | null {
-  const from = state.accounts.get(source);
-  const to = state.accounts.get(destination);
-  if (from === undefined || to === undefined) throw new Error('the accounts were there');
-  if (availableStroops(from, header) < amount) return Result.paymentUnderfunded();
-  if (to.balanceStroops + amount > maxAmount) return Result.paymentLineFull();
-  state.accounts.set(source, { ...from, balanceStroops: from.balanceStroops - amount, modifiedAt: header.sequence });
-  state.accounts.set(destination, { ...to, balanceStroops: to.balanceStroops + amount, modifiedAt: header.sequence });
-  return null;
-}
-
-/** An issuer has no trustline for its own asset: it mints and burns it. Since protocol 13 the issuer need not exist. */
-function payIssued(
-  { state, header, source }: OperationContext,
-  destination: string,
-  asset: Asset,
-  amount: bigint,
-): xdr.PaymentResult | null {
-  // The credit to the destination is checked first, as in core.
-  if (destination !== asset.getIssuer()) {
-    const wrong = addTo(state, destination, asset, amount, header.sequence, {
-      missing: Result.paymentNoTrust(),
-      tooMuch: Result.paymentLineFull(),
-    });
-    if (wrong !== null) return wrong;
+/** The credit to the destination is checked first, as in core. Since protocol 13 the issuer need not exist. */
+function pay(context: OperationContext, destination: string, asset: xdr.Asset, amount: bigint): xdr.PaymentResult | null {
+  const given = asset.type === 'assetTypeNative' ? addHolding(context, context.source, asset, -amount) : null;
+  if (given !== null) return Result.paymentUnderfunded();
+  switch (addHolding(context, destination, asset, amount)) {
+    case 'missing':
+      return Result.paymentNoTrust();
+    case 'not authorized':
+      return Result.paymentNotAuthorized();
+    case 'too much':
+      return Result.paymentLineFull();
   }
-  if (source === asset.getIssuer()) return null;
-  return addTo(state, source, asset, -amount, header.sequence, {
-    missing: Result.paymentSrcNoTrust(),
-    tooMuch: Result.paymentUnderfunded(),
-  });
-}
-
-function addTo(
-  state: LedgerState,
-  account: string,
-  asset: Asset,
-  amount: bigint,
-  modifiedAt: number,
-  wrong: { readonly missing: xdr.PaymentResult; readonly tooMuch: xdr.PaymentResult },
-): xdr.PaymentResult | null {
-  const key = trustlineKey(account, asset.toXdrObject());
-  const line = state.trustlines.get(key);
-  if (line === undefined) return wrong.missing;
-  const balance = line.balance + amount;
-  if (balance < 0n || balance > line.limit) return wrong.tooMuch;
-  state.trustlines.set(key, { ...line, balance, modifiedAt });
-  return null;
+  if (asset.type === 'assetTypeNative') return null;
+  switch (addHolding(context, context.source, asset, -amount)) {
+    case 'missing':
+      return Result.paymentSrcNoTrust();
+    case 'not authorized':
+      return Result.paymentSrcNotAuthorized();
+    case 'too much':
+      return Result.paymentUnderfunded();
+    default:
+      return null;
+  }
 }

@@ -2,18 +2,31 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { accountMerge } from './account-merge.js';
 import { bumpSequence } from './bump-sequence.js';
 import { changeTrust } from './change-trust.js';
+import { claimClaimableBalance, clawbackClaimableBalance, createClaimableBalance } from './claimable-balances.js';
 import { createAccount } from './create-account.js';
+import { extendFootprintTtl, restoreFootprint } from './footprint.js';
+import { inflation } from './inflation.js';
 import { invokeHostFunction } from './invoke-host-function.js';
 import { manageData } from './manage-data.js';
 import type { OperationRules } from './operation.js';
 import { payment } from './payment.js';
 import { setOptions } from './set-options.js';
+import { allowTrust, clawback, setTrustLineFlags } from './trust-flags.js';
 
 const rules: Readonly<Record<string, OperationRules>> = {
   accountMerge,
+  allowTrust,
   bumpSequence,
   changeTrust,
+  claimClaimableBalance,
+  clawback,
+  clawbackClaimableBalance,
+  createClaimableBalance,
+  extendFootprintTtl,
+  inflation,
   manageData,
+  restoreFootprint,
+  setTrustLineFlags,
   createAccount,
   invokeHostFunction,
   payment,

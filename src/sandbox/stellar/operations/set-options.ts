@@ -1,22 +1,29 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
-import { type Account, availableStroops } from '../state.js';
+import { type Account, accountFlag, availableStroops } from '../state.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
 
 const { SetOptionsResult: Result } = xdr;
 const resultOf = (result: xdr.SetOptionsResult) => xdr.OperationResultTr.setOptions(result);
 const maxSigners = 20;
 
-/**
- * SetOptionsOpFrame.cpp, only keys: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are ignored.
- */
+const allFlags = 0b1111;
+
+/** SetOptionsOpFrame.cpp, with ed25519 signers. The inflation destination is ignored: there is no inflation. */
 export const setOptions: OperationRules = {
-  // Core requires a lower threshold if no key changes; every use here changes one.
-  level: 'high',
+  level(body) {
+    const { masterWeight, lowThreshold, medThreshold, highThreshold, signer } = xdr.expectUnionVariant(body, 'setOptions').setOptionsOp;
+    return [masterWeight, lowThreshold, medThreshold, highThreshold, signer].some((part) => part != null) ? 'high' : 'medium';
+  },
 
   check(body, source) {
     const operation = xdr.expectUnionVariant(body, 'setOptions').setOptionsOp;
+    const [added, removed] = [operation.setFlags ?? 0, operation.clearFlags ?? 0];
+    if (((added | removed) & ~allFlags) !== 0) return failed(resultOf(Result.setOptionsUnknownFlag()));
+    if ((added & removed) !== 0) return failed(resultOf(Result.setOptionsBadFlags()));
     const weights = [operation.masterWeight, operation.lowThreshold, operation.medThreshold, operation.highThreshold];
     if (weights.some((weight) => weight !== null && weight > 255)) return failed(resultOf(Result.setOptionsThresholdOutOfRange()));
+    if (operation.homeDomain != null && !/^[\x20-\x7e]*$/.test(String(operation.homeDomain)))
+      return failed(resultOf(Result.setOptionsInvalidHomeDomain()));
     const signer = operation.signer ?? null;
     if (signer === null) return null;
     const isBad = signer.key.type !== 'signerKeyTypeEd25519' || keyOf(signer) === source || signer.weight > 255;
@@ -28,8 +35,14 @@ export const setOptions: OperationRules = {
     const operation = xdr.expectUnionVariant(body, 'setOptions').setOptionsOp;
     const account = state.accounts.get(source);
     if (account === undefined) throw new Error('the source was there');
+    const flags = (account.flags & ~(operation.clearFlags ?? 0)) | (operation.setFlags ?? 0);
+    if (flags !== account.flags && (account.flags & accountFlag.immutable) !== 0) return failed(resultOf(Result.setOptionsCantChange()));
+    if ((flags & accountFlag.clawbackEnabled) !== 0 && (flags & accountFlag.revocable) === 0)
+      return failed(resultOf(Result.setOptionsAuthRevocableRequired()));
     const changed: Account = {
       ...account,
+      flags,
+      homeDomain: operation.homeDomain == null ? account.homeDomain : String(operation.homeDomain),
       masterWeight: operation.masterWeight ?? account.masterWeight,
       thresholds: {
         low: operation.lowThreshold ?? account.thresholds.low,

@@ -1,6 +1,6 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { remembered } from '../../remembered.js';
-import { type Account, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
+import { type Account, type ClaimableBalance, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
 
 /** An entry in the form of the RPC. */
 export interface FoundEntry {
@@ -25,6 +25,10 @@ export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | 
   if (kind === 'data') {
     const found = state.data.get(dataKey(addressOf(key.data.accountId), String(key.data.dataName)));
     return found === undefined ? null : { data: dataEntry(found), modifiedAt: found.modifiedAt, liveUntil: null };
+  }
+  if (kind === 'claimableBalance') {
+    const found = state.balances.get(key.claimableBalance.balanceId.toXdr('hex'));
+    return found === undefined ? null : { data: balanceEntry(found), modifiedAt: found.modifiedAt, liveUntil: null };
   }
   return state.contracts.get(key.toXdr('base64')) ?? null;
 }
@@ -53,7 +57,7 @@ const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
   });
   const v2 = new xdr.AccountEntryExtensionV2({
     numSponsored: 0,
-    numSponsoring: 0,
+    numSponsoring: account.sponsoring,
     signerSponsoringIDs: account.signers.map(() => null),
     ext: xdr.AccountEntryExtensionV2Ext.v3(v3),
   });
@@ -68,8 +72,8 @@ const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
       seqNum: account.sequence,
       numSubEntries: account.subEntries,
       inflationDest: null,
-      flags: 0,
-      homeDomain: '',
+      flags: account.flags,
+      homeDomain: account.homeDomain,
       thresholds: Buffer.from([account.masterWeight, low, medium, high]),
       signers: account.signers.map(
         ({ key, weight }) => new xdr.Signer({ key: xdr.SignerKey.signerKeyTypeEd25519(StrKey.decodeEd25519PublicKey(key)), weight }),
@@ -85,6 +89,24 @@ function dataEntry({ account, name, value }: DataEntry): xdr.LedgerEntryData {
   );
 }
 
+function balanceEntry({ id, asset, amount, claimants, canBeClawedBack }: ClaimableBalance): xdr.LedgerEntryData {
+  return xdr.LedgerEntryData.claimableBalance(
+    new xdr.ClaimableBalanceEntry({
+      balanceId: id,
+      claimants: claimants.map(({ account, predicate }) =>
+        xdr.Claimant.claimantTypeV0(new xdr.ClaimantV0({ destination: accountId(account), predicate })),
+      ),
+      asset,
+      amount,
+      ext: canBeClawedBack
+        ? xdr.ClaimableBalanceEntryExt.v1(
+            new xdr.ClaimableBalanceEntryExtensionV1({ ext: xdr.ClaimableBalanceEntryExtensionV1Ext.v0(), flags: 1 }),
+          )
+        : xdr.ClaimableBalanceEntryExt.v0(),
+    }),
+  );
+}
+
 function trustlineEntry(line: Trustline): xdr.LedgerEntryData {
   return xdr.LedgerEntryData.trustline(
     new xdr.TrustLineEntry({
@@ -93,8 +115,7 @@ function trustlineEntry(line: Trustline): xdr.LedgerEntryData {
       asset: xdr.TrustLineAsset.fromXdr(line.asset.toXdr()),
       balance: line.balance,
       limit: line.limit,
-      // Authorized.
-      flags: 1,
+      flags: line.flags,
       ext: xdr.TrustLineEntryExt.v0(),
     }),
   );

@@ -6,3 +6,6 @@ export class HostError extends Error {
     this.name = 'HostError';
   }
 }
+
+/** The call needs an archived entry that its declaration does not restore. */
+export class ArchivedError extends Error {}

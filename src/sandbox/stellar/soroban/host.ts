@@ -16,6 +16,8 @@ export interface HostContext {
   readonly ledger: number;
   /** The declared resources; null in a simulation. */
   readonly footprint: xdr.LedgerFootprint | null;
+  /** The positions in the read-write footprint of archived entries that the call restores. */
+  readonly restores: readonly number[];
   /** The authorization of the operation; `record` to simulate an operation without any. */
   readonly auth: readonly xdr.SorobanAuthorizationEntry[] | 'record';
 }
@@ -24,6 +26,8 @@ export interface HostContext {
 export interface HostAnswer {
   readonly returnValue: xdr.ScVal;
   readonly footprint: ReturnType<Storage['footprint']>;
+  /** The entries of it that are archived, as base64. */
+  readonly archived: readonly string[];
   readonly writtenBytes: number;
   readonly instructions: number;
   readonly recordedAuth: readonly xdr.SorobanAuthorizationEntry[];
@@ -31,7 +35,7 @@ export interface HostAnswer {
 
 /** Runs a host function: call, upload or new contract. Throws HostError if the host traps. */
 export function runHostFunction(hostFunction: xdr.HostFunction, context: HostContext): HostAnswer {
-  const storage = createStorage(context.state, context.footprint, context.ledger);
+  const storage = createStorage(context.state, context.footprint, context.ledger, context.restores);
   const authorization = createAuthorization({ ...context, entries: context.auth, storage });
   const returnValue = ((): xdr.ScVal => {
     if (hostFunction.type === 'hostFunctionTypeUploadContractWasm') return upload(hostFunction.wasm, storage);
@@ -46,6 +50,7 @@ export function runHostFunction(hostFunction: xdr.HostFunction, context: HostCon
   return {
     returnValue,
     footprint: storage.footprint(),
+    archived: storage.archived(),
     writtenBytes: storage.writtenBytes(),
     // Real code is metered; here the cost depends on the arguments.
     instructions: 500_000 + 100 * hostFunction.toXdr().length,

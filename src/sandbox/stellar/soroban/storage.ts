@@ -1,9 +1,14 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { ContractEntry, LedgerState } from '../state.js';
-import { HostError } from './host-error.js';
+import { ArchivedError, HostError } from './host-error.js';
 
-/** The lifetime of entries in ledgers, too long to end in a test: archiving is not modelled. */
-const lifeLedgers = 2_073_600;
+/** The lifetime of entries in ledgers. */
+export const lifeLedgers = 2_073_600;
+
+/** Returns an archived entry that lives again (`getMinimumEntryTTL`). */
+export function restored(entry: ContractEntry, ledger: number): ContractEntry {
+  return { ...entry, liveUntil: ledger + lifeLedgers };
+}
 
 /** Storage that records the reads and writes of a host function. */
 export interface Storage {
@@ -11,6 +16,8 @@ export interface Storage {
   put(key: xdr.LedgerKey, data: xdr.LedgerEntryData): void;
   /** Keys read and never written, and keys written, as base64: the footprint that the call needs. */
   footprint(): { readonly readOnly: readonly string[]; readonly readWrite: readonly string[] };
+  /** The archived ones of them, which a declaration must name to restore them (CAP-66), as base64. */
+  archived(): readonly string[];
   /** The total bytes written. */
   writtenBytes(): number;
 }
@@ -20,7 +27,14 @@ export interface Storage {
  * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one (a simulation) all are
  * allowed and recorded.
  */
-export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint | null, ledger: number): Storage {
+export function createStorage(
+  state: LedgerState,
+  declared: xdr.LedgerFootprint | null,
+  ledger: number,
+  /** The positions in the read-write footprint of the archived entries that it declares. */
+  restores: readonly number[] = [],
+): Storage {
+  const archived = new Set<string>();
   const read = new Set<string>();
   const written = new Map<string, number>();
   const mayWrite = declared === null ? null : new Set(declared.readWrite.map((key) => key.toXdr('base64')));
@@ -30,12 +44,23 @@ export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint 
     if (allowed !== null && !allowed.has(key)) throw new HostError('Storage, ExceededLimit');
   }
 
+  /** A simulation restores what it needs; a call restores only what its declaration names. */
+  function restore(name: string, entry: ContractEntry): void {
+    if (declared !== null && !restores.some((position) => declared.readWrite[position]?.toXdr('base64') === name))
+      throw new ArchivedError();
+    archived.add(name);
+    written.set(name, entry.data.toXdr().length);
+    state.contracts.set(name, restored(entry, ledger));
+  }
+
   return {
     get(key) {
       const name = key.toXdr('base64');
       demand(mayRead, name);
       read.add(name);
-      return state.contracts.get(name)?.data ?? null;
+      const entry = state.contracts.get(name);
+      if (entry !== undefined && entry.liveUntil < ledger) restore(name, entry);
+      return entry?.data ?? null;
     },
     put(key, data) {
       const name = key.toXdr('base64');
@@ -45,6 +70,7 @@ export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint 
       state.contracts.set(name, entry);
     },
     footprint: () => ({ readOnly: [...read].filter((key) => !written.has(key)), readWrite: [...written.keys()] }),
+    archived: () => [...archived],
     writtenBytes: () => [...written.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Address, Asset, Keypair, xdr } from '@stellar/stellar-sdk';
+import { listedOperations } from '../../src/chains/stellar/operation-table.js';
+import type { Account } from '../../src/sandbox/stellar/state.js';
+import { trustlineKey } from '../../src/sandbox/stellar/state.js';
+import { type StellarApp, startStellarApp } from '../support/stellar-app.js';
+import { waitFor } from '../support/wait-for.js';
+
+const [holder, spare, created, stranger] = Array.from({ length: 4 }, () => Keypair.random().publicKey()) as [
+  string,
+  string,
+  string,
+  string,
+];
+const native = { type: 'native' };
+
+/** An operation of a body. */
+interface Sent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+let rig: StellarApp;
+let relayer: string;
+let usd: { readonly type: string; readonly code: string; readonly issuer: string };
+const landed = new Set<string>();
+
+before(async () => {
+  rig = await startStellarApp({
+    accounts: [holder, spare, stranger],
+    policies: {
+      allow_account_changes: ['account_merge', 'revoke_sponsorship'],
+      operation_source_accounts: [holder, spare],
+      max_fee: 10_000_000,
+    },
+  });
+  relayer = rig.app.home.address;
+  usd = { type: 'credit4', code: 'USD', issuer: relayer };
+  rig.node.ledger.fund(relayer, 9_000_000_000n);
+  for (const account of [holder, spare]) {
+    rig.node.ledger.fund(account, 1_000_000_000n);
+    const { accounts } = rig.node.ledger.latest().state;
+    const known = accounts.get(account);
+    assert.ok(known !== undefined);
+    // The relayer's key signs for them.
+    accounts.set(account, { ...known, signers: [{ key: relayer, weight: 1 }], subEntries: 1 });
+  }
+});
+after(() => rig?.stop());
+
+/** Sends operations and returns how their transaction ends. */
+async function send(...operations: readonly Sent[]): Promise<string> {
+  const body = JSON.stringify({ network: 'local', operations });
+  const sent = await rig.app.ask('POST', '/api/v1/relayers/r1/transactions', { body });
+  assert.equal(sent.status, 200, sent.text);
+  const { id } = JSON.parse(sent.text).data;
+  return waitFor(`${operations.map(({ type }) => type).join(', ')} to end`, async () => {
+    const { text } = await rig.app.ask('GET', `/api/v1/relayers/r1/transactions/${id}`);
+    const { status, status_reason } = JSON.parse(text).data;
+    if (status === 'confirmed') for (const { type } of operations) landed.add(type);
+    return status === 'confirmed' ? 'confirmed' : status === 'failed' ? `failed: ${status_reason}` : undefined;
+  });
+}
+
+async function land(...operations: readonly Sent[]): Promise<void> {
+  assert.equal(await send(...operations), 'confirmed', JSON.stringify(operations));
+}
+
+const state = () => rig.node.ledger.latest().state;
+
+function accountOf(id: string): Account {
+  const account = state().accounts.get(id);
+  assert.ok(account !== undefined);
+  return account;
+}
+
+function lineOf(account: string) {
+  return state().trustlines.get(trustlineKey(account, new Asset('USD', relayer).toXdrObject()));
+}
+
+function balanceId(): string {
+  const [id] = state().balances.keys();
+  return id ?? assert.fail('there is no claimable balance');
+}
+
+describe('Stellar operations as JSON on the local ledger', () => {
+  it('accounts: are created, get options and data, and are merged', async () => {
+    await land({ type: 'set_options', set_flags: 10, home_domain: 'example.com' }, { type: 'manage_data', name: 'key', value: 'ab' });
+    await land({ type: 'create_account', destination: created, starting_balance: '20000000' }, { type: 'bump_sequence', bump_to: 0 });
+    const { flags, homeDomain, subEntries } = accountOf(relayer);
+    assert.deepEqual({ flags, homeDomain, subEntries }, { flags: 10, homeDomain: 'example.com', subEntries: 1 });
+    assert.equal(accountOf(created).balanceStroops, 20_000_000n);
+    await land({ type: 'account_merge', destination: relayer, source_account: spare });
+    assert.equal(state().accounts.has(spare), false);
+  });
+
+  it('trust lines: are made, authorized, revoked and clawed back', async () => {
+    await land(
+      { type: 'change_trust', asset: usd, limit: '1000', source_account: holder },
+      { type: 'payment', destination: holder, amount: 500, asset: usd },
+    );
+    assert.deepEqual([lineOf(holder)?.balance, lineOf(holder)?.flags], [500n, 5]);
+    await land({ type: 'set_trust_line_flags', trustor: holder, asset: usd, flags: { authorized: false } });
+    assert.equal(lineOf(holder)?.flags, 4);
+    assert.match(await send({ type: 'payment', destination: holder, amount: 1, asset: usd }), /not.?authorized/i);
+    await land({ type: 'allow_trust', trustor: holder, asset_code: 'USD', authorize: 1 });
+    await land({ type: 'clawback', asset: usd, amount: 200, from: holder });
+    assert.deepEqual([lineOf(holder)?.balance, lineOf(holder)?.flags], [300n, 5]);
+  });
+
+  it('claimable balances: are made, claimed when their condition holds, and clawed back', async () => {
+    const claimable = (predicate: unknown) => ({
+      type: 'create_claimable_balance',
+      asset: usd,
+      amount: 100,
+      claimants: [{ destination: holder, predicate }],
+    });
+    await land(claimable('unconditional'));
+    const { sponsoring } = accountOf(relayer);
+    await land({ type: 'claim_claimable_balance', balance_id: balanceId(), source_account: holder });
+    assert.deepEqual([lineOf(holder)?.balance, sponsoring, accountOf(relayer).sponsoring, state().balances.size], [400n, 1, 0, 0]);
+    await land(claimable({ not: { before_relative_time: '3600' } }));
+    assert.match(await send({ type: 'claim_claimable_balance', balance_id: balanceId(), source_account: holder }), /cannot.?claim/i);
+    await land({ type: 'clawback_claimable_balance', balance_id: balanceId() });
+    assert.equal(state().balances.size, 0);
+  });
+
+  it('contract entries: are extended and, once archived, restored', async () => {
+    const { ledger } = rig.node;
+    const contract = Address.fromString(ledger.testContract).toScAddress();
+    const instance = xdr.LedgerKey.contractData(
+      new xdr.LedgerKeyContractData({
+        contract,
+        key: xdr.ScVal.scvLedgerKeyContractInstance(),
+        durability: xdr.ContractDataDurability.persistent,
+      }),
+    ).toXdr('base64');
+    const liveUntil = () => state().contracts.get(instance)?.liveUntil ?? 0;
+    const call = {
+      type: 'invoke_contract',
+      contract_address: ledger.testContract,
+      function_name: 'increment',
+      args: [{ u32: 1 }],
+    };
+    await land(call);
+    ledger.archiveContracts();
+    await land({ type: 'restore_footprint', keys: [instance] });
+    const before = liveUntil();
+    assert.ok(before > ledger.latest().sequence + 1_000);
+    await land({ type: 'extend_footprint_ttl', keys: [instance], extend_to: 2_073_600 });
+    assert.ok(liveUntil() > before);
+    ledger.archiveContracts();
+    // The call restores what it needs.
+    await land(call);
+    assert.ok(liveUntil() > ledger.latest().sequence + 1_000);
+  });
+
+  it('failures: end with the result of the ledger', async () => {
+    assert.match(await send({ type: 'inflation' }), /not.?time/i);
+  });
+
+  it('memo: a merge needs one if its destination requires it', async () => {
+    const requirement = { account: stranger, name: 'config.memo_required', value: Buffer.from('1'), modifiedAt: 1 };
+    state().data.set(`${stranger}:config.memo_required`, requirement);
+    assert.match(
+      await send({ type: 'account_merge', destination: stranger, source_account: holder }),
+      /^failed: .*requires a memo \(SEP-29\)/,
+    );
+  });
+
+  it('all: each operation has landed, ended as its rules say, or is not modelled by the ledger', async () => {
+    const elsewhere = /offer|path_payment|liquidity_pool|sponsor/;
+    for (const type of listedOperations.keys())
+      assert.ok(landed.has(type) || type === 'inflation' || elsewhere.test(type), `${type} has not been tried`);
+    assert.equal([...listedOperations.keys()].filter((type) => landed.has(type)).length, 14);
+    assert.match(await send({ type: 'manage_sell_offer', selling: native, buying: usd, amount: 1, price: '1' }), /^failed/);
+  });
+});
