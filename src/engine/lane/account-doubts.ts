@@ -1,6 +1,7 @@
 import type { Head } from '../../core/ports/chain.js';
 import { markRelayers } from '../../core/relayer/mark-relayers.js';
 import type { LaneInputs } from './lane-inputs.js';
+import { isOver, type Lasting, lasted, seenAt } from './patience.js';
 
 /**
  * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed.
@@ -22,12 +23,8 @@ interface Finding {
 }
 
 /** A doubt that nodes have not removed. */
-interface Doubt {
+interface Doubt extends Lasting {
   readonly sentence: string;
-  /** The heads after the first one that showed it. */
-  readonly heads: number;
-  readonly lastHash: string;
-  readonly sinceMs: number;
   /** The first head at which another endpoint showed the same; null: none yet. */
   readonly confirmedAtHash: string | null;
   /** The relayer is disabled for it. */
@@ -83,13 +80,13 @@ export function createAccountDoubts({ deps, relayer }: Pick<LaneInputs, 'deps' |
       const known = doubts.get(doubt);
       if (known === undefined) deps.log.warn(facts, `nonce assignment paused until a second RPC node confirms: ${sentence}`);
       const isNew = known === undefined || another === 'different';
-      const before = isNew ? { heads: 0, lastHash: head.hash, sinceMs: nowMs, confirmedAtHash: null, disables: false } : known;
-      const heads = before.lastHash === head.hash ? before.heads : before.heads + 1;
-      const isLasting = heads >= patience.heads && nowMs - before.sinceMs >= patience.ms;
+      const before = isNew ? { confirmedAtHash: null, disables: false } : known;
+      const lasting = seenAt(isNew ? null : known, head, nowMs);
+      const isLasting = isOver(patience, lasted(lasting, nowMs));
       const isTwice = another === 'same' && before.confirmedAtHash !== null && before.confirmedAtHash !== head.hash;
       const disables = before.disables || (isTwice && isLasting);
       const confirmedAtHash = before.confirmedAtHash ?? (another === 'same' ? head.hash : null);
-      doubts.set(doubt, { ...before, heads, lastHash: head.hash, sentence, confirmedAtHash, disables });
+      doubts.set(doubt, { ...lasting, sentence, confirmedAtHash, disables });
       if (disables && !before.disables) deps.log.error(facts, 'the relayer is disabled');
       await show(shown);
     },

@@ -1,5 +1,6 @@
 import { type Attempt, isSigned, type OpenTransaction } from '../../core/records/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import type { Moment } from './patience.js';
 import type { AttemptState, Tracked } from './tracked.js';
 
 /** What a lane knows about its attempts, and which of them have to be broadcast. */
@@ -12,6 +13,11 @@ export interface AttemptStates {
   noteTaken(attempt: Attempt, nowMs: number): void;
   /** No node is known to have any attempt of this transaction any more. */
   forgetTaken(open: OpenTransaction): void;
+  /**
+   * This attempt waits for a block. Returns since when it has waited as the live one: the first call, which returns null. Null too: its
+   * transaction is not open.
+   */
+  noteWaiting(attempt: Attempt, now: Moment): Moment | null;
   /** A transaction has changed. */
   noteChange(record: Tracked): void;
   /** A transaction is no longer open. */
@@ -51,8 +57,7 @@ export function createAttemptStates(records: ReadonlyMap<string, Tracked>): Atte
       lacksFunds: false,
       isKnownAgain: false,
       isDead: false,
-      waitingSinceHead: null,
-      waitingSinceMs: 0,
+      waitingSince: null,
     };
     record.attempts.set(hash, state);
     return state;
@@ -79,6 +84,12 @@ export function createAttemptStates(records: ReadonlyMap<string, Tracked>): Atte
       if (record === undefined) return;
       for (const state of record.attempts.values()) state.takenAtMs = null;
       noteChange(record);
+    },
+    noteWaiting(attempt, now) {
+      const state = stateOf(attempt);
+      const since = state?.waitingSince ?? null;
+      if (state !== undefined) state.waitingSince ??= now;
+      return since;
     },
     noteChange,
     drop: (id) => void untaken.delete(id),

@@ -65,8 +65,8 @@ export function heldBackBy({ transactions, chain, numbers, heads }: LaneContext,
   const first = own && attemptsInSlot(own)[0];
   const live = own?.attempts.at(-1);
   if (own === undefined || first === undefined || live === undefined || !chain.unsequenced.excludes(attempt, live)) return null;
-  const since = transactions.stateOf(first)?.waitingSinceHead ?? null;
-  const isOverdue = since !== null && heads.count - since > maxTurnHeads;
+  const since = transactions.stateOf(first)?.waitingSince ?? null;
+  const isOverdue = since !== null && heads.count - since.head > maxTurnHeads;
   return attempt.createdAtMs > first.createdAtMs || isOverdue ? own : null;
 }
 

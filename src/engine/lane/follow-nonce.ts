@@ -3,6 +3,7 @@ import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
 import { isPaidBelow } from './paid-before.js';
+import { isOver, momentOf, waitedSince } from './patience.js';
 
 /** An account's nonce as an endpoint shows it. */
 export interface SeenNonce extends NonceAnswer {
@@ -64,8 +65,8 @@ async function believeUnpaid(lane: LaneContext, sequence: Sequence, head: Head, 
   if (!(await isPaidBelow(lane, sequence, head, first))) lane.numbers.believe(first);
 }
 
-function doubt({ numbers, deps, heads }: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
-  numbers.doubt({ nonce, head, atHead: heads.count, endpoint, sinceMs: deps.clock.elapsedMs() });
+function doubt(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
+  lane.numbers.doubt({ nonce, head, endpoint, since: momentOf(lane) });
 }
 
 function lower(a: bigint, b: bigint): bigint {
@@ -146,9 +147,7 @@ async function confirmed(
   const believed = lower(doubted.nonce, wanted);
   const isJump = sequence.losesBlocks && lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
   if (another === undefined || another === 'pruned' || (isJump && earlier?.endpoint === seen.endpoint)) {
-    const patience = isJump ? aloneForJump : aloneFor;
-    const isOld = lane.heads.count - doubted.atHead >= patience.heads && lane.deps.clock.elapsedMs() - doubted.sinceMs >= patience.ms;
-    return isOld ? believed : null;
+    return isOver(isJump ? aloneForJump : aloneFor, waitedSince(lane, doubted.since)) ? believed : null;
   }
   if (typeof another !== 'bigint') return null;
   return another <= lane.numbers.next ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));

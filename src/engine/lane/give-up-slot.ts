@@ -2,6 +2,7 @@ import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
+import { isOver } from './patience.js';
 
 /** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;
@@ -15,8 +16,10 @@ const provenDepth = { least: 8, most: 64 };
 
 /** True if searches have found no user of the transaction's nonce for long enough to expect none any more. */
 export function isSearchedLong(lane: LaneContext, open: OpenTransaction, emptyHeads: number): boolean {
-  const patience = Math.max(maxEmptyHeads, lane.relayer().network.requiredConfirmations);
-  return emptyHeads >= patience && isOld(open, lane.deps.clock.nowMs());
+  const nowMs = lane.deps.clock.nowMs();
+  const patience = { heads: Math.max(maxEmptyHeads, lane.relayer().network.requiredConfirmations), ms: givenUpAfterMs };
+  // The newest attempt has to be old enough for a node's index to have recovered from an outage.
+  return isOver(patience, { heads: emptyHeads, ms: nowMs - (open.attempts.at(-1)?.createdAtMs ?? nowMs) });
 }
 
 /**
@@ -34,9 +37,4 @@ export async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head
   const isUsedIn = (answer: NonceAnswer | null) => typeof answer?.next === 'bigint' && answer.next > nonce;
   const first = await shown();
   return first !== null && isUsedIn(first) && isUsedIn(await shown(first));
-}
-
-/** True if its newest attempt is old enough for a node's index to have recovered from an outage. */
-function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
-  return nowMs - (attempts.at(-1)?.createdAtMs ?? nowMs) >= givenUpAfterMs;
 }

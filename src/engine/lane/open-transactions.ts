@@ -24,7 +24,7 @@ export interface LaneFigures {
  * store: every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
  */
 export interface OpenTransactions
-  extends Pick<AttemptStates, 'stateOf' | 'untaken' | 'noteTaken' | 'forgetTaken'>,
+  extends Pick<AttemptStates, 'stateOf' | 'untaken' | 'noteTaken' | 'forgetTaken' | 'noteWaiting'>,
     Pick<InFlightTotals, 'reserved' | 'heldCharacters'> {
   /** Undefined also if its content stays in the store. */
   get(id: string): OpenTransaction | undefined;
@@ -199,6 +199,7 @@ export function createOpenTransactions(
     untaken: attempts.untaken,
     noteTaken: attempts.noteTaken,
     forgetTaken: attempts.forgetTaken,
+    noteWaiting: attempts.noteWaiting,
     figures() {
       const open = new Map<TransactionStatus, number>();
       let oldestOpenMs: number | null = null;

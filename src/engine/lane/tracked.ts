@@ -1,5 +1,6 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
+import type { Lasting, Moment } from './patience.js';
 
 /**
  * The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's
@@ -26,10 +27,8 @@ export interface AttemptState {
   lacksFunds: boolean;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
-  /** The `Heads.count` at which it was first seen waiting as the live attempt; null: not yet. */
-  waitingSinceHead: number | null;
-  /** The `elapsedMs` of that moment. */
-  waitingSinceMs: number;
+  /** When it was first seen waiting as the live attempt; null: not yet. See `AttemptStates.noteWaiting`. */
+  waitingSince: Moment | null;
 }
 
 /** A draft or why there is none (null: no node answered), or the error that was thrown. */
@@ -61,13 +60,10 @@ export interface Tracked {
    * longer wait for it; null: none is under way.
    */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtMs: number | null; slowAtMs: number } | null;
-  /**
-   * The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null:
-   * none.
-   */
-  rejected: { readonly cause: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
-  /** Heads at which no node could know its outcome any more, in a row and since when; null: none. */
-  lost: { heads: number; readonly sinceMs: number } | null;
+  /** The last unknown words of every node, or the last refusal by one node alone, while the sentence stays the same; null: none. */
+  rejected: (Lasting & { readonly cause: string }) | null;
+  /** No node can know its outcome any more; null: that is not so. */
+  lost: Lasting | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
     /** Heads at which its receipts were looked up in vain, and the hash of the newest one. */
@@ -78,8 +74,8 @@ export interface Tracked {
     /** The block at which it was searched last; 0: never. */
     readonly searchedAtBlock: bigint;
   } | null;
-  /** Heads at which no other endpoint showed the receipt that is about to become final, and since when; null: none. */
-  unread: { readonly heads: number; readonly sinceMs: number; readonly lastHash: string } | null;
+  /** No other endpoint shows the receipt that is about to become final; null: that is not so. */
+  unread: Lasting | null;
   /** The last head at which two endpoints showed different receipts; null: none did. */
   disputedAtHash: string | null;
   /** Looks for its receipts that found none, and the block of the next one; null: none since it was last known to be in a block. */

@@ -11,6 +11,7 @@ import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
+import { type Moment, momentOf, waitedSince } from '../patience.js';
 import { signerAwayError } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 
@@ -20,9 +21,7 @@ const reach = 16;
 /** The lowest nonce and since when it is the lowest. Before that, no price could have got it mined. */
 interface Lowest {
   readonly nonce: bigint;
-  /** The `Heads.count` then. */
-  readonly sinceHead: number;
-  readonly sinceMs: number;
+  readonly since: Moment;
 }
 
 /**
@@ -48,7 +47,7 @@ export function createFeeBumper(lane: LaneContext, sequence: Sequence): () => Pr
     const [first] = lane.transactions.minable(lane.numbers.onChain);
     const nonce = first?.transaction.nonce ?? null;
     if (nonce === null) lowest = null;
-    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceHead: lane.heads.count, sinceMs: lane.deps.clock.elapsedMs() };
+    else if (lowest?.nonce !== nonce) lowest = { nonce, since: momentOf(lane) };
     await bumpFees(lane, sequence, lowest);
   };
 }
@@ -104,16 +103,13 @@ function isWanted({ intent, mined, queued }: Transaction): boolean {
 function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, lowest: Lowest | null): BumpReason | null {
   const state = lane.transactions.stateOf(live);
   if (state === undefined) return null;
-  if (state.waitingSinceHead === null) {
-    state.waitingSinceHead = lane.heads.count;
-    state.waitingSinceMs = lane.deps.clock.elapsedMs();
-    return null;
-  }
+  const since = lane.transactions.noteWaiting(live, momentOf(lane));
+  if (since === null) return null;
   // No price helps if no block can include it, or if it is held back; expired content must not be sent any more.
   const { because } = state.obstacle ?? {};
   if (because === 'content' || because === 'invalid') return null;
   if (isExpired(open, latestMs(lane)) || heldBackBy(lane, live) !== null) return null;
-  const waitedHeads = lane.heads.count - Math.max(state.waitingSinceHead, lowest?.sinceHead ?? 0);
+  const { heads: waitedHeads, ms: waitedMs } = waitedSince(lane, since, lowest?.since);
   const attempts = attemptsInSlot(open);
   if (state.obstacle?.because === 'cost') {
     const tries = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.obstacle?.because === 'cost').length;
@@ -130,7 +126,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, lowest:
   const isDue = isEscalationDue({
     speed: speedOf(open.transaction.content),
     versions: attempts.length,
-    waitedMs: lane.deps.clock.elapsedMs() - Math.max(state.waitingSinceMs, lowest?.sinceMs ?? 0),
+    waitedMs,
     waitedHeads,
   });
   return isDue ? 'waited' : null;

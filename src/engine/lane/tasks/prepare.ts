@@ -14,6 +14,7 @@ import { isSettled } from '../heads.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
+import { isOver, lasted, seenAt } from '../patience.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import type { SigningPace } from '../signing-pace.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
@@ -24,9 +25,9 @@ const maxReads = 16;
 /** Maximum number of drafts that are under way or wait for room. */
 const maxDrafting = 100;
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
-const rejection = { heads: 5, ms: 60_000 };
+const rejection = { heads: 4, ms: 60_000 };
 /** The same for a refusal that is doubted briefly: the chain may have no other block soon. */
-const briefDoubt = { heads: 1, ms: 2_000 };
+const briefDoubt = { heads: 0, ms: 2_000 };
 
 /** The lane looks at a transaction that waits for another one again after this time. */
 const excludedPauseMs = 1_000;
@@ -203,12 +204,9 @@ function judged(
   // The amounts in a doubted refusal change with each block.
   const cause = refusal.isDoubted ? refusal.refused : sentence;
   if (refusal.refused !== 'rejected' && !refusal.isDoubted) record.rejected = null;
-  else if (record.rejected?.cause !== cause) record.rejected = { cause, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
-  else if (record.rejected.lastHash !== settled.hash)
-    record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
-  const { heads, ms } = refusal.isDoubted === 'briefly' ? briefDoubt : rejection;
-  const isAnswer = record.rejected !== null && record.rejected.heads >= heads && nowMs - record.rejected.sinceMs >= ms;
-  if (!isAnswer) return refusal;
+  else record.rejected = { ...seenAt(record.rejected?.cause === cause ? record.rejected : null, settled, nowMs), cause };
+  const patience = refusal.isDoubted === 'briefly' ? briefDoubt : rejection;
+  if (record.rejected === null || !isOver(patience, lasted(record.rejected, nowMs))) return refusal;
   return { ...refusal, sentence: refusal.refused === 'rejected' ? `no RPC node accepts it: ${sentence}` : sentence, lasting: true };
 }
 

@@ -6,6 +6,7 @@ import type { Attempt, OpenTransaction } from '../../../core/records/transaction
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
 import type { LaneContext } from '../lane-context.js';
+import { isOver, type Lasting, lasted, type Patience, seenAt } from '../patience.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**
@@ -32,7 +33,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
   /** The balance is read once per head. */
   let askedAtHash: string | null = null;
   let refusedBecause: string | null = null;
-  let blocked: { readonly nonce: bigint | null; readonly heads: number; readonly sinceMs: number } | null = null;
+  let blocked: (Lasting & { readonly nonce: bigint | null }) | null = null;
 
   return async (head) => {
     if (askedAtHash === head.hash) return;
@@ -60,11 +61,11 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     }
     const nowMs = lane.deps.clock.elapsedMs();
     // New attempts that nodes also refuse do not extend this time.
-    blocked = blocked?.nonce === live.nonce ? { ...blocked, heads: blocked.heads + 1 } : { nonce: live.nonce, heads: 0, sinceMs: nowMs };
+    blocked = { ...seenAt(blocked?.nonce === live.nonce ? blocked : null, head, nowMs), nonce: live.nonce };
     const isFiller = lowest.transaction.intent !== 'content';
     const usual = isRefused && !isFiller ? patienceWith(obstacle.because, othersWait) : longPatience;
-    const { heads, ms } = isUnpaid ? patience : isHidden(lane, lowest) ? hiddenPatience : usual;
-    if (blocked.heads < heads || nowMs - blocked.sinceMs < ms) return;
+    const needed = isUnpaid ? patience : isHidden(lane, lowest) ? hiddenPatience : usual;
+    if (!isOver(needed, lasted(blocked, nowMs))) return;
     if (isUntaken && (await isPricedOut(lane, live))) return;
     // The nodes' own words say best why a rejected attempt failed.
     const why = isUnpaid
@@ -102,7 +103,7 @@ async function isPricedOut(lane: LaneContext, live: Attempt): Promise<boolean> {
   return baseFeeWei !== null && maxCostPerGasWei(live.fields.price) < baseFeeWei;
 }
 
-function patienceWith(because: Obstacle, othersWait: boolean): typeof patience {
+function patienceWith(because: Obstacle, othersWait: boolean): Patience {
   if (because === 'invalid') return noPatience;
   return because === 'content' || (because === 'words_of_all' && othersWait) ? patience : longPatience;
 }

@@ -12,6 +12,7 @@ import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
+import { isOver, lasted, seenAt } from '../patience.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the
@@ -82,8 +83,8 @@ const waitedHeads = 4;
 async function highestShown(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<bigint> {
   const [lowest] = lane.transactions.minable(seen.next);
   const live = lowest?.attempts.at(-1);
-  const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSinceHead ?? null);
-  if (since === null || lane.heads.count - since < waitedHeads) return seen.next;
+  const since = live === undefined ? null : (lane.transactions.stateOf(live)?.waitingSince ?? null);
+  if (since === null || lane.heads.count - since.head < waitedHeads) return seen.next;
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   const next = another?.next === 'pruned' ? await sequence.nextOf(lane.id.account, 'highest').catch(nullIfUnavailable) : another?.next;
   return typeof next === 'bigint' && next > seen.next ? next : seen.next;
@@ -141,13 +142,12 @@ function minedReceipt({ transaction: { mined }, attempts }: OpenTransaction): Re
 const aloneFor = { heads: 2, ms: 60_000 };
 
 /** True if no other endpoint has shown the receipt for so long that none is expected to. */
-function isAloneLong(lane: LaneContext, { hash }: Head, id: string): boolean {
+function isAloneLong(lane: LaneContext, head: Head, id: string): boolean {
   const record = lane.transactions.tracked(id);
   if (record === undefined) return false;
   const nowMs = lane.deps.clock.elapsedMs();
-  record.unread ??= { heads: 0, sinceMs: nowMs, lastHash: hash };
-  if (record.unread.lastHash !== hash) record.unread = { ...record.unread, heads: record.unread.heads + 1, lastHash: hash };
-  return record.unread.heads >= aloneFor.heads && nowMs - record.unread.sinceMs >= aloneFor.ms;
+  record.unread = seenAt(record.unread, head, nowMs);
+  return isOver(aloneFor, lasted(record.unread, nowMs));
 }
 
 /** What to do about one slot; null: nothing. It is a promise if a node is asked first why the transaction failed. */

@@ -22,6 +22,7 @@ import { splitByFunds } from '../funds.js';
 import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
+import { isOver, lasted, seenAt } from '../patience.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 import { signerAwayError } from '../unanswered.js';
 
@@ -47,7 +48,7 @@ export async function settleUnsequenced(
   if (open.length > 0) {
     const asked = open.flatMap(({ attempts }) => attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isDead === false));
     const outcomes = await unsequenced.outcomes(asked);
-    await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
+    await Promise.all(open.map((one) => settleOne(lane, head, one, outcomes, dead)));
   }
   // What follows asks nodes too: without their answer, the other transactions still go on.
   if (lane.chain.sequence === null) lane.heads.settle(head);
@@ -66,6 +67,7 @@ interface DraftedAgain extends Dead {
 
 async function settleOne(
   lane: LaneContext,
+  head: Head,
   seen: OpenTransaction,
   outcomes: ReadonlyMap<string, AttemptOutcome>,
   dead: Dead[],
@@ -92,7 +94,7 @@ async function settleOne(
   } else if (isOpen) {
     if (!(await endRefused(lane, seen))) resend(lane, seen);
   } else if (isUnknown) {
-    await giveUp(lane, seen);
+    await giveUp(lane, head, seen);
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
     const { id, intent } = seen.transaction;
     if (intent === 'content') dead.push({ open: seen, why: whyDead });
@@ -101,15 +103,14 @@ async function settleOne(
 }
 
 /** The lane accepts an unknown outcome after this many heads and this long: a node that was just started gets its ledgers back. */
-const unknownPatience = { heads: 20, ms: 600_000 };
+const unknownPatience = { heads: 19, ms: 600_000 };
 
-async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
+async function giveUp(lane: LaneContext, head: Head, seen: OpenTransaction): Promise<void> {
   const record = lane.transactions.tracked(seen.transaction.id);
   if (record === undefined) return;
   const nowMs = lane.deps.clock.elapsedMs();
-  record.lost ??= { heads: 0, sinceMs: nowMs };
-  record.lost.heads += 1;
-  if (record.lost.heads < unknownPatience.heads || nowMs - record.lost.sinceMs < unknownPatience.ms) return;
+  record.lost = seenAt(record.lost, head, nowMs);
+  if (!isOver(unknownPatience, lasted(record.lost, nowMs))) return;
   await lane.records.move(seen.transaction.id, (current) =>
     isAsAsked(current, seen) ? { steps: [unresolvable(current.transaction)] } : null,
   );
