@@ -18,6 +18,15 @@ export const monotonicMs = (): number => performance.now();
 /** The system clock. */
 export const systemClock: DurationClock = { nowMs: () => Date.now(), elapsedMs: monotonicMs };
 
+/**
+ * Returns the time that two of these clocks have reached, so that one wrong clock does not move it; before any time if fewer than two are
+ * known. Null: that clock is not known.
+ */
+export function timeOfTwo(...timesMs: readonly (number | null)[]): number {
+  const [, second = Number.NEGATIVE_INFINITY] = timesMs.filter((timeMs) => timeMs !== null).toSorted((a, b) => b - a);
+  return second;
+}
+
 /** Other clocks than the own one. */
 export interface ClockWitnesses {
   /** Null: it is not known. */
@@ -36,8 +45,7 @@ export function createAgreedClock(own: Clock, { databaseMs, headTimesMs }: Clock
       const sharedMs = databaseMs();
       if (sharedMs === null) return own.nowMs();
       const blockMs = Math.max(...headTimesMs());
-      const [, middle = sharedMs] = Number.isFinite(blockMs) ? [own.nowMs(), sharedMs, blockMs].toSorted((a, b) => a - b) : [];
-      return Math.floor(middle);
+      return Math.floor(Number.isFinite(blockMs) ? timeOfTwo(own.nowMs(), sharedMs, blockMs) : sharedMs);
     },
   };
 }

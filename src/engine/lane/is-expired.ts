@@ -1,4 +1,4 @@
-import { blockTimeMsOf } from '../../core/ports/chain.js';
+import { blockTimeMsOf, type Head } from '../../core/ports/chain.js';
 import type { Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
@@ -12,9 +12,9 @@ export function isExpired(
 
 /**
  * The latest of the service's time, the database's and the chain's. Content that has expired by any of them is neither signed nor
- * broadcast: the service's clock may be behind. It *ends* only if two of them agree.
+ * broadcast: the service's clock may be behind. It *ends* only if two of them agree. `head`: the newest block.
  */
-export function latestMs({ deps, heads }: Pick<LaneContext, 'deps' | 'heads'>): number {
+export function latestMs({ deps, heads }: Pick<LaneContext, 'deps' | 'heads'>, head: Head | null = heads.settled): number {
   const never = Number.NEGATIVE_INFINITY;
-  return Math.max(deps.clock.nowMs(), deps.database.timeMs() ?? never, blockTimeMsOf(heads.settled) ?? never);
+  return Math.max(deps.clock.nowMs(), deps.database.timeMs() ?? never, blockTimeMsOf(head) ?? never);
 }

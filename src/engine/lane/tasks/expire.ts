@@ -3,8 +3,9 @@ import { blockTimeMsOf, type Head } from '../../../core/ports/chain.js';
 import { isSigned, type Transaction } from '../../../core/records/transaction.js';
 import { endedUnsigned, givenUp, slotTerms } from '../../../core/transaction/lifecycle.js';
 import { outbid } from '../../../core/transaction/outbid.js';
+import { timeOfTwo } from '../../../core/work/clock.js';
 import { waitsFor } from '../commit-moves.js';
-import { isExpired } from '../is-expired.js';
+import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 
 /** A failed expiry is tried again after this time. */
@@ -62,17 +63,17 @@ export function createExpirer(lane: LaneContext): Expirer {
     atOnce: number,
     end: (id: string, agreedMs: number) => Promise<void>,
   ): Promise<void> {
-    const ownMs = lane.deps.clock.nowMs();
-    const chainMs = blockTimeMsOf(head) ?? Number.NEGATIVE_INFINITY;
-    const knownMs = Math.max(ownMs, chainMs, lane.deps.database.timeMs() ?? Number.NEGATIVE_INFINITY);
+    const knownMs = latestMs(lane, head);
     const passed = [...all].filter((one) => isExpired(one, knownMs));
     if (passed.length === 0) return;
     const databaseMs = await lane.deps.store.read.timeMs();
-    const [, agreedMs = Number.NEGATIVE_INFINITY] = [ownMs, chainMs, databaseMs].toSorted((a, b) => b - a);
+    const ownMs = lane.deps.clock.nowMs();
+    const chainMs = blockTimeMsOf(head);
+    const agreedMs = timeOfTwo(ownMs, chainMs, databaseMs);
     const ending = passed.filter((one) => isExpired(one, agreedMs));
     for (let at = 0; at < ending.length && !lane.loops.isStopped(); at += atOnce)
       await Promise.all(ending.slice(at, at + atOnce).map(({ transaction: { id } }) => end(id, agreedMs)));
-    const shownMs = Math.max(ownMs - usualSkewMs, databaseMs - usualSkewMs, chainMs);
+    const shownMs = Math.max(ownMs - usualSkewMs, databaseMs - usualSkewMs, chainMs ?? Number.NEGATIVE_INFINITY);
     const doubted = passed.filter((one) => !isExpired(one, agreedMs) && isExpired(one, shownMs));
     await explain(doubted, endsWithClock, shownMs);
   }
