@@ -3,8 +3,16 @@ import type { Network } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Stillness } from './stillness.js';
 
+/**
+ * How far a lane knows its account. `no_head`: no head was seen. `unsettled`: not since the start, so nothing may be signed or broadcast.
+ * `settled`: at the settled head, and it follows. `awaiting_head`: it has rested since, and a head is being read that may be much newer, so
+ * nothing is decided at the known one. `stale`: it has rested since, and nothing takes a nonce before the account is read again.
+ */
+export type Standing = 'no_head' | 'unsettled' | 'settled' | 'awaiting_head' | 'stale';
+
 /** The heads that a lane has seen, and up to which of them it knows its account. */
 export interface Heads {
+  standing(): Standing;
   /** The newest one; null: none yet. */
   readonly newest: Head | null;
   /** How often the newest head has changed. Waiting is counted so: one wrong height would end it, or make it endless. */
@@ -15,17 +23,13 @@ export interface Heads {
   readonly settled: Head | null;
   /** True if a head must be settled: it is another one, or what was undecided at the settled one has waited long for the next. */
   isDue(head: Head): boolean;
-  /** The lane has rested since that head: nothing takes a nonce before the account is read again. */
-  readonly isStale: boolean;
-  /** A head is being read that may be much newer: nothing is decided at the known one. */
-  readonly isAwaited: boolean;
   /** See `Stillness.sinceMs`. */
   readonly stillSinceMs: number | null;
   see(head: Head): void;
   noteUnreachable(): void;
   /** Every slot is resolved up to this head. `isUndecided`: no second endpoint has shown a receipt yet, so that it is settled again. */
   settle(head: Head, isUndecided?: boolean): void;
-  /** The lane rested: see `isStale` and `isAwaited`. */
+  /** The lane rested. `isAwaited`: a head is being read. */
   noteRested(isAwaited: boolean): void;
   /** The account was read at the newest head. */
   noteRead(): void;
@@ -45,12 +49,12 @@ export function createHeads(
   let count = 0;
   let isUnreachable = false;
   let settled: Head | null = null;
-  let isStale = false;
-  let isAwaited = false;
+  let standing: Standing = 'no_head';
   /** When the settled head is settled again; null: nothing is undecided there. */
   let againAtMs: number | null = null;
 
   return {
+    standing: () => standing,
     get newest() {
       return newest;
     },
@@ -63,12 +67,6 @@ export function createHeads(
     get settled() {
       return settled;
     },
-    get isStale() {
-      return isStale;
-    },
-    get isAwaited() {
-      return isAwaited;
-    },
     get stillSinceMs() {
       return stillness.sinceMs();
     },
@@ -76,7 +74,8 @@ export function createHeads(
       stillness.see(head);
       if (newest?.hash !== head.hash) count += 1;
       newest = head;
-      isAwaited = false;
+      if (standing === 'no_head') standing = 'unsettled';
+      if (standing === 'awaiting_head') standing = 'stale';
       isUnreachable = false;
     },
     noteUnreachable() {
@@ -85,19 +84,14 @@ export function createHeads(
     isDue: ({ hash }) => hash !== settled?.hash || (againAtMs !== null && clock.elapsedMs() >= againAtMs),
     settle(head, isUndecided = false) {
       settled = head;
+      if (standing === 'unsettled') standing = 'settled';
       againAtMs = isUndecided ? clock.elapsedMs() + pauseMs : null;
     },
-    noteRested(awaited) {
-      isStale = true;
-      isAwaited = awaited;
+    noteRested(isAwaited) {
+      standing = isAwaited ? 'awaiting_head' : 'stale';
     },
     noteRead() {
-      isStale = false;
+      if (standing === 'stale') standing = 'settled';
     },
   };
-}
-
-/** True if something may be signed and broadcast. */
-export function isSettled({ settled, isStale }: Pick<Heads, 'settled' | 'isStale'>): boolean {
-  return settled !== null && !isStale;
 }

@@ -10,7 +10,7 @@ import { createAccountNumbers } from './account-numbers.js';
 import { requireCapacityOf } from './capacity.js';
 import { createSlowTasks } from './detach-slow-task.js';
 import { createFunds } from './funds.js';
-import { createHeads, isSettled } from './heads.js';
+import { createHeads } from './heads.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import type { LaneContext } from './lane-context.js';
 import type { LaneInputs } from './lane-inputs.js';
@@ -200,7 +200,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       if (storedFinder.isBehind()) followingElsewhere.wake();
       if (rest.includes(newest)) return;
       maintaining.wake();
-      if (!isSettled(heads)) preparing.wake();
+      if (heads.standing() !== 'settled') preparing.wake();
     },
     unreachable() {
       heads.noteUnreachable();

@@ -21,7 +21,7 @@ export interface Rest {
 /**
  * Creates the rest of a lane without open transactions: thousands of idle accounts would each cost a call per block. It lasts until a
  * transaction comes, the chain goes back, or a commit has to be looked for; every few minutes the lane looks at its account anyway. Until
- * the account is read again (`Heads.isStale`), nothing takes a nonce: another process may have used the key.
+ * the account is read again (`Heads.standing`), nothing takes a nonce: another process may have used the key.
  */
 export function createRest(lane: LaneContext, isLookingForStored: () => boolean): Rest {
   const { id, deps, transactions } = lane;

@@ -1,5 +1,4 @@
 import type { Head } from '../../core/ports/chain.js';
-import { isSettled } from './heads.js';
 import type { LaneContext } from './lane-context.js';
 import type { Rest } from './rest.js';
 import type { MakeTask } from './task.js';
@@ -63,11 +62,11 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
     if (newest === null || heads.isUnreachable) return;
     // It began to rest in the last round, during which another head came.
     if (rest.includes(newest)) return;
-    const couldSign = isSettled(heads);
+    const couldSign = heads.standing() === 'settled';
     if (heads.isDue(newest)) for (const settle of settling) await settle(newest);
     if (newest.hash === heads.settled?.hash) heads.noteRead();
     // What is drafted by now does not wait for the nodes that the tasks below ask.
-    if (!couldSign && isSettled(heads)) lane.loops.wakePrepare();
+    if (!couldSign && heads.standing() === 'settled') lane.loops.wakePrepare();
     if (heads.settled !== null) await checkIsUsable(newest);
     await endHolds();
     await explainStillness();

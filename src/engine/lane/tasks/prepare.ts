@@ -10,7 +10,6 @@ import { storedAtOnce, waitsFor } from '../commit-moves.js';
 import { beginDraft, draftInTime, isBegun, retryUnansweredAfterMs, slowDraftMs } from '../draft-in-time.js';
 import { createForbidden, type Forbidden } from '../forbidden.js';
 import { splitByFunds } from '../funds.js';
-import { isSettled } from '../heads.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
@@ -54,7 +53,7 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
   const tried = new Set<string>();
   for (;;) {
     if (lane.loops.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
-    if (!isSettled(lane.heads)) return beginDrafts(lane, pace, forbidden);
+    if (lane.heads.standing() !== 'settled') return beginDrafts(lane, pace, forbidden);
     if (lane.inFlightLimit.isOfNodes()) await readLimit(lane);
     const { due, excluded } = dueCandidates(lane, pace, forbidden, tried);
     for (const { transaction } of excluded)
@@ -93,8 +92,9 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
  * nothing is signed.
  */
 async function beginDrafts(lane: LaneContext, pace: SigningPace, forbidden: Forbidden): Promise<void> {
-  const { newest, isAwaited, isUnreachable } = lane.heads;
-  if (newest === null || isAwaited || isUnreachable || lane.chain.sequence?.draftsAnyNumber !== true) return;
+  const standing = lane.heads.standing();
+  const isHeadKnown = standing !== 'no_head' && standing !== 'awaiting_head' && !lane.heads.isUnreachable;
+  if (!isHeadKnown || lane.chain.sequence?.draftsAnyNumber !== true) return;
   const { due } = dueCandidates(lane, pace, forbidden, new Set());
   // The content of a large transaction is read from the store.
   const unbegun = due.filter((record) => !isBegun(lane, record));
