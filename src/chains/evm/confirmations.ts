@@ -1,6 +1,7 @@
 import type { Head } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
+import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
 import { propagationBlocks } from '../rpc/lag-tracker.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { Block } from './answer.js';
@@ -43,7 +44,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
    * Since when no other endpoint has followed the chain, and the heads since then. `other`: the newest block that one of them showed; null:
    * none did.
    */
-  let alone: { readonly heads: number; readonly lastHash: string; readonly sinceMs: number; readonly other: bigint | null } | null = null;
+  let alone: (Lasting & { readonly other: bigint | null }) | null = null;
   let wasLinked = false;
   let unlinkedSinceMs: number | null = null;
 
@@ -102,10 +103,9 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     const isFollowing = newest !== null && behind === 'same' && newest.number > (alone?.other ?? -1n);
     if (isDisputed) alone = null;
     else if (alone === null || isFollowing)
-      alone = { heads: 0, lastHash: head.hash, sinceMs: clock.elapsedMs(), other: behind === 'same' ? (newest?.number ?? null) : null };
-    else if (alone.lastHash !== head.hash) alone = { ...alone, heads: alone.heads + 1, lastHash: head.hash };
-    const isAloneLong = alone !== null && alone.heads >= aloneFor.heads && clock.elapsedMs() - alone.sinceMs >= aloneFor.ms;
-    if (isAloneLong) return head.number;
+      alone = { ...seenAt(null, head, clock.elapsedMs()), other: behind === 'same' ? (newest?.number ?? null) : null };
+    else alone = { ...alone, ...seenAt(alone, head, clock.elapsedMs()) };
+    if (alone !== null && isOver(aloneFor, lasted(alone, clock.elapsedMs()))) return head.number;
     if (behind === 'same') return newest?.number ?? null;
     return shared !== null && isShared(shared.number) ? shared.number : null;
   }

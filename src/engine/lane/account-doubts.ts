@@ -1,7 +1,7 @@
 import type { Head } from '../../core/ports/chain.js';
 import { markRelayers } from '../../core/relayer/mark-relayers.js';
+import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
 import type { LaneInputs } from './lane-inputs.js';
-import { isOver, type Lasting, lasted, seenAt } from './patience.js';
 
 /**
  * A claim of a node about the account, which may be wrong. `absent`: it no longer exists. `reset`: its nonce is far below what was signed.

@@ -2,7 +2,7 @@ import type { Head, NonceAnswer } from '../../core/ports/chain.js';
 import type { Change } from '../../core/ports/store/change.js';
 import type { LaneChanges } from '../../core/ports/store/lanes.js';
 import type { LaneId } from '../../core/records/transaction.js';
-import type { Moment } from './patience.js';
+import type { Moment } from './moment.js';
 
 /** A next nonce that differs from ours because of one answer, its head, the endpoint that gave it, and when that was. */
 export interface DoubtedNonce {

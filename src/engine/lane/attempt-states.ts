@@ -1,6 +1,6 @@
 import { type Attempt, isSigned, type OpenTransaction } from '../../core/records/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
-import type { Moment } from './patience.js';
+import type { Moment } from './moment.js';
 import type { AttemptState, Tracked } from './tracked.js';
 
 /** What a lane knows about its attempts, and which of them have to be broadcast. */

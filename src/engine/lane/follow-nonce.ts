@@ -1,9 +1,10 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
+import { isOver } from '../../core/work/patience.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
+import { momentOf, waitedSince } from './moment.js';
 import { isPaidBelow } from './paid-before.js';
-import { isOver, momentOf, waitedSince } from './patience.js';
 
 /** An account's nonce as an endpoint shows it. */
 export interface SeenNonce extends NonceAnswer {

@@ -1,8 +1,8 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
+import { isOver } from '../../core/work/patience.js';
 import type { LaneContext } from './lane-context.js';
-import { isOver } from './patience.js';
 
 /** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;

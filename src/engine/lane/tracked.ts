@@ -1,6 +1,7 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
-import type { Lasting, Moment } from './patience.js';
+import type { Lasting } from '../../core/work/patience.js';
+import type { Moment } from './moment.js';
 
 /**
  * The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's

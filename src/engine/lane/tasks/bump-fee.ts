@@ -11,7 +11,7 @@ import { duplicateOf, waitsFor } from '../commit-moves.js';
 import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
-import { type Moment, momentOf, waitedSince } from '../patience.js';
+import { type Moment, momentOf, waitedSince } from '../moment.js';
 import { signerAwayError } from '../unanswered.js';
 import { isUnpooled } from '../unpooled.js';
 

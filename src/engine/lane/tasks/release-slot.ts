@@ -5,8 +5,8 @@ import type { Head, Obstacle } from '../../../core/ports/chain.js';
 import type { Attempt, OpenTransaction } from '../../../core/records/transaction.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../../core/transaction/outbid.js';
 import { shownAttempt } from '../../../core/transaction/transaction-changes.js';
+import { isOver, type Lasting, lasted, type Patience, seenAt } from '../../../core/work/patience.js';
 import type { LaneContext } from '../lane-context.js';
-import { isOver, type Lasting, lasted, type Patience, seenAt } from '../patience.js';
 import { isUnpooled } from '../unpooled.js';
 
 /**

@@ -6,13 +6,13 @@ import type { OpenTransaction } from '../../../core/records/transaction.js';
 import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
+import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, mayBeNewer, minedAt } from '../block-view.js';
 import { waitsFor } from '../commit-moves.js';
 import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Look, lookUpReceipts } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
-import { isOver, lasted, seenAt } from '../patience.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the

@@ -14,6 +14,7 @@ import { isActive } from '../../../core/records/relayer.js';
 import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
+import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { isInBlockOf, mayBeNewer, minedAt } from '../block-view.js';
 import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
@@ -22,7 +23,6 @@ import { splitByFunds } from '../funds.js';
 import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
-import { isOver, lasted, seenAt } from '../patience.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
 import { signerAwayError } from '../unanswered.js';
 
