@@ -33,6 +33,8 @@ export interface Wire {
   readonly time: VirtualTime;
   fate(host: string, body: string): RequestFate;
   delayMs(host: string): number;
+  /** Nodes close each connection this long after its answer. Absent: they do not. */
+  readonly idleMs?: number;
   /** Called when the service sends a request. */
   sent(host: string, body: string, calls: number): void;
   answer(host: string, body: string): string;
@@ -60,7 +62,10 @@ export function openWire(wire: Wire, arrive: (task: () => void) => void): typeof
           if (fate === 'lost' || fate === 'acted' || delayMs > timeoutMs)
             return later(timeoutMs, () => reject(new TransportError(host, `no response within ${timeoutMs} ms`)));
           later(delayMs, async () => {
-            if (fate === 'answered') return resolve({ statusCode: 200, text, retryAfterMs: null });
+            if (fate === 'answered') {
+              if (wire.idleMs !== undefined) later(wire.idleMs, onLost);
+              return resolve({ statusCode: 200, text, retryAfterMs: null });
+            }
             if (fate === 'overload') return resolve({ statusCode: 429, text: 'slow down', retryAfterMs: 2_000 });
             // Like the real client, which repeats the request once on another connection.
             onLost();

@@ -297,6 +297,7 @@ export const questions = {
     params: (raw: string) => [raw],
     read: (result): string => hashFrom(result, 'transaction hash'),
     asks: 'head',
+    acts: true,
     decides: 'a wait',
     fallback: 'the attempt is sent again; it counts as sent in any case',
     // A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be

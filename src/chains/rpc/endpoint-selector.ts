@@ -32,12 +32,14 @@ export interface EndpointSelector {
    * ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
+  /** The first head is about to be read: the other endpoints are asked for theirs meanwhile, since each answer may take seconds. */
+  expectHead(): void;
   /**
-   * Takes the head that this endpoint reported. False: it cannot exist, or not yet, or is on another branch than the heads before, so the
-   * endpoint is left out and the head must not be used. Probes the others first if no position of theirs is known, and then from time to
-   * time.
+   * Takes the head that this endpoint reported, which was asked for at `askedAtMs`. False: it cannot exist, or not yet, or is on another
+   * branch than the heads before, so the endpoint is left out and the head must not be used. Probes the others first if no position of
+   * theirs is known, and then from time to time.
    */
-  takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
+  takeHead(endpoint: Endpoint, position: Position, askedAtMs: number): Promise<boolean>;
   /** The endpoint that reported the head; null: none has. */
   headSource(): Endpoint | null;
   /** The hosts of endpoints that are on another branch of the chain than the head. */
@@ -46,6 +48,12 @@ export interface EndpointSelector {
   endpoints(): readonly EndpointView[];
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
+}
+
+/** The newest block of an endpoint, and when it was asked for. */
+interface Asked {
+  readonly position: Promise<Position>;
+  readonly askedAtMs: number;
 }
 
 const trippedStates: Readonly<Record<NonNullable<ReturnType<Endpoint['trippedBy']>>, EndpointState>> = {
@@ -78,6 +86,8 @@ export function createEndpointSelector(
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
   const forks = createForkDetector({ networkName, averageBlockTimeMs, requiredConfirmations, log });
   const probing = new Set<Endpoint>();
+  /** The positions that were asked for before the first head. */
+  const early = new Map<Endpoint, Asked>();
   let headSource: Endpoint | null = null;
   let probedAtMs: number | null = null;
 
@@ -91,15 +101,21 @@ export function createEndpointSelector(
     return heavier ?? current;
   }
 
+  function askPosition(endpoint: Endpoint): Asked {
+    return { position: endpoint.position(), askedAtMs: clock.elapsedMs() };
+  }
+
   /** Reads an endpoint's newest block: puts a tripped one that is level back in rotation, and removes one that lags or is ahead. */
   async function probe(endpoint: Endpoint, source: Endpoint | null): Promise<void> {
     if (probing.has(endpoint)) return;
     probing.add(endpoint);
     const wasTripped = endpoint.isTripped();
     try {
-      const position = await endpoint.position();
+      const asked = early.get(endpoint) ?? askPosition(endpoint);
+      early.delete(endpoint);
+      const position = await asked.position;
       // The height of another branch says nothing about this one.
-      if (!(await forks.isForked(endpoint, position, source))) judge(endpoint, position, wasTripped);
+      if (!(await forks.isForked(endpoint, position, source))) judge(endpoint, position, asked.askedAtMs, wasTripped);
     } catch (error) {
       // The endpoint's circuit breaker logs transport errors.
       if (!(error instanceof TransportError)) log.error({ err: error }, 'probing an RPC endpoint failed unexpectedly');
@@ -109,7 +125,7 @@ export function createEndpointSelector(
   }
 
   /** Returns false if the position cannot be, or not yet. */
-  function judge(endpoint: Endpoint, position: Position, wasTripped: boolean): boolean {
+  function judge(endpoint: Endpoint, position: Position, askedAtMs: number, wasTripped: boolean): boolean {
     const contradictedBy = lagTracker.contradictedBy(endpoint, position);
     if (contradictedBy === 'itself') distrust(endpoint);
     if (contradictedBy !== null) {
@@ -117,7 +133,7 @@ export function createEndpointSelector(
       return false;
     }
     const standing = lagTracker.standing(endpoint, position);
-    const isLagging = lagTracker.record(endpoint, position);
+    const isLagging = lagTracker.record(endpoint, position, askedAtMs);
     if (standing === 'ahead') endpoint.markOff('ahead');
     else if (isLagging || (wasTripped && standing === 'behind')) endpoint.markOff('behind');
     else if (standing === 'level') endpoint.caughtUp();
@@ -130,6 +146,11 @@ export function createEndpointSelector(
     if (headSource !== endpoint) return;
     headSource = null;
     forks.forgetHeads();
+  }
+
+  /** No head waits for it. */
+  function anchorLater(source: Endpoint): void {
+    forks.anchor(source).catch((error: unknown) => log.error({ err: error }, 'reading a block of an RPC endpoint failed unexpectedly'));
   }
 
   function stateOf(endpoint: Endpoint): EndpointState {
@@ -159,7 +180,16 @@ export function createEndpointSelector(
       const others = ready.filter((endpoint) => endpoint !== chosen);
       return [...(chosen === null ? [] : [chosen]), ...others, ...tripped];
     },
-    async takeHead(endpoint, position) {
+    expectHead() {
+      if (probedAtMs !== null) return;
+      for (const other of endpoints.slice(1).filter((one) => !early.has(one))) {
+        const asked = askPosition(other);
+        // The probe handles it.
+        asked.position.catch(() => undefined);
+        early.set(other, asked);
+      }
+    },
+    async takeHead(endpoint, position, askedAtMs) {
       const isFirst = probedAtMs === null;
       if (isFirst) forks.accept(position);
       if (probedAtMs === null || clock.elapsedMs() - probedAtMs >= probeIntervalMs) {
@@ -169,11 +199,11 @@ export function createEndpointSelector(
         if (isFirst) await Promise.all(probes);
       }
       if (headSource !== null && headSource !== endpoint && (await forks.isForked(endpoint, position, headSource))) return false;
-      if (!judge(endpoint, position, false)) return false;
+      if (!judge(endpoint, position, askedAtMs, false)) return false;
       headSource = endpoint;
       forks.accept(position);
       lagTracker.accept(endpoint, position);
-      if (endpoints.length > 1) await forks.anchor(endpoint);
+      if (endpoints.length > 1) anchorLater(endpoint);
       return true;
     },
     headSource: () => headSource,

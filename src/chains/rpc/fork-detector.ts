@@ -56,13 +56,19 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
     return highest;
   }
 
-  /** Returns the highest remembered block up to this height, or the source's block there. */
-  async function known(height: bigint, source: Endpoint | null): Promise<{ readonly height: bigint; readonly hash: string } | null> {
+  /**
+   * Returns the highest remembered block up to this height, or the source's block there, which is remembered, and what the endpoint shows
+   * at its height. Both are asked at once: each answer may take seconds.
+   */
+  async function compare(endpoint: Endpoint, height: bigint, source: Endpoint | null) {
     const at = rememberedAt(height);
-    const hash = at === undefined ? undefined : hashes.get(at);
-    if (at !== undefined && hash !== undefined) return { height: at, hash };
-    const shown = source === null || source.isTripped() ? null : await source.hashAt(height);
-    return shown === null ? null : { height, hash: shown };
+    const known = at === undefined ? undefined : hashes.get(at);
+    if (at !== undefined && known !== undefined) return { height: at, expected: known, shown: await endpoint.hashAt(at) };
+    if (source === null || source.isTripped()) return null;
+    const [expected, shown] = await Promise.all([source.hashAt(height), endpoint.hashAt(height)]);
+    if (expected === null) return null;
+    remember(height, expected);
+    return { height, expected, shown };
   }
 
   function mark(endpoint: Endpoint, isForked: boolean, block: object): boolean {
@@ -106,14 +112,15 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       if (hash !== undefined && hashes.get(number) === hash) return mark(endpoint, false, {});
       const height = (number < newest ? number : newest) - depth;
       if (height < 1n) return forked.has(endpoint);
-      const before = await known(height, source);
-      const shown = before === null ? null : await endpoint.hashAt(before.height);
-      if (before === null || shown === null) return forked.has(endpoint);
-      if (shown === before.hash) return mark(endpoint, false, {});
+      const compared = await compare(endpoint, height, source);
+      if (compared === null || compared.shown === null) return forked.has(endpoint);
+      const { expected, shown } = compared;
+      if (shown === expected) return mark(endpoint, false, {});
       // The remembered blocks may be from before a deep reorg.
-      const now = source === null || source.isTripped() ? null : await source.hashAt(before.height);
-      if (now !== null) remember(before.height, now);
-      return mark(endpoint, shown !== (now ?? before.hash), { block: before.height.toString(), hash: shown, expected: now ?? before.hash });
+      const now = source === null || source.isTripped() ? null : await source.hashAt(compared.height);
+      if (now !== null) remember(compared.height, now);
+      const isForked = shown !== (now ?? expected);
+      return mark(endpoint, isForked, { block: compared.height.toString(), hash: shown, expected: now ?? expected });
     },
   };
 }

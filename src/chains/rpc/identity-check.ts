@@ -51,16 +51,17 @@ export function createIdentityCheck({ networkName, responder, genesisHash, clien
     return current;
   }
 
+  /** Asks for both at once: each answer may take seconds. */
   async function verify(): Promise<void> {
     const { identity, genesis } = dialect;
     const mark = breaker.begin();
-    const answered = identity === null ? null : await askUnverified(identity.call, identity.name);
-    if (identity !== null && answered !== null && !identity.isExpected(answered)) rejectOtherChain(answered, mark);
     const expected = genesisHash();
-    if (genesis === null || expected === null) return;
-    const asked = askUnverified(genesis(expected), 'genesis block');
-    // Where the node has said its chain, the genesis block is a bonus: some nodes have pruned it.
-    const hash = identity === null ? await asked : await asked.catch(noneIfUnanswered);
+    const asked = genesis === null || expected === null ? null : askUnverified(genesis(expected), 'genesis block');
+    // Where the node says its chain, the genesis block is a bonus: some nodes have pruned it.
+    const shown = identity === null ? asked : asked?.catch(noneIfUnanswered);
+    const [answered, hash] = await Promise.all([identity === null ? null : askUnverified(identity.call, identity.name), shown]);
+    if (identity !== null && answered !== null && !identity.isExpected(answered)) rejectOtherChain(answered, mark);
+    if (expected === null || hash === undefined) return;
     if (hash === null) {
       noteUnshown();
       return;

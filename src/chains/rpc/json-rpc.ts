@@ -15,6 +15,8 @@ export interface RpcCall<T> {
   readonly paramsJson?: string;
   /** Reads the result. `responseText` is the whole response, null if it answers other calls too. Throws `MalformedAnswerError`. */
   readonly read: (result: unknown, responseText: string | null) => T;
+  /** True if a node changes nothing because of it. Absent: it may. */
+  readonly isQuestion?: boolean;
   /** Whose word counts; see `Entry.asks`. Absent: that of any endpoint. */
   readonly asks?: 'any' | 'head' | 'several';
   /** True if the result says "I have none": it counts only if no other endpoint has one. Absent: no result does. */
@@ -29,8 +31,8 @@ export type Settled<T> = { readonly result: T } | { readonly error: NodeError | 
 /** How to identify a kind of node, read its height and understand its errors. */
 export interface NodeDialect {
   /**
-   * Verified before any other call: first, after every failure, on every new connection. Null if only the genesis block identifies a
-   * network.
+   * Verified before any other answer counts: first, after every failure, on every new connection. Null if only the genesis block identifies
+   * a network.
    */
   readonly identity: NodeIdentity | null;
   /**

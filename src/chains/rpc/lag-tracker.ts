@@ -18,8 +18,11 @@ export type Standing = 'level' | 'behind' | 'ahead';
 export interface LagTracker<T> {
   /** Compares a position with the recent ones of the other endpoints. */
   standing(endpoint: T, position: Position): Standing;
-  /** Records an endpoint's position. Returns true if it lags: `behind` for several block times. */
-  record(endpoint: T, position: Position): boolean;
+  /**
+   * Records an endpoint's position. `askedAtMs`: when it was asked for, default now; the chain may have grown since then. Returns true if
+   * it lags: `behind` for several block times.
+   */
+  record(endpoint: T, position: Position, askedAtMs?: number): boolean;
   /** Remembers a position as the network's head. While no other endpoint has a recent position, a later one is compared with it. */
   accept(endpoint: T, position: Position): void;
   /**
@@ -43,6 +46,7 @@ interface Sighting {
 }
 
 interface Observation extends Sighting {
+  readonly askedAtMs: number;
   /** The first sighting of this height. */
   readonly reached: Sighting;
   /** The last position to which the chain can have grown since the one before. */
@@ -106,6 +110,11 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return highBefore === undefined || canGrow(highBefore.plausible, high) || canGrow(low, high);
   }
 
+  /** The blocks that come in this time. */
+  function blocksSince(ms: number): bigint {
+    return BigInt(Math.floor((elapsedMs() - ms) / averageBlockTimeMs));
+  }
+
   function isDistrusted(endpoint: T): boolean {
     return elapsedMs() < (distrusted.get(endpoint) ?? 0);
   }
@@ -118,6 +127,8 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       .map(([, one]) => one);
     const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
+    // Nodes may take seconds to answer, while the chain grows.
+    const outgrown = below.filter((other) => other.position.number + toleratedBlocks + blocksSince(other.askedAtMs) < position.number);
     if (others.length === 0) {
       if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
       // What a distrusted endpoint showed still limits its own next position.
@@ -128,7 +139,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       return canGrow(accepted, seen) ? 'level' : 'ahead';
     }
     // Two or more outvote one. Of two alone, the higher one is wrong if the chain cannot have grown so far.
-    if (others.length > 1) return above.length * 2 > others.length ? 'behind' : below.length * 2 > others.length ? 'ahead' : 'level';
+    if (others.length > 1) return above.length * 2 > others.length ? 'behind' : outgrown.length * 2 > others.length ? 'ahead' : 'level';
     const [[higher], [lower]] = [above, below];
     if (isDistrusted(endpoint)) return higher !== undefined ? 'behind' : lower !== undefined ? 'ahead' : 'level';
     if (higher !== undefined) return isPossible(reachedBy(own, seen), higher, higher) ? 'behind' : 'level';
@@ -167,7 +178,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const height = observations.get(endpoint)?.position.number;
       return height !== undefined && height >= (observations.get(other)?.position.number ?? 0n);
     },
-    record(endpoint, position) {
+    record(endpoint, position, askedAtMs = elapsedMs()) {
       const atMs = elapsedMs();
       const isBehind = standing(endpoint, position) === 'behind';
       const before = observations.get(endpoint);
@@ -175,7 +186,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const seen = { position, atMs };
       remember(endpoint, position, endpoint);
       const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
-      observations.set(endpoint, { ...seen, reached: reachedBy(before, seen), plausible, behindSinceMs });
+      observations.set(endpoint, { ...seen, askedAtMs, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;
     },
   };

@@ -14,6 +14,8 @@ export interface Entry<A extends readonly unknown[], T> {
   readonly asks: 'any' | 'head' | 'several';
   /** What the answer may decide. Nothing becomes final, and no amount is paid, by one answer alone. */
   readonly decides: 'nothing final' | 'a wait' | 'an amount' | 'a final state';
+  /** True if a node acts on it. Absent: it only answers. */
+  readonly acts?: true;
   /** What happens if no endpoint gives a sane answer, and how soon. */
   readonly fallback: string;
   /** True for results that say "I have none": they count only if no other endpoint has one. Default: null is such a result. */
@@ -33,12 +35,13 @@ const isNone = (): boolean => false;
 
 /** Makes a question of an entry. */
 export function question<A extends readonly unknown[], T>(entry: Entry<A, T>): Question<A, T> {
-  const { method, params, read, asks, isEmpty = isNull, isAnswer = isNone } = entry;
+  const { method, params, read, asks, acts = false, isEmpty = isNull, isAnswer = isNone } = entry;
   const ask: (...args: A) => ReturnType<Question<A, T>> = (...args) => ({
     method,
     params: params(...args),
     read: (result) => read(result, ...args),
     asks,
+    isQuestion: !acts,
     isEmpty,
     isAnswer,
   });

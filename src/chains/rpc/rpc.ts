@@ -133,13 +133,15 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       }) as readonly unknown[] as T;
     },
     async askHead<T extends NewestBlock>(one: RpcCall<T>) {
+      selector.expectHead();
       for (const _ of endpoints) {
+        const askedAtMs = clock.elapsedMs();
         const { settled, by } = await settle([one], { first: 'head' });
         const answer = settled[0]?.answer;
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
         const { number, timestampMs = null, hash, parentHash = null } = answer.result;
         const position = { number, timestampMs, parentHash, ...(hash === undefined ? {} : { hash }) };
-        if (by === null || !(await selector.takeHead(by, position))) continue;
+        if (by === null || !(await selector.takeHead(by, position, askedAtMs))) continue;
         newest = number;
         return answer.result;
       }

@@ -257,6 +257,7 @@ export const questions = {
     params: (raw: string) => [raw, sendConfig],
     read: (result): string => textFrom(result, 'signature'),
     asks: 'head',
+    acts: true,
     decides: 'a wait',
     fallback: 'the attempt is sent again; it counts as sent in any case',
     // Unknown words may be those of one node only, so the transaction goes to every other one.

@@ -180,6 +180,7 @@ export const questions = {
       }
     },
     asks: 'head',
+    acts: true,
     decides: 'a wait',
     fallback: 'the attempt is sent again; it counts as sent in any case',
     // Another node may know the protocol of this result.

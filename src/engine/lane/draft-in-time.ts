@@ -53,6 +53,15 @@ export function beginDraft(lane: LaneContext, open: OpenTransaction): void {
   });
 }
 
+/** Keeps an outcome for a later round. Returns false if there is none to keep. */
+export function keepDraft(lane: LaneContext, { transaction }: OpenTransaction, outcome: Draft | Refusal | null): boolean {
+  const record = lane.transactions.tracked(transaction.id);
+  if (record === undefined || record.drafting !== null || outcome === null) return false;
+  const nowMs = lane.deps.clock.elapsedMs();
+  record.drafting = { revision: transaction.revision, done: Promise.resolve({ outcome }), doneAtMs: nowMs, slowAtMs: nowMs };
+  return true;
+}
+
 /** Notes when the draft is done, and wakes the loop then. What else its signature needs is asked for meanwhile, since nodes are slow. */
 function goOn(lane: LaneContext, drafting: RunningDraft): void {
   drafting.slowAtMs = lane.deps.clock.elapsedMs();
@@ -60,9 +69,10 @@ function goOn(lane: LaneContext, drafting: RunningDraft): void {
   void drafting.done.then(() => noteDone(lane, drafting));
 }
 
+/** The loop is woken after all that end by the same answer of a node: they keep their order. */
 function noteDone(lane: LaneContext, drafting: RunningDraft): void {
   drafting.doneAtMs ??= lane.deps.clock.elapsedMs();
-  lane.loops.wakePrepare();
+  lane.deps.timers.after(0, lane.loops.wakePrepare);
 }
 
 type RunningDraft = NonNullable<Tracked['drafting']>;

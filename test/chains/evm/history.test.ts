@@ -59,11 +59,11 @@ describe('nextAt', () => {
     assert.equal((await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n)).next, 1n);
     const dead = await startFakeNode(test, () => 'hang up');
     await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.sequence.nextAt(address, 30n), isUnavailable);
-    // An endpoint that asked for a pause is not called, so its answer is missing.
+    // An endpoint that asked for a pause is not called, so its answer is missing. Its chain ID was asked for together with the nonce.
     const limited = await startFakeNode(test, () => ({ status: 429, headers: { 'retry-after': '60' }, body: '' }));
     const { chain } = openChain(test, [pruned.url, limited.url]);
-    for (let round = 0; round < 2; round += 1) await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
-    assert.equal(limited.requests.length, 1);
+    for (let round = 0; round < 3; round += 1) await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
+    assert.ok(limited.requests.length <= 2);
   });
 
   it('nextAt: throws for a future block instead of returning pruned', async (test) => {

@@ -19,6 +19,19 @@ describe('lag tracker', () => {
     assert.deepEqual([standing('a', 100n), standing('b', 101n), standing('liar', 1_000n)], ['level', 'level', 'ahead']);
   });
 
+  it('lag tracker: one of three endpoints is not ahead because of blocks that came since the others were asked', () => {
+    let elapsedMs = 0;
+    const tracker = createLagTracker<string>(1_000, { ...systemClock, elapsedMs: () => elapsedMs });
+    const position = (number: bigint) => ({ number, timestampMs: null });
+    elapsedMs = 9_000;
+    for (const endpoint of ['a', 'b']) tracker.record(endpoint, position(100n), 0);
+    elapsedMs = 18_000;
+    assert.deepEqual(
+      [118n, 121n, 122n].map((number) => tracker.standing('c', position(number))),
+      ['level', 'level', 'ahead'],
+    );
+  });
+
   it('lag tracker: one of three endpoints that is far below the others is behind', () => {
     const tracker = withHeights({ a: 100, b: 101, slow: 50 });
     assert.equal(tracker.standing('slow', { number: 50n, timestampMs: null }), 'behind');

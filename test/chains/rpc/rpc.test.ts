@@ -354,6 +354,72 @@ describe('chain ID', () => {
   });
 });
 
+describe('chain ID and questions', () => {
+  const question = (rpc: Rpc): Promise<unknown> => rpc.ask({ method: 'eth_a', params: [], read: asIs, isQuestion: true });
+
+  /** Starts a node whose chain ID waits until `release`. */
+  async function slowToVerify(test: TestContext, chainId: string) {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const fake = await startFakeNode(test, async (request) => {
+      if (request.calls[0]?.method === 'eth_chainId') await released;
+      return answering(request, ({ method }) => (method === 'eth_chainId' ? chainId : '0x1'));
+    });
+    return { fake, release };
+  }
+
+  it('chain ID: a question goes out while it is verified, and its answer counts only then', async (test) => {
+    const { fake, release } = await slowToVerify(test, '0x7a69');
+    const { rpc } = open(test, heavy(fake.url));
+    let isAnswered = false;
+    const asking = question(rpc).then((answer) => {
+      isAnswered = true;
+      return answer;
+    });
+    await waitFor('the question', () => fake.methods.includes('eth_a') || undefined);
+    assert.equal(isAnswered, false);
+    release();
+    assert.equal(await asking, '0x1');
+  });
+
+  it('chain ID: the answer of another chain to a question never counts', async (test) => {
+    const { fake, release } = await slowToVerify(test, '0x1');
+    const { rpc } = open(test, heavy(fake.url));
+    const asking = isUnavailable(question(rpc));
+    await waitFor('the question', () => fake.methods.includes('eth_a') || undefined);
+    release();
+    await asking;
+  });
+
+  it('chain ID: what a node acts on waits until it is verified, also together with a question', async (test) => {
+    const { fake, release } = await slowToVerify(test, '0x1');
+    const { rpc } = open(test, heavy(fake.url));
+    const asking = rpc.batch([
+      { method: 'eth_a', params: [], read: asIs, isQuestion: true },
+      { method: 'eth_sendRawTransaction', params: ['0x00'], read: asIs },
+    ]);
+    await waitFor('the verification', () => fake.methods.includes('eth_chainId') || undefined);
+    release();
+    await asking;
+    assert.deepEqual(fake.methods, ['eth_chainId']);
+  });
+
+  it('chain ID: a failing endpoint gets no question before it is verified again', async (test) => {
+    let isDown = false;
+    const fake = await nodeThat(test, () => (isDown ? { status: 503, body: '' } : '0x1'));
+    const { rpc } = open(test, heavy(fake.url));
+    await question(rpc);
+    isDown = true;
+    await isUnavailable(question(rpc));
+    isDown = false;
+    const before = fake.methods.length;
+    await question(rpc);
+    assert.deepEqual(fake.methods.slice(before), ['eth_chainId', 'eth_a']);
+  });
+});
+
 describe('genesis block', () => {
   const hashOf = (digit: string) => `0x${digit.repeat(64)}`;
   const nodeFrom = (test: TestContext, genesis: string, isDown: () => boolean = () => false) =>

@@ -4,11 +4,11 @@ import { isRefusal, type Refusal } from '../../../core/ports/chain.js';
 import { smallestUnits } from '../../../core/records/network.js';
 import { isActive } from '../../../core/records/relayer.js';
 import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
-import { inTime } from '../../../core/work/abort.js';
+import { createPause, inTime } from '../../../core/work/abort.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
 import { storedAtOnce, waitsFor } from '../commit-moves.js';
-import { beginDraft, draftInTime, isBegun, retryUnansweredAfterMs, slowDraftMs } from '../draft-in-time.js';
+import { beginDraft, draftInTime, isBegun, keepDraft, retryUnansweredAfterMs, slowDraftMs } from '../draft-in-time.js';
 import { createForbidden, type Forbidden } from '../forbidden.js';
 import { splitByFunds } from '../funds.js';
 import { holdBack, type Obstacle } from '../hold-back.js';
@@ -55,7 +55,7 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     if (lane.loops.isStopped() || !isActive(lane.relayer()) || pace.isPaused()) return;
     if (lane.heads.standing() !== 'settled') return beginDrafts(lane, pace, forbidden);
     if (lane.inFlightLimit.isOfNodes()) await readLimit(lane);
-    const { due, excluded } = dueCandidates(lane, pace, forbidden, tried);
+    const { due, excluded, slow } = dueCandidates(lane, pace, forbidden, tried);
     for (const { transaction } of excluded)
       await lane.records.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
     if (due.length === 0) return;
@@ -64,13 +64,17 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     const limitRead = isAlone(lane) ? null : readLimit(lane);
     const outcomes = await draftAll(lane, candidates);
     await limitRead;
+    // They were accepted earlier, and have ended by the same answers: all of them go on in their order.
+    const late = await endedOf(lane, slow);
+    for (const { transaction } of late) tried.delete(transaction.id);
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
     const drafted: Drafted[] = [];
     for (const [index, outcome] of outcomes.entries()) {
       const open = candidates[index];
       if (open === undefined || outcome === undefined || outcome === 'slow') continue;
-      if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
+      if (late.length > 0 && keepDraft(lane, open, outcome)) tried.delete(open.transaction.id);
+      else if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
       else if (isRefusal(outcome)) await holdBack(lane, open, judged(lane, forbidden, open, outcome));
       else {
         forgetRejections(lane, open);
@@ -119,24 +123,34 @@ async function draftAll(lane: LaneContext, candidates: readonly OpenTransaction[
   return outcomes;
 }
 
+/** Those of these slow drafts that have ended by now. */
+async function endedOf({ deps }: LaneContext, slow: readonly Tracked[]): Promise<readonly Tracked[]> {
+  if (slow.length > 0) await createPause(deps.timers)(0);
+  return slow.filter(({ drafting }) => drafting !== null && drafting.doneAtMs !== null);
+}
+
 /** True if no limit of transactions in flight matters. */
 function isAlone({ transactions }: LaneContext): boolean {
   return transactions.inFlightCount() + transactions.waitingCount() <= 1;
 }
 
-/** `excluded`: transactions that wait for another one, and whose records are due to say so. */
+/**
+ * `excluded`: transactions that wait for another one, and whose records are due to say so. `slow`: those before the last due one whose
+ * draft takes long.
+ */
 function dueCandidates(
   lane: LaneContext,
   pace: SigningPace,
   forbidden: Forbidden,
   tried: ReadonlySet<string>,
-): Readonly<Record<'due' | 'excluded', readonly Tracked[]>> {
+): Readonly<Record<'due' | 'excluded' | 'slow', readonly Tracked[]>> {
   const nowMs = latestMs(lane);
   const elapsedMs = lane.deps.clock.elapsedMs();
   const candidates: Tracked[] = [];
   const excluded: Tracked[] = [];
+  const slow: Tracked[] = [];
   const { transactions } = lane;
-  if (isMemoryFull(lane)) return { due: [], excluded: [] };
+  if (isMemoryFull(lane)) return { due: [], excluded: [], slow: [] };
   const isForbidden = forbidden.skipNow();
   let drafting = 0;
   // Without room the queue is not walked: it may be long, and this runs at every send.
@@ -149,9 +163,12 @@ function dueCandidates(
     if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, isUnsequenced, soleUse } = record.transaction;
     if (record.drafting !== null) drafting += 1;
-    if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
     // One that has just begun keeps its place: transactions take nonces in the order in which they were accepted.
-    if (record.drafting !== null && record.drafting.doneAtMs === null && record.drafting.slowAtMs <= elapsedMs) continue;
+    if (record.drafting !== null && record.drafting.doneAtMs === null && record.drafting.slowAtMs <= elapsedMs) {
+      slow.push(record);
+      continue;
+    }
+    if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
     if (isForbidden(record)) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (soleUse !== null && inUse.has(soleUse)) {
@@ -164,7 +181,7 @@ function dueCandidates(
     else slots -= 1;
     candidates.push(record);
   }
-  return { due: candidates, excluded };
+  return { due: candidates, excluded, slow };
 }
 
 /** The keys that transactions in flight use; each key allows only one transaction. */
