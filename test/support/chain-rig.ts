@@ -4,6 +4,7 @@ import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { EvmDraft } from '../../src/core/records/evm.js';
 import type { EvmNetwork } from '../../src/core/records/network.js';
 import type { Attempt } from '../../src/core/records/transaction.js';
+import { type DurationClock, systemClock } from '../../src/core/work/clock.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { anvilKeys } from './anvil.js';
 import { attemptOf, evmNetwork, rememberingLog } from './evm.js';
@@ -21,10 +22,15 @@ export interface OpenedChain {
 }
 
 /** Opens a chain on these URLs, the first with the highest weight. It closes with the test. */
-export function openChain(test: TestContext, urls: readonly string[], network: Partial<EvmNetwork> = {}): OpenedChain {
+export function openChain(
+  test: TestContext,
+  urls: readonly string[],
+  network: Partial<EvmNetwork> = {},
+  clock: DurationClock = systemClock,
+): OpenedChain {
   const log = rememberingLog();
   const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
-  const chain = createEvmChain({ network: evmNetwork(network), rpcUrls, rpcTimeoutMs: 3000, log });
+  const chain = createEvmChain({ network: evmNetwork(network), rpcUrls, rpcTimeoutMs: 3000, log, clock });
   test.after(() => chain.close());
   return { chain, lines: log.lines };
 }
