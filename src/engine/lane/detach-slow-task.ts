@@ -28,17 +28,18 @@ const patienceMs = 1_000;
 export function createSlowTasks({ task, timers, isHosted }: SlowTasksDeps): SlowTasks {
   const running = new Map<string, Promise<void>>();
 
-  async function runHosted(name: string, run: () => Promise<void>): Promise<void> {
+  async function runOnce(name: string, run: () => Promise<void>): Promise<void> {
+    // Also if the key was hosted when the task began, and is not now.
     if (running.has(name)) return;
     const ended = run().finally(() => running.delete(name));
     running.set(name, ended);
-    await inTime(ended, patienceMs, undefined, timers);
+    await (isHosted() ? inTime(ended, patienceMs, undefined, timers) : ended);
   }
 
   return {
     task(name, work) {
       const whole = task(name, work);
-      return (...args) => (isHosted() ? runHosted(name, () => whole(...args)) : whole(...args));
+      return (...args) => runOnce(name, () => whole(...args));
     },
     async ended() {
       await Promise.all(running.values());

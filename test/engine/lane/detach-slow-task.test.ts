@@ -12,6 +12,7 @@ const away = new DomainError('unavailable', 'SIGNER_UNAVAILABLE', 'signer s1 can
 /** A slow task of a lane whose key is hosted. Nobody waits for it: the time of its callers is up at once. */
 function startSlow(works: (() => Promise<void>)[]) {
   let nowMs = 1_000_000;
+  let isHosted = true;
   const lines: string[] = [];
   const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
@@ -22,13 +23,16 @@ function startSlow(works: (() => Promise<void>)[]) {
       return () => undefined;
     },
   };
-  const slow = createSlowTasks({ task, timers, isHosted: () => true });
+  const slow = createSlowTasks({ task, timers, isHosted: () => isHosted });
   let runs = 0;
   const run = slow.task('sign', async () => {
     runs += 1;
     await works.shift()?.();
   });
-  return { run, lines, ended: slow.ended, runs: () => runs, wait: (ms: number) => (nowMs += ms) };
+  const change = () => {
+    isHosted = !isHosted;
+  };
+  return { run, lines, ended: slow.ended, runs: () => runs, wait: (ms: number) => (nowMs += ms), change };
 }
 
 const failsLate = async () => {
@@ -51,6 +55,27 @@ describe('a task that waits for a hosted key', () => {
     signing.resolve();
     await ended();
     assert.deepEqual(lines.slice(1), ['info: lane task "sign" succeeds again']);
+  });
+
+  it('a slow task: does not run twice at once if the key is hosted no more, and the lane waits for a local key', async () => {
+    const signing = [deferred(), deferred()] as const;
+    const { run, ended, runs, change } = startSlow([() => signing[0].promise, () => signing[1].promise]);
+    await run();
+    change();
+    await run();
+    assert.equal(runs(), 1, 'the hosted key still signs');
+    signing[0].resolve();
+    await ended();
+    let hasReturned = false;
+    const local = run().then(() => {
+      hasReturned = true;
+    });
+    change();
+    await run();
+    assert.equal(runs(), 2, 'the local key still signs');
+    assert.equal(hasReturned, false);
+    signing[1].resolve();
+    await local;
   });
 
   it('a slow task: one that fails late is logged once, and waits longer after each failure', async () => {
