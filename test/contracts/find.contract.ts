@@ -94,6 +94,21 @@ export function findContract(name: string, newDatabaseUrl: () => Promise<string>
       assert.deepEqual((await store.read.filteredTransactions('other', { statuses: [], hash: first }, { offset: 0, limit: 1 })).items, []);
     });
 
+    test('a page after a transaction that is no longer in the list repeats nothing', async () => {
+      const { change } = store;
+      const hash = (index: number) => `0x${String(index).padStart(64, '0')}`;
+      await store.commit(
+        [12, 15, 18].map((index, version) =>
+          change.insertAttempt(anAttempt({ transactionId: `many-000${index}`, nonce: 9n, version: version + 1, hash: hash(index) })),
+        ),
+      );
+      const pending = { statuses: ['pending'], slot: { lane: sampleLane, nonce: 9n } } as const;
+      assert.deepEqual((await found(pending, { offset: 0, limit: 2 })).numbers, [18, 15]);
+      await store.commit([change.updateTransaction(next(sample(15), { status: 'canceled' }))]);
+      assert.deepEqual((await found(pending, { offset: 0, limit: 2, after: 'many-00015' })).numbers, [12]);
+      assert.deepEqual((await found(pending, { offset: 0, limit: 2, after: 'many-00012' })).numbers, []);
+    });
+
     test('an external id belongs to one transaction of a relayer for ever, also when that is removed', async () => {
       const { change } = store;
       const tags = { externalId: 'order 1', labels: [{ key: 'gone', value: 'soon' }] };

@@ -260,8 +260,10 @@ function filteredReads({ transactions, transactionLists: lists }: Statements, qu
       })
       // The ids are ordered by time.
       .sort((left, right) => (left.transaction.id < right.transaction.id ? 1 : -1));
-    const start = page.after === undefined ? page.offset : items.findIndex(({ transaction }) => transaction.id === page.after) + 1;
-    return { items: items.slice(start, start + page.limit), total: items.length };
+    const { after, offset, limit } = page;
+    // The last transaction of the page before may have left the list.
+    const rest = after === undefined ? items.slice(offset) : items.filter(({ transaction }) => transaction.id < after);
+    return { items: rest.slice(0, limit), total: items.length };
   }
 
   /** Returns the first position at which transactions are accepted at a time or later. */
