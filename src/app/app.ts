@@ -36,18 +36,14 @@ import { localKeys } from '../signers/local/local-keys.js';
 import type { AppContext } from './app-context.js';
 import { nodeUrlPolicyOf } from './config-in-force.js';
 import { followOthers } from './follow-others.js';
-import { accountOf, closeSigners } from './open-accounts.js';
-import { compileApi, openApi, publishedServices } from './open-api.js';
+import { accountOf, closeSigners, requireUnmovedAccounts } from './open-accounts.js';
+import { compileApi, openApi, openServer, publishedServices } from './open-api.js';
 import { openChains } from './open-chains.js';
 import { createHostedKeys, operatorChoices } from './open-hosted-keys.js';
 import { openInstance } from './open-instance.js';
-import { openServer } from './open-server.js';
-import { openStorage } from './open-storage.js';
+import { createRecordEvents, openStorage, startHousekeeping } from './open-storage.js';
 import { createReconciler } from './reconcile.js';
-import { createRecordEvents } from './record-events.js';
-import { requireUnmovedAccounts } from './require-unmoved-accounts.js';
 import { figuresOf, measureReadiness } from './shown-state.js';
-import { startHousekeeping } from './start-housekeeping.js';
 
 /** How long running calls, webhook deliveries and node calls may continue during a shutdown. */
 const shutdownDeadlineMs = 9_000;

@@ -1,9 +1,11 @@
-import type { Problem } from '../config/problem.js';
+import { ConfigError, type Problem } from '../config/problem.js';
 import { accountProblems, type RelayerEntry } from '../config/relayer-entries.js';
 import { DomainError } from '../core/errors/errors.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Signer } from '../core/ports/signer.js';
 import type { NetworkType } from '../core/records/network.js';
+import type { Relayer } from '../core/records/relayer.js';
+import { findMovedAccounts, type MovedAccount } from '../core/relayer/moved-accounts.js';
 import { hostedKeyFromStored, type PinnedKey } from '../core/signer/hosted-key.js';
 import { type HeldSigner, type HostedKeys, keyFor, type Signers, signerPurpose } from '../core/signer/signers.js';
 import { createParallelLimit } from '../core/work/parallel-limit.js';
@@ -128,4 +130,18 @@ export async function accountOf(type: NetworkType, signer: Signer): Promise<stri
 /** Ends what hosted signers have open. */
 export async function closeSigners(signers: Pick<Signers, 'all'>): Promise<void> {
   await Promise.all(signers.all().map((signer) => signer.close?.()));
+}
+
+/** Throws ConfigError if the key of a relayer has changed while transactions of its earlier account are open: nothing would settle them. */
+export async function requireUnmovedAccounts(store: Parameters<typeof findMovedAccounts>[0], relayers: readonly Relayer[]): Promise<void> {
+  const moved = await findMovedAccounts(store, relayers);
+  if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
+}
+
+function movedProblem({ relayerId, account, openTransactions }: MovedAccount): Problem {
+  const count = openTransactions === 1 ? '1 open transaction' : `${openTransactions} open transactions`;
+  return {
+    path: `relayer ${relayerId}`,
+    problem: `the account of its signer has changed, but ${account} still has ${count}; restore the signer or the network until they are final, or cancel them`,
+  };
 }

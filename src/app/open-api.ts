@@ -9,18 +9,24 @@ import { createServeOnce } from '../api/contract/stored-response.js';
 import { createTurns } from '../api/contract/turns.js';
 import { createWarnings } from '../api/contract/warnings.js';
 import { createHandler, type HandlerOptions } from '../api/handler.js';
+import { type CertificateFiles, readCertificate, startCertificateRenewal } from '../api/http/certificate-files.js';
+import { connectionsThatFit } from '../api/http/connection-limit.js';
 import { createConsolePages } from '../api/http/console-pages.js';
 import type { Page } from '../api/http/page.js';
 import { createReferencePages } from '../api/http/reference-pages.js';
+import { createServer, type ServerOptions } from '../api/http/server.js';
 import { type CompiledRest, compileRest, createRestGateway } from '../api/rest/gateway.js';
 import { reflectionServices, serveReflection } from '../api/rpc/reflection.js';
 import { contractServices, createServices, requestCheckOf, type ServicesDeps } from '../api/services/services.js';
 import { packageFile } from '../config/package-version.js';
+import type { Settings } from '../config/settings.js';
 import { createFingerprint, storedResponseSealKey } from '../core/access/database-secret.js';
 import { createIdempotency } from '../core/access/idempotency.js';
+import { systemIds } from '../core/records/ids.js';
 import type { AgeClock } from '../core/work/age-clock.js';
 import type { AuditLog, Log } from '../core/work/log.js';
 import { createSecretBox } from '../storage/secret-box.js';
+import type { AppContext } from './app-context.js';
 
 /** Every RPC service, the standard ones included. */
 export const publishedServices = [...contractServices, Health, ...reflectionServices];
@@ -99,4 +105,39 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
     newRequestId: ids.timeOrdered,
     auditRefusal,
   });
+}
+
+/** Makes the server, which does not listen yet, and renews its certificate while the service runs. */
+export async function openServer(
+  { settings, log, telemetry, onStop }: AppContext,
+  handler: ServerOptions['handler'],
+  shutdownDeadlineMs: number,
+) {
+  const files = certificateFilesOf(settings);
+  const certificate = files === null ? null : await readCertificate(files);
+  const server = createServer({
+    host: settings.host,
+    port: settings.port,
+    tls: certificate,
+    handler,
+    newRequestId: systemIds.timeOrdered,
+    log,
+    meter: telemetry.meter,
+    shutdownDeadlineMs,
+    connectionLimits: {
+      total: await connectionsThatFit(),
+      perAddress: settings.connectionsPerAddress,
+      isProxy: settings.trustedProxies.includes,
+    },
+  });
+  const renewal =
+    files === null || certificate === null
+      ? null
+      : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
+  onStop('work', async () => renewal?.stop());
+  return { server, renewCertificate: async () => renewal?.renew() };
+}
+
+function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {
+  return tlsCertFile === null || tlsKeyFile === null ? null : { certFile: tlsCertFile, keyFile: tlsKeyFile };
 }

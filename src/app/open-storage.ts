@@ -1,19 +1,32 @@
 import { createHmac } from 'node:crypto';
+import { renderRelayer, renderTransaction } from '../api/rest/render-record.js';
+import { protoOfRelayer } from '../api/services/relayers/relayer.js';
+import { protoOfTransaction } from '../api/services/transactions/transaction.js';
 import { packageVersion } from '../config/package-version.js';
 import { ConfigError } from '../config/problem.js';
 import { openDatabaseSecret } from '../core/access/database-secret.js';
+import { startStoredResponseCleaner } from '../core/access/idempotency.js';
 import { createKeyRing } from '../core/access/key-ring.js';
 import { readDefinitions } from '../core/definitions/definition-writer.js';
+import { eventFor, relayerEventFor } from '../core/notification/events.js';
 import { withSealedUrls } from '../core/notification/sealed-urls.js';
-import { createAgreedClock, monotonicMs } from '../core/work/clock.js';
+import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
+import type { Changes, Store } from '../core/ports/store/store.js';
+import { systemIds } from '../core/records/ids.js';
+import type { Relayer } from '../core/records/relayer.js';
+import { startTransactionCleaner } from '../core/transaction/transaction-cleaner.js';
+import { type AgeClock, openAgeClock } from '../core/work/age-clock.js';
+import { type Clock, createAgreedClock, monotonicMs } from '../core/work/clock.js';
 import { systemTimers } from '../core/work/timers.js';
+import { createCleaners } from '../engine/leases/cleaners.js';
 import { createHeldFile } from '../observability/held-file.js';
 import { wakeOnEvents } from '../storage/open-store.js';
 import { createSecretBox } from '../storage/secret-box.js';
 import { createDelivery } from '../webhooks/delivery.js';
+import { startRetention } from '../webhooks/retention.js';
 import type { AppContext } from './app-context.js';
 import { configInForce } from './config-in-force.js';
-import type { openInstance as OpenInstance } from './open-instance.js';
+import type { OpenedInstance, openInstance as OpenInstance } from './open-instance.js';
 
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
@@ -84,4 +97,62 @@ export async function openStorage(
 /** Hashes the digests again with the encryption key, so that the database does not show whether a guess of a file's content is right. */
 function keyedHashes(digests: ReadonlyMap<string, string>, key: string): ReadonlyMap<string, string> {
   return new Map([...digests].map(([name, digest]) => [name, createHmac('sha256', key).update(digest).digest('hex')]));
+}
+
+/** The parts that housekeeping needs. */
+interface HousekeepingDeps extends Pick<OpenedInstance, 'leases' | 'sharing'> {
+  readonly store: Store;
+  /** The times of the networks' newest blocks. */
+  readonly headTimesMs: () => readonly number[];
+}
+
+/** Deletes what is old, on the instance that holds the lease for it. Returns the clock that tells ages. */
+export async function startHousekeeping(
+  { settings, clock, log }: Pick<AppContext, 'settings' | 'clock' | 'log'>,
+  { store, leases, sharing, headTimesMs }: HousekeepingDeps,
+): Promise<AgeClock> {
+  const storedTime = {
+    read: () => store.read.confirmedTimeMs(),
+    write: (timeMs: number) => store.commit([store.change.confirmTime(timeMs)]),
+  };
+  const ageClock = await openAgeClock({
+    stored: storedTime,
+    clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs },
+    // The times of blocks, and the database's.
+    witnessesMs: () => [...headTimesMs(), ...[sharing.timeMs() ?? []].flat()],
+    log,
+  });
+  const cleaners = createCleaners([
+    () => ageClock.startStoring(),
+    () => startStoredResponseCleaner({ store, clock: ageClock, log }),
+    () => startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays }),
+    ...(settings.transactionExpirationHours === null
+      ? []
+      : [() => startTransactionCleaner({ store, clock: ageClock, log, expirationHours: settings.transactionExpirationHours ?? 0 })]),
+  ]);
+  await leases.add('housekeeping', new Map([['', cleaners]]));
+  return ageClock;
+}
+
+/** Makes the changes that record events, which show records as REST does. */
+export function createRecordEvents(
+  change: Changes,
+  clock: Clock,
+): { readonly recordEvent: RecordEvent; readonly recordRelayerState: RecordRelayerState } {
+  const eventDeps = {
+    change,
+    clock,
+    ids: systemIds,
+    renderTransaction: (view: Parameters<RecordEvent>[1]) => renderTransaction(protoOfTransaction(view)),
+    renderRelayer: (relayer: Relayer) => renderRelayer(protoOfRelayer(relayer)),
+  };
+  const recordEvent: RecordEvent = (relayer, view) => {
+    const event = eventFor(eventDeps, relayer, view);
+    return event === null ? [] : [event];
+  };
+  const recordRelayerState: RecordRelayerState = (relayer, name) => {
+    const event = relayerEventFor(eventDeps, relayer, name);
+    return event === null ? [] : [event];
+  };
+  return { recordEvent, recordRelayerState };
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextKey, type Interceptor } from '@connectrpc/connect';
-import { type Compression, createAsyncIterable, type UniversalHandler } from '@connectrpc/connect/protocol';
+import { type Compression, createAsyncIterable, type UniversalHandler, type UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors/errors.js';
@@ -14,15 +14,15 @@ import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { bodyTooLarge, maxUnlimitedBodyBytes, tooManyValues } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
-import type { ApiResponse } from '../http/header.js';
+import { type ApiRequest, type ApiResponse, headersOf } from '../http/header.js';
 import { isUnary, UnaryContext } from '../unary/dispatch.js';
 import { discard, writeStream, writeUnaryAnswer } from './answers.js';
 import type { RpcExchange } from './exchange.js';
+import { base64Bytes, binaryWebType, textWebType } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
 import { bodyOf, callerLeft, countedBody } from './request-body.js';
-import { deadlineExceeded, hasOneRequest } from './request-checks.js';
+import { deadlineExceeded, hasOneRequest, type RpcHead } from './request-checks.js';
 import { createStrictJson } from './strict-json.js';
-import { asText, headersForConnect } from './text-encoding.js';
 import { compileUnaryEndpoint, isPlainUnary, serveUnary, type UnaryEndpoint } from './unary-calls.js';
 import { untilAborted } from './until-aborted.js';
 
@@ -206,4 +206,32 @@ function limited(compression: Compression, input: DescMessage): Compression {
       return message;
     },
   };
+}
+
+/*
+ * `application/grpc-web-text` is gRPC-Web in base64, which browsers can read while it arrives. Connect serves only the binary form, so the
+ * adapter translates: the request's headers here and its body in `bodyOf`, and the whole response.
+ */
+
+/** Returns the headers as Connect should see them: the binary content type, and a deadline that it can read in a timer. */
+function headersForConnect(request: ApiRequest, { isText, protocol, deadlineMs }: RpcHead): Headers {
+  const headers = headersOf(request);
+  if (isText) headers.set('content-type', (headers.get('content-type') ?? '').toLowerCase().replace(textWebType, binaryWebType));
+  if (deadlineMs !== null) {
+    // The caller's may be above the limit.
+    if (protocol.startsWith('grpc')) headers.set('grpc-timeout', `${Math.ceil(deadlineMs)}m`);
+    else headers.set('connect-timeout-ms', String(deadlineMs));
+  }
+  return headers;
+}
+
+/** Returns the answer in base64. Each chunk is padded, so that a caller can decode all that it has received. */
+function asText(answer: UniversalServerResponse): UniversalServerResponse {
+  const header = new Headers(answer.header);
+  header.set('content-type', (header.get('content-type') ?? '').replace(binaryWebType, textWebType));
+  return answer.body === undefined ? { ...answer, header } : { ...answer, header, body: encodedText(answer.body) };
+}
+
+async function* encodedText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield base64Bytes(chunk);
 }

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
+import { getAddressDecoder } from '@solana/kit';
 import type { Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
+import type { CallOptions } from '../rpc/call-router.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { forbiddenChangeIn } from './account-changes.js';
 import { systemProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { compileInstructions } from './instructions.js';
 import type { Lifetimes } from './lifetime.js';
-import { lookUpAccounts } from './lookup-tables.js';
 import type { Market } from './market.js';
 import { outflowLamports } from './outflow.js';
 import type { Patience } from './patience.js';
@@ -19,7 +20,7 @@ import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt
 import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
 import { judgedTwice, patientRefusal } from './verdict.js';
-import { base64From, type Message, messageBytes } from './wire.js';
+import { base64From, type Message, messageBytes, type TableLookup } from './wire.js';
 
 export interface DraftDeps {
   readonly rpc: Rpc;
@@ -122,4 +123,31 @@ export async function whyUnusable(rpc: Rpc, account: string, first: 'head' | 'an
   const state = await rpc.ask(questions.account(account), { first });
   if (state === null || (state.owner === systemProgram && state.dataBytes === 0)) return null;
   return `the account cannot pay fees: it belongs to the program ${state.owner} and has ${state.dataBytes} bytes of data; give the relayer another signer`;
+}
+
+const keyBytes = 32;
+
+/**
+ * Reads the accounts that a v0 message loads from lookup tables, which only ever grow; `problem` if an account does not exist. The node
+ * must have reached `slot`. Throws `NODE_UNAVAILABLE`.
+ */
+async function lookUpAccounts(
+  rpc: Rpc,
+  tables: readonly TableLookup[],
+  slot: bigint,
+  options: CallOptions = {},
+): Promise<readonly string[] | { readonly problem: string }> {
+  const keys = tables.map(({ table }) => table);
+  const contents = await rpc.ask(questions.lookupTables(keys, slot), options);
+  const found: string[] = [];
+  for (const [at, { table, writable, readonly }] of tables.entries()) {
+    const addresses = contents[at];
+    if (addresses === undefined || addresses === null) return { problem: `uses ${table}, which is not an address lookup table` };
+    for (const index of [...writable, ...readonly]) {
+      const key = addresses.subarray(index * keyBytes, (index + 1) * keyBytes);
+      if (key.length < keyBytes) return { problem: `uses index ${index} of the address lookup table ${table}, which has no such entry` };
+      found.push(getAddressDecoder().decode(key));
+    }
+  }
+  return found;
 }

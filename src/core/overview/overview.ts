@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Directory } from '../ports/directory.js';
-import type { RunningInstance } from '../ports/instances.js';
+import type { Instances, RunningInstance } from '../ports/instances.js';
 import { StoreAwayError } from '../ports/store/change.js';
 import type { FeedReads } from '../ports/store/feed.js';
 import type { LaneViewReads } from '../ports/store/lane-views.js';
+import type { DurationClock } from '../work/clock.js';
 import type { Log } from '../work/log.js';
 import { type Repeating, repeat } from '../work/repeat.js';
 import { shareRun } from '../work/share-run.js';
@@ -15,7 +16,6 @@ import { createNetworkGlances, type NetworkGlance, type NetworkState, type Versi
 import { createOpenCounts } from './open-counts.js';
 import { createRelayerGlances, type RelayerGlance } from './relayer-glances.js';
 import { countFinished, type OverviewSample, sampleEveryMs, samplesKept } from './samples.js';
-import { createServiceFigures, type ServiceFiguresDeps } from './service-figures.js';
 
 /** The service as it was at the last look. */
 export interface OverviewState {
@@ -211,6 +211,53 @@ export function createOverview(deps: OverviewDeps): Overview {
       stopping.abort();
       for (const wake of wakers) wake();
       await Promise.all([watching.stop(), sampling?.stop(), look.current()]);
+    },
+  };
+}
+
+/** A backlog may be long, and counting it costs the more. */
+const countBacklogEveryMs = 5_000;
+/** An instance is seen every few seconds: only later sightings are news. */
+const sightingMs = 10_000;
+
+/** The figures of the service that belong to no relayer and no network. */
+interface ServiceFigures {
+  readonly backlog: Versioned<number> | null;
+  readonly instances: Versioned<readonly RunningInstance[]> | null;
+  /** Reads them for a look with this version. */
+  compare(version: number): Promise<void>;
+}
+
+/** The parts that know them. */
+interface ServiceFiguresDeps {
+  /** The number of pending webhook events, counted up to a limit. */
+  readonly backlog: () => Promise<number>;
+  readonly sharing: Pick<Instances, 'instances'>;
+  readonly clock: DurationClock;
+}
+
+/** Creates the figures; none is known. */
+function createServiceFigures({ backlog: count, sharing, clock }: ServiceFiguresDeps): ServiceFigures {
+  let backlog: (Versioned<number> & { readonly atMs: number }) | null = null;
+  let instances: (Versioned<readonly RunningInstance[]> & { readonly text: string }) | null = null;
+
+  return {
+    get backlog() {
+      return backlog;
+    },
+    get instances() {
+      return instances;
+    },
+    async compare(version) {
+      const value = sharing.instances();
+      const text = JSON.stringify(
+        value.map((one) => ({ ...one, seenAtMs: one.seenAtMs === null ? null : Math.floor(one.seenAtMs / sightingMs) })),
+      );
+      if (instances?.text !== text) instances = { version, value, text };
+      const nowMs = clock.elapsedMs();
+      if (backlog !== null && nowMs - backlog.atMs < countBacklogEveryMs) return;
+      const counted = await count();
+      backlog = { value: counted, version: backlog?.value === counted ? backlog.version : version, atMs: nowMs };
     },
   };
 }

@@ -5,7 +5,7 @@ import type { AuditHealth } from '../../core/work/log.js';
 import { shareRun } from '../../core/work/share-run.js';
 import { lostLogLines } from '../standard-output.js';
 import { type FigureSources, gaugesText } from './gauges.js';
-import { createPrometheusMeter } from './meter.js';
+import { createCounter, createHistogram } from './series.js';
 
 /** The metrics of the service for Prometheus. */
 export interface Metrics {
@@ -83,4 +83,112 @@ export function createMetrics({ version, clock, audit }: MetricsDeps): Metrics {
     text: shareRun(read),
     contentType: registry.contentType,
   };
+}
+
+/** From a fast request to longer than any request may take. */
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const commitCallers = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const outsideSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
+/** Up to the last retry of a webhook. */
+const delaySeconds = [0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600, 14_400, 86_400];
+
+/** A meter, and its metrics in Prometheus's text format. */
+interface PrometheusMeter extends Meter {
+  text(): string;
+}
+
+/** Makes a meter. */
+function createPrometheusMeter(): PrometheusMeter {
+  const texts: (() => string)[] = [];
+  function shown<Series>({ series, text }: { readonly series: Series; text(): string }): Series {
+    texts.push(text);
+    return series;
+  }
+  const counter = (...definition: Parameters<typeof createCounter>) => shown(createCounter(...definition));
+  const histogram = (...definition: Parameters<typeof createHistogram>) => shown(createHistogram(...definition));
+
+  const requests = counter(
+    'relayer_requests_total',
+    'Finished requests by HTTP status; gRPC and Connect errors count as their HTTP equivalent, 499 if the caller disconnected',
+    ['method', 'protocol', 'code'],
+  );
+  const requestDurations = histogram(
+    'relayer_request_duration_seconds',
+    'Time from a request to the end of its response, without streams; result: ok, refused (4xx) or failed (5xx)',
+    requestSeconds,
+    ['method', 'protocol', 'result'],
+  );
+  const commits = counter('relayer_commits_total', 'Database commits, written or failed', ['result']);
+  const callersOfCommits = histogram('relayer_commit_callers', 'Number of callers whose changes share one commit', commitCallers);
+  const refusedConnections = counter(
+    'relayer_connections_refused_total',
+    'New connections that were closed: all connections are in use (total), or those of their address (address)',
+    ['limit'],
+  );
+  const commitDurations = histogram('relayer_commit_duration_seconds', 'Time until a commit is durable', commitSeconds);
+  const webhookAttempts = counter(
+    'relayer_webhook_tries_total',
+    'Webhook delivery attempts: delivered, failed (will retry) or dead (no more attempts)',
+    ['outcome'],
+  );
+  const webhookDurations = histogram('relayer_webhook_try_duration_seconds', 'Duration of a webhook delivery attempt', outsideSeconds);
+  const webhookDelays = histogram(
+    'relayer_webhook_delay_seconds',
+    'Time from an event to its delivery, with all delivery attempts',
+    delaySeconds,
+  );
+  const nodeRequests = counter(
+    'relayer_node_requests_total',
+    'HTTP requests to RPC nodes: answered, refused (by HTTP status) or failed (no response)',
+    ['network', 'host', 'result'],
+  );
+  const nodeCalls = counter('relayer_node_calls_total', 'JSON-RPC calls to RPC nodes; a batch is one request', ['network', 'host']);
+  const nodeDurations = histogram('relayer_node_request_duration_seconds', 'Duration of an HTTP request to an RPC node', outsideSeconds, [
+    'network',
+    'host',
+  ]);
+  const transactions = counter('relayer_transactions_total', 'Transactions that reached a status since the start; pending: accepted', [
+    'relayer',
+    'status',
+  ]);
+  const attempts = counter(
+    'relayer_attempts_total',
+    'Signed attempts by kind: content, cancel, expire, release_slot (unblocks later transactions) or escalation (fee bump)',
+    ['relayer', 'kind'],
+  );
+  // Rates and alerts need a zero to start from.
+  for (const limit of ['total', 'address']) refusedConnections(limit).inc(0);
+  for (const result of ['written', 'failed']) commits(result).inc(0);
+  for (const outcome of ['delivered', 'failed', 'dead']) webhookAttempts(outcome).inc(0);
+
+  return {
+    requestEnded(method, protocol, code, seconds) {
+      requests(method, protocol, String(code)).inc();
+      if (seconds !== null) requestDurations(method, protocol, resultOf(code)).observe(seconds);
+    },
+    connectionRefused: (limit) => refusedConnections(limit).inc(),
+    batchEnded(callers, seconds, isWritten) {
+      commits(isWritten ? 'written' : 'failed').inc();
+      callersOfCommits().observe(callers);
+      commitDurations().observe(seconds);
+    },
+    webhookTried(outcome, seconds) {
+      webhookAttempts(outcome).inc();
+      if (seconds !== null) webhookDurations().observe(seconds);
+    },
+    webhookDelivered: (seconds) => webhookDelays().observe(seconds),
+    nodeAsked(network, host, result, calls, seconds) {
+      nodeRequests(network, host, result).inc();
+      nodeCalls(network, host).inc(calls);
+      nodeDurations(network, host).observe(seconds);
+    },
+    statusReached: (relayerId, status) => transactions(relayerId, status).inc(),
+    attemptStored: (relayerId, kind) => attempts(relayerId, kind).inc(),
+    text: () => texts.map((text) => text()).join('\n'),
+  };
+}
+
+function resultOf(code: number): string {
+  return code < 400 ? 'ok' : code < 500 ? 'refused' : 'failed';
 }

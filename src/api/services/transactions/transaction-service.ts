@@ -22,8 +22,7 @@ import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, tagsOf, viewedAttempt, viewedTransaction } from './transaction.js';
-import { createWaits } from './wait.js';
-import { createWatch } from './watch.js';
+import { createWaits, createWatch } from './wait.js';
 
 export type TransactionServiceDeps = TransactionDeps & {
   readonly store: { readonly read: WatchDeps['read'] & TransactionListReads };

@@ -1,15 +1,23 @@
-import { create, type DescMessage, type Message, toBinary } from '@bufbuild/protobuf';
-import type { HandlerContext } from '@connectrpc/connect';
+import { create, type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
+import { EmptySchema } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
-import { WaitUntil } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import {
+  type TransactionService,
+  WaitUntil,
+  type WatchTransactionsResponse,
+  WatchTransactionsResponseSchema,
+} from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import type { Warning } from '../../../core/errors/errors.js';
+import type { ChangedTransaction } from '../../../core/ports/store/feed.js';
 import type { TransactionView } from '../../../core/records/transaction.js';
 import { isReached, type WaitDeps, waitForTransaction } from '../../../core/transaction/wait-for-transaction.js';
-import { callOf, principalOf } from '../../contract/call.js';
+import { type WatchDeps, type WatchMessage, watchTransactions } from '../../../core/transaction/watch-transactions.js';
+import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 import { addWarnings } from '../../contract/warnings.js';
+import { untilEnded } from '../shared/until-ended.js';
 import { protoOfTransaction } from './transaction.js';
-import { createWaitLimit, waitLimits } from './wait-limit.js';
 
 /** The names of a transaction in requests. */
 interface TransactionName {
@@ -112,5 +120,94 @@ export function createWaits(deps: WaitDeps, shutdownSignal: AbortSignal, limits 
         addWarnings(response, desc, warnings);
       };
     },
+  };
+}
+
+/** Implements `WatchTransactions`. */
+export function createWatch(deps: WatchDeps): ServiceImpl<typeof TransactionService>['watchTransactions'] {
+  const responses = { json: createResponses((response) => response), binary: createResponses(encoded) };
+  return async function* watch({ transactionId, resumeToken }, context) {
+    const request = { relayer: relayerOf(context), transactionId: transactionId || null, resumeToken: resumeToken || null };
+    const responseOf = context.requestHeader.get('content-type')?.endsWith('json') ? responses.json : responses.binary;
+    const watchUntil = (signal: AbortSignal) => watchTransactions(deps, request, signal);
+    for await (const message of untilEnded(context, 'start the watch again with its last resume_token', watchUntil))
+      yield responseOf(message);
+  };
+}
+
+/** Makes the responses. All readers of a change get the same object from the feed, and the same response. */
+function createResponses(
+  prepare: (response: WatchTransactionsResponse) => WatchTransactionsResponse,
+): (message: WatchMessage) => WatchTransactionsResponse {
+  const known = new WeakMap<ChangedTransaction, WatchTransactionsResponse>();
+  return (message) => {
+    if (message.kind !== 'transaction') {
+      const event =
+        message.kind === 'heartbeat' ? ({ case: 'heartbeat', value: {} } as const) : ({ case: 'snapshotComplete', value: {} } as const);
+      return create(WatchTransactionsResponseSchema, { event, resumeToken: message.resumeToken() });
+    }
+    const { changed, resumeToken } = message;
+    const before = known.get(changed);
+    if (before !== undefined) return before;
+    const value = protoOfTransaction(changed.view);
+    const response = prepare(
+      create(WatchTransactionsResponseSchema, { event: { case: 'transaction', value }, resumeToken: resumeToken() }),
+    );
+    known.set(changed, response);
+    return response;
+  };
+}
+
+/**
+ * Encodes a response once for all readers of the binary codec. Connect encodes each message for each reader; of this one it copies the
+ * fields that it does not know, which are all of them.
+ */
+function encoded(response: WatchTransactionsResponse): WatchTransactionsResponse {
+  const { $unknown = [] } = fromBinary(EmptySchema, toBinary(WatchTransactionsResponseSchema, response));
+  const copy = create(WatchTransactionsResponseSchema);
+  copy.$unknown = $unknown;
+  return copy;
+}
+
+/** The most that may wait at the same time: calls, and bytes of the records that they hold. */
+interface WaitRoom {
+  readonly waits: number;
+  readonly bytes: number;
+}
+
+export interface WaitLimits {
+  readonly perKey: WaitRoom;
+  readonly perProcess: WaitRoom;
+}
+
+/** A waiter takes about 20 KB besides its record. One key leaves room for others. */
+const waitLimits: WaitLimits = {
+  perKey: { waits: 1_000, bytes: 16 * 1024 * 1024 },
+  perProcess: { waits: 5_000, bytes: 64 * 1024 * 1024 },
+};
+
+/** Counts a wait in, and returns the function that counts it out once; null: there is no room. */
+type EnterWait = (keyId: string, bytes: number) => (() => void) | null;
+
+/** Creates the limit of waits. */
+function createWaitLimit({ perKey, perProcess }: WaitLimits): EnterWait {
+  const byKey = new Map<string, WaitRoom>();
+  let all: WaitRoom = { waits: 0, bytes: 0 };
+  const hasRoom = (taken: WaitRoom, bytes: number, limit: WaitRoom) => taken.waits < limit.waits && taken.bytes + bytes <= limit.bytes;
+  const takenBy = (keyId: string) => byKey.get(keyId) ?? { waits: 0, bytes: 0 };
+  const add = (keyId: string, waits: 1 | -1, bytes: number) => {
+    const own = takenBy(keyId);
+    all = { waits: all.waits + waits, bytes: all.bytes + bytes };
+    if (own.waits + waits === 0) byKey.delete(keyId);
+    else byKey.set(keyId, { waits: own.waits + waits, bytes: own.bytes + bytes });
+  };
+  return (keyId, bytes) => {
+    if (!hasRoom(takenBy(keyId), bytes, perKey) || !hasRoom(all, bytes, perProcess)) return null;
+    add(keyId, 1, bytes);
+    let isIn = true;
+    return () => {
+      if (isIn) add(keyId, -1, -bytes);
+      isIn = false;
+    };
   };
 }

@@ -10,8 +10,8 @@ import {
 } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { type Call, callKey } from '../../../../src/api/contract/call.js';
 import { protoOfTransaction } from '../../../../src/api/services/transactions/transaction.js';
+import type { WaitLimits } from '../../../../src/api/services/transactions/wait.js';
 import { createWaits } from '../../../../src/api/services/transactions/wait.js';
-import type { WaitLimits } from '../../../../src/api/services/transactions/wait-limit.js';
 import { StoreAwayError } from '../../../../src/core/ports/store/change.js';
 import type { TransactionReads } from '../../../../src/core/ports/store/transactions.js';
 import { createFeed } from '../../../../src/core/transaction/feed.js';
