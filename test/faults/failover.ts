@@ -88,7 +88,7 @@ export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
   run: FaultRun,
   name: string,
   { start, fail, instanceCount = 2 }: FailoverPlan<S>,
-): Promise<{ sends: number; backMs: number }> {
+): Promise<{ sends: number; backMs: number; broadcastMs: number }> {
   const releases: (() => Promise<unknown>)[] = [];
   try {
     const anvil = await startAnvil({ blockTime: 1 });
@@ -114,7 +114,15 @@ export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
       (await runSql<{ recovers: boolean }>(pair.url, state).catch(() => []))[0]?.recovers === false || undefined;
     await waitFor('the new primary to take writes', takesWrites, recoveryLimitMs);
     traffic.writableMs = performance.now();
+    const broadcasts = () => anvil.rpc('eth_getTransactionCount', [home.address, 'pending']).then(Number);
+    const before = await broadcasts();
+    const firstBroadcast = waitFor(
+      'a broadcast',
+      async () => ((await broadcasts()) > before ? performance.now() : undefined),
+      recoveryLimitMs,
+    );
     const firstMs = await waitFor('a send to be accepted again', () => traffic.firstAfterMs ?? undefined, recoveryLimitMs);
+    const broadcastMs = await firstBroadcast;
     await delay(quietMs);
     ending.abort();
     const sends = await sending;
@@ -136,7 +144,7 @@ export async function failOver<S extends Pick<PostgresPair, 'url' | 'stop'>>(
         payments: traffic.accepted.size,
         records: records.length,
       });
-    return { sends, backMs: firstMs - traffic.writableMs };
+    return { sends, backMs: firstMs - traffic.writableMs, broadcastMs: broadcastMs - traffic.writableMs };
   } finally {
     for (const release of releases.reverse()) await release();
   }

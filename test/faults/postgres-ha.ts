@@ -14,6 +14,8 @@ const payments = 6;
 const limitMs = 90_000;
 /** The goal of the first accepted send after the new primary takes writes. */
 const backWithinMs = 3_000;
+/** The goal of the first broadcast after that moment. */
+const broadcastWithinMs = 5_000;
 
 /**
  * Patroni, etcd, HAProxy and PostgreSQL under three instances: with a synchronous standby, a failover loses nothing and pays nothing twice; with an
@@ -24,10 +26,19 @@ export const postgresHa: FaultSuite = async (run) => {
   const figures: Record<string, string> = {};
   for (let round = 1; round <= (run.isShort ? 1 : 30); round += 1) {
     const fail = (cluster: PatroniCluster) => cluster.failOver();
-    const { sends, backMs } = await failOver(run, `synchronous ${round}`, { start: () => startPatroni(true), fail, instanceCount });
+    const { sends, backMs, broadcastMs } = await failOver(run, `synchronous ${round}`, {
+      start: () => startPatroni(true),
+      fail,
+      instanceCount,
+    });
     if (!run.isShort && backMs > backWithinMs) run.violation(`synchronous ${round}: the first send took ${Math.round(backMs)} ms`);
-    figures[`synchronous ${round}`] = `${sends} sends, writes back after ${(backMs / 1_000).toFixed(2)} s`;
+    if (!run.isShort && broadcastMs > broadcastWithinMs)
+      run.violation(`synchronous ${round}: the first broadcast took ${Math.round(broadcastMs)} ms`);
+    const [back, broadcast] = [backMs, broadcastMs].map((ms) => `${(ms / 1_000).toFixed(2)} s`);
+    figures[`synchronous ${round}`] = `${sends} sends, writes back after ${back}, broadcasts after ${broadcast}`;
+    run.say(`synchronous ${round}: ${figures[`synchronous ${round}`]}`);
     figures[`asynchronous ${round}`] = await loseCommits(run, `asynchronous ${round}`);
+    run.say(`asynchronous ${round}: ${figures[`asynchronous ${round}`]}`);
   }
   return figures;
 };

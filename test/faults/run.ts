@@ -50,6 +50,7 @@ async function runs(name: string, suite: FaultSuite): Promise<boolean> {
     isShort: values.short,
     random: createRandom(seed).fork(name),
     violation,
+    say: (line) => say(`  ${name}: ${line}`),
     atEnd: (release) => void releases.push(release),
     keepLog: (output) => void outputs.push(output),
   }).catch((error: unknown) => {

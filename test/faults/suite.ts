@@ -10,6 +10,8 @@ export interface FaultRun {
   readonly random: Random;
   /** Reports a violation: the suite continues, and has failed. `details` is shown as JSON. */
   violation(sentence: string, details?: unknown): void;
+  /** Prints a figure of a long run as soon as it is known. */
+  say(line: string): void;
   /** Registers what to close when the suite ends in any way; the last first. */
   atEnd(release: () => Promise<unknown>): void;
   /** The log of a service, kept if the suite fails. */
