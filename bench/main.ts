@@ -41,6 +41,12 @@ await runNamed('bench', {
     options: '[--instances 3] [--relayers 6] [--rounds 12] [--batch 1200] [--callers 48] [--seconds 20]',
     load: () => import('./instances.js'),
   },
+  leases: {
+    takes: '0.5 min',
+    does: 'measures the longest turn of the event loop while leases are read and shared',
+    options: '[--leases 100000] [--instances 10]',
+    load: () => import('./leases.js'),
+  },
   'take-over': {
     takes: 'minutes',
     does: 'measures how long lanes wait after an instance is gone',

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
+import type { Lease } from '../../src/core/ports/shared-database.js';
 import { sqlite } from '../../src/storage/sql/dialect.js';
 import { statement } from '../../src/storage/sql/statement.js';
 import { compileStatements, type Statements } from '../../src/storage/statements/all-statements.js';
@@ -10,19 +11,29 @@ const db = sqlite.builder;
 /** What PostgreSQL calls `json_array_elements_text`. */
 const isAmong = (keys: string) => sql<boolean>`key in (select value from json_each(${keys}))`;
 
+/** In place of a hash of the key. */
+const part = sql<number>`(length(key) % 4)`;
+
 /** The statements of the service for the simulated database. Those on leases exist for PostgreSQL only, so these do the same. */
 export const statements: Statements = {
   ...compiled,
   leases: {
     ...compiled.leases,
-    digest: statement<object, { count: string; mix: string | null }>('leases_digest', () => ({
+    parts: statement<object, { part: number; count: number; digest: string }>('leases_parts', () => ({
       compile: () =>
         sql<{
-          count: string;
-          mix: string | null;
-        }>`select count(*) as count, group_concat(kind || ' ' || key || ' ' || coalesce(holder, '') || ' ' || quote(note)) as mix
-          from (select * from leases order by kind, key)`.compile(db),
+          part: number;
+          count: number;
+          digest: string;
+        }>`select ${part} as part, count(*) as count, group_concat(kind || ' ' || key || ' ' || coalesce(holder, '') || ' ' || quote(note)) as digest
+          from (select * from leases order by kind, key) group by part`.compile(db),
     })),
+    ofParts: statement<{ first: number; last: number }, Lease & { part: number }>('leases_of_parts', ({ first, last }) =>
+      db
+        .selectFrom('leases')
+        .select([part.as('part'), 'kind', 'key', 'holder', 'note'])
+        .where(sql<SqlBool>`${part} between ${first} and ${last}`),
+    ),
     insertMissing: statement<Units, never>('leases_insert_missing', ({ kind, keys }) => ({
       compile: () =>
         sql<never>`insert into leases (kind, key) select ${kind}, value from json_each(${keys}) where true on conflict do nothing`.compile(

@@ -86,11 +86,19 @@ export interface Lease {
   readonly note: string | null;
 }
 
+/** A fixed part of the keys of all leases has these. */
+export interface LeasePart {
+  readonly count: number;
+  /** Differs if any of the leases does. */
+  readonly digest: string;
+}
+
 /** The stored leases. Each change is a commit. */
 export interface StoredLeases {
-  all(): Promise<readonly Lease[]>;
-  /** A text that differs if any lease does, which costs less than reading all of them. */
-  digest(): Promise<string>;
+  /** The parts of the leases by their numbers, without empty parts: costs less than reading all leases. */
+  parts(): Promise<ReadonlyMap<number, LeasePart>>;
+  /** Reads the leases of these parts. */
+  ofParts(first: number, last: number): Promise<readonly (Lease & { readonly part: number })[]>;
   /** Adds leases for the units that are `missing`, then takes those of the units in `free` that no instance holds when they are taken. */
   take(holder: number, kind: LeaseKind, units: { readonly missing: readonly string[]; readonly free: readonly string[] }): Promise<void>;
   give(holder: number, kind: LeaseKind, keys: readonly string[]): Promise<void>;

@@ -1,4 +1,4 @@
-import type { LeaseKind, Work } from '../../core/ports/leases.js';
+import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
 import type { StoredLeases } from '../../core/ports/shared-database.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -6,13 +6,16 @@ import { createLeaseView, type LeaseView } from './lease-view.js';
 import type { NewsSender } from './news-sender.js';
 import { shareOf } from './share-out.js';
 import type { Unit } from './unit.js';
-import { createUnits } from './units.js';
+import { createUnits, type Units, visitUnits } from './units.js';
 
 /**
  * Any instance takes a lease that was free for this long, although every instance could take its share: the instance that the lease falls
  * to may lack the signer of the lane, or not see the leases.
  */
 const leftOverAfterMs = 10_000;
+
+/** The leases that are taken in one commit. */
+const leasesPerCommit = 5_000;
 
 /** The units that this instance can work on, and its share of their leases. */
 export interface LeaseShares {
@@ -57,6 +60,7 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   const { leases, me, news, lookAgain, clock, log } = deps;
   const units = createUnits();
   const view = createLeaseView(leases, clock);
+  let unheld: ReadonlyMap<LeaseKind, number> = new Map();
   /** A unit has no lease yet, or its lease has no holder. */
   let hasFree = true;
 
@@ -64,20 +68,22 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     if (!(await view.isDue(hasFree))) return;
     await readLeases();
     await shareOut(members);
-    await exchangeNotes();
+    await exchangeNotes(units, view, deps);
     news.send();
   }
 
   async function readLeases(): Promise<void> {
     await view.read();
-    hasFree = false;
+    const free = new Map<LeaseKind, number>(leaseKinds.map((kind) => [kind, 0]));
     for (const [kind, own] of units.byKind)
-      for (const [key, unit] of own) {
-        const holder = view.holders(kind).get(key);
-        hasFree ||= holder == null;
+      await visitUnits(own, (key, unit) => {
+        const holder = view.holder(kind, key);
+        if (holder == null) free.set(kind, (free.get(kind) ?? 0) + 1);
         unit.freeSinceMs = holder === null ? (unit.freeSinceMs ?? view.readAtMs()) : null;
         if (holder !== null && holder !== me()) unit.isLeftOver = false;
-      }
+      });
+    unheld = free;
+    hasFree = [...free.values()].some((count) => count > 0);
   }
 
   /**
@@ -87,14 +93,15 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   async function shareOut(members: readonly number[] | null): Promise<void> {
     let hasTaken = false;
     for (const [kind, own] of units.byKind) {
-      const { lost, surplus, kept, missing, ofShare, leftOver } = planOf(own, view, { kind, me: me(), members });
+      const { lost, surplus, kept, missing, ofShare, leftOver } = await planOf(own, view, { kind, me: me(), members });
       // Not waited for: a call to a node or a receiver may take seconds, and the other instances must be watched meanwhile.
       for (const [key, unit] of [...lost, ...surplus]) unit.giving = give(kind, key, unit);
-      await Promise.all(kept.map(([key, unit]) => beginWork(kind, key, unit)));
+      await beginAll(kind, kept);
       for (const [, unit] of leftOver) unit.isLeftOver = true;
       const free = [...ofShare, ...leftOver].map(([key]) => key);
-      if (missing.length > 0 || free.length > 0) {
-        await leases.take(me(), kind, { missing, free });
+      for (let done = 0; done < missing.length || done < free.length; done += leasesPerCommit) {
+        const [some, taken] = [missing, free].map((keys) => keys.slice(done, done + leasesPerCommit)) as [string[], string[]];
+        await leases.take(me(), kind, { missing: some, free: taken });
         hasTaken = true;
       }
     }
@@ -107,12 +114,24 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
   }
 
   async function beginHeld(): Promise<void> {
-    for (const [kind, own] of units.byKind)
-      await Promise.all([...own].filter(([key]) => view.holders(kind).get(key) === me()).map(([key, unit]) => beginWork(kind, key, unit)));
+    for (const [kind, own] of units.byKind) {
+      const held: KeyedUnit[] = [];
+      await visitUnits(own, (key, unit) => {
+        if (view.holder(kind, key) === me()) held.push([key, unit]);
+      });
+      await beginAll(kind, held);
+    }
+  }
+
+  async function beginAll(kind: LeaseKind, held: readonly KeyedUnit[]): Promise<void> {
+    const begun: Promise<void>[] = [];
+    await visitUnits(new Map(held), (key, unit) => void begun.push(beginWork(kind, key, unit)));
+    await Promise.all(begun);
   }
 
   async function beginWork(kind: LeaseKind, key: string, unit: Unit): Promise<void> {
-    if (unit.giving !== null) return;
+    // The lease may have been given up since the unit was chosen.
+    if (unit.giving !== null || view.holder(kind, key) !== me()) return;
     try {
       await unit.begin();
     } catch (error) {
@@ -154,19 +173,6 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     news.send();
   }
 
-  /** Stores the notes of the work that runs here, and passes on those of the other instances. */
-  async function exchangeNotes(): Promise<void> {
-    for (const [kind, own] of units.byKind)
-      for (const [key, unit] of own) {
-        const stored = view.note(kind, key);
-        if (!unit.isBegun()) unit.showNote(stored);
-        if (!unit.isBegun() || stored === unit.note() || view.holders(kind).get(key) !== me()) continue;
-        await leases.note(me(), kind, key, unit.note());
-        news.addLeases();
-        view.outdate();
-      }
-  }
-
   return {
     add: units.add,
     note(kind, key, note) {
@@ -194,11 +200,31 @@ export function createLeaseShares(deps: LeaseSharesDeps): LeaseShares {
     async giveAll() {
       await Promise.all([...units.byKind].map(([kind, own]) => giveKind(kind, own)));
     },
-    heldBy: view.heldBy,
+    heldBy: (holder) => new Map(leaseKinds.map((kind) => [kind, view.held(kind).get(holder) ?? 0])),
     // Leases of units that no longer exist, such as a relayer that was removed from the file, have no holder and need none.
-    unheld: () =>
-      new Map([...units.byKind].map(([kind, own]) => [kind, [...own.keys()].filter((key) => !view.holders(kind).get(key)).length])),
+    unheld: () => unheld,
   };
+}
+
+/** Stores the notes of the work that runs here, and passes on those of the other instances. */
+async function exchangeNotes(
+  units: Units,
+  view: LeaseView,
+  { leases, me, news }: Pick<LeaseSharesDeps, 'leases' | 'me' | 'news'>,
+): Promise<void> {
+  for (const [kind, own] of units.byKind) {
+    const changed: KeyedUnit[] = [];
+    await visitUnits(own, (key, unit) => {
+      const stored = view.note(kind, key);
+      if (!unit.isBegun()) unit.showNote(stored);
+      else if (stored !== unit.note() && view.holder(kind, key) === me()) changed.push([key, unit]);
+    });
+    for (const [key, unit] of changed) {
+      await leases.note(me(), kind, key, unit.note());
+      news.addLeases();
+      view.outdate();
+    }
+  }
 }
 
 type KeyedUnit = readonly [key: string, unit: Unit];
@@ -222,29 +248,33 @@ interface Plan {
 }
 
 /** Plans for the units of a kind. `members`: the numbers of the instances that share; null: none may hold a lease. */
-function planOf(
+async function planOf(
   units: ReadonlyMap<string, Unit>,
-  view: Pick<LeaseView, 'holders' | 'readAtMs'>,
+  view: Pick<LeaseView, 'count' | 'held' | 'holder' | 'readAtMs'>,
   { kind, me, members }: { readonly kind: LeaseKind; readonly me: number; readonly members: readonly number[] | null },
-): Plan {
-  const holders = view.holders(kind);
-  const own = [...units];
-  const missing = [...units.keys()].filter((key) => !holders.has(key));
-  // What is missing is about to be added.
-  const all = new Map([...holders, ...missing.map((key) => [key, null] as const)]);
-  const mine = own.filter(([key]) => holders.get(key) === me);
-  // If no instance can take them, they stay.
-  const share = members === null ? 0 : members.length === 0 ? mine.length : shareOf(me, { members, holders: all });
+): Promise<Plan> {
+  const [lost, staying, free]: [KeyedUnit[], KeyedUnit[], KeyedUnit[]] = [[], [], []];
+  const missing: string[] = [];
+  let mine = 0;
+  await visitUnits(units, (key, unit) => {
+    const holder = view.holder(kind, key);
+    if (holder === me) mine += 1;
+    if (unit.giving === null && holder === me) staying.push([key, unit]);
+    else if (unit.giving === null && unit.isBegun()) lost.push([key, unit]);
+    if (holder === undefined) missing.push(key);
+    if (holder == null) free.push([key, unit]);
+  });
+  // What is missing is about to be added. If no instance can take them, they stay.
+  const shares = { held: view.held(kind), count: view.count(kind) + missing.length };
+  const share = members === null ? 0 : members.length === 0 ? mine : shareOf(me, { members, ...shares });
   const isSharing = members?.includes(me) === true;
-  const staying = mine.filter(([, { giving }]) => giving === null);
   // Beside the share, so that the others stay where they are.
   const isBeside = ([, { isLeftOver }]: KeyedUnit): boolean => isSharing && isLeftOver;
   const counted = staying.filter((one) => !isBeside(one));
-  const free = own.filter(([key]) => all.get(key) === null);
-  const lacking = Math.max(0, share - mine.length);
+  const lacking = Math.max(0, share - mine);
   const isOld = ([, { freeSinceMs }]: KeyedUnit): boolean => view.readAtMs() - (freeSinceMs ?? view.readAtMs()) >= leftOverAfterMs;
   return {
-    lost: own.filter(([key, unit]) => unit.isBegun() && unit.giving === null && holders.get(key) !== me),
+    lost,
     surplus: counted.slice(share),
     kept: [...counted.slice(0, share), ...staying.filter(isBeside)],
     missing,

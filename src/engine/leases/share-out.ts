@@ -2,8 +2,10 @@
 export interface Shares {
   /** The instances that may hold some. */
   readonly members: readonly number[];
-  /** The holder of each unit by its key; null: none. */
-  readonly holders: ReadonlyMap<string, number | null>;
+  /** The number of units. */
+  readonly count: number;
+  /** How many of them an instance holds. */
+  readonly held: ReadonlyMap<number, number>;
 }
 
 /**
@@ -11,14 +13,10 @@ export interface Shares {
  * over, so that nothing moves without need. All instances compute the same from the same state; if they have seen different states, the
  * next look corrects it.
  */
-export function shareOf(member: number, { members, holders }: Shares): number {
+export function shareOf(member: number, { members, count, held }: Shares): number {
   if (!members.includes(member)) return 0;
-  const held = new Map(members.map((number) => [number, 0]));
-  for (const holder of holders.values()) {
-    const count = holder === null ? undefined : held.get(holder);
-    if (holder !== null && count !== undefined) held.set(holder, count + 1);
-  }
-  const most = [...held].sort(([a, heldByA], [b, heldByB]) => heldByB - heldByA || a - b).map(([number]) => number);
-  const each = Math.floor(holders.size / members.length);
-  return most.indexOf(member) < holders.size % members.length ? each + 1 : each;
+  const heldBy = (number: number): number => held.get(number) ?? 0;
+  const most = [...members].sort((a, b) => heldBy(b) - heldBy(a) || a - b);
+  const each = Math.floor(count / members.length);
+  return most.indexOf(member) < count % members.length ? each + 1 : each;
 }

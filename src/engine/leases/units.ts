@@ -1,5 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LeaseKind, leaseKinds, type Work } from '../../core/ports/leases.js';
 import { createUnit, type Unit } from './unit.js';
+
+/** Looking at more units in one turn of the event loop would hold it for long. */
+const unitsPerTurn = 2_000;
+
+/** Visits the units of one kind, and lets other work run meanwhile. */
+export async function visitUnits(units: ReadonlyMap<string, Unit>, visit: (key: string, unit: Unit) => void): Promise<void> {
+  let visited = 0;
+  for (const [key, unit] of units) {
+    visited += 1;
+    if (visited % unitsPerTurn === 0) await nextTurn();
+    visit(key, unit);
+  }
+}
 
 /** The units that this instance can work on. */
 export interface Units {

@@ -1,9 +1,9 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { LeaseKind } from '../../core/ports/leases.js';
-import type { StoredLeases } from '../../core/ports/shared-database.js';
+import type { Lease, StoredLeases } from '../../core/ports/shared-database.js';
 import type { Store } from '../../core/ports/store/store.js';
 import { BoundChange, type ChangeName, type Step, step } from '../sql/bound-change.js';
-import type { LeaseTable, Schema } from '../sql/schema.js';
+import type { Schema } from '../sql/schema.js';
 import { type Query, statement } from '../sql/statement.js';
 
 /** Units of one kind; `keys` is a JSON list. */
@@ -11,6 +11,9 @@ export interface Units {
   readonly kind: LeaseKind;
   readonly keys: string;
 }
+
+/** One of 1,024 parts of all keys, which the index `leases_by_part` has. */
+const part = sql<number>`(hashtext(key) & 1023)`;
 
 /** Statements on leases, for PostgreSQL only: many units change in one statement. */
 export function leaseStatements(db: Kysely<Schema>) {
@@ -20,13 +23,22 @@ export function leaseStatements(db: Kysely<Schema>) {
   // A note ends with the work that it is about.
   const free = { holder: null, note: null };
   return {
-    all: statement<object, LeaseTable>('leases_all', () => db.selectFrom('leases').select(['kind', 'key', 'holder', 'note'])),
-
-    /** One row, which differs if any lease does: cheaper than to read thousands that are as they were. */
-    digest: statement<object, { count: string; mix: string | null }>('leases_digest', () =>
+    parts: statement<object, { part: number; count: number; digest: string }>('leases_parts', () =>
       db
         .selectFrom('leases')
-        .select([sql<string>`count(*)`.as('count'), sql<string | null>`sum(hashtextextended(leases::text, 0))`.as('mix')]),
+        .select([
+          part.as('part'),
+          sql<number>`count(*)::int`.as('count'),
+          sql<string>`sum(hashtextextended(leases::text, 0))::text`.as('digest'),
+        ])
+        .groupBy('part'),
+    ),
+
+    ofParts: statement<{ first: number; last: number }, Lease & { part: number }>('leases_of_parts', ({ first, last }) =>
+      db
+        .selectFrom('leases')
+        .select([part.as('part'), 'kind', 'key', 'holder', 'note'])
+        .where(sql<SqlBool>`${part} between ${first} and ${last}`),
     ),
 
     /** Adds free leases for the units that have none. */
@@ -96,11 +108,8 @@ export function leaseStatements(db: Kysely<Schema>) {
 export function storedLeases(leases: ReturnType<typeof leaseStatements>, query: Query, commit: Store['commit']): StoredLeases {
   const write = (name: ChangeName, steps: readonly Step[]) => commit([new BoundChange(name, steps)]);
   return {
-    all: () => query(leases.all, {}),
-    async digest() {
-      const [row] = await query(leases.digest, {});
-      return `${row?.count} ${row?.mix}`;
-    },
+    parts: async () => new Map((await query(leases.parts, {})).map((row) => [row.part, row])),
+    ofParts: (first, last) => query(leases.ofParts, { first, last }),
     take: (holder, kind, { missing, free }) =>
       write('takeLeases', [
         ...(missing.length === 0 ? [] : [step(leases.insertMissing, { kind, keys: JSON.stringify(missing) })]),

@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Shares, shareOf } from '../../../src/engine/leases/share-out.js';
+import { shareOf as shareOfCounts } from '../../../src/engine/leases/share-out.js';
+
+/** Who holds which unit; null: no one. */
+interface Held {
+  readonly members: readonly number[];
+  readonly holders: ReadonlyMap<string, number | null>;
+}
+
+function shareOf(member: number, { members, holders }: Held): number {
+  const held = new Map<number, number>();
+  for (const holder of holders.values()) if (holder !== null) held.set(holder, (held.get(holder) ?? 0) + 1);
+  return shareOfCounts(member, { members, count: holders.size, held });
+}
 
 /** The instances that may hold units, and units that they, one that is gone, or no one holds. */
-const shares: fc.Arbitrary<Shares> = fc
+const shares: fc.Arbitrary<Held> = fc
   .tuple(fc.uniqueArray(fc.integer({ min: 2, max: 50 }), { minLength: 1, maxLength: 6 }), fc.array(fc.nat(7), { maxLength: 40 }))
   .map(([members, holders]) => ({
     members,
     holders: new Map(holders.map((index, unit) => [String(unit), index === 7 ? 99 : (members[index] ?? null)])),
   }));
 
-function heldBy(number: number, { holders }: Shares): number {
+function heldBy(number: number, { holders }: Held): number {
   return [...holders.values()].filter((holder) => holder === number).length;
 }
 

@@ -1,0 +1,1 @@
+create index leases_by_part on leases ((hashtext(key) & 1023));
