@@ -43,6 +43,22 @@ export const postgresHa: FaultSuite = async (run) => {
   return figures;
 };
 
+/** A dump and a rewrite of all tables under load, then a switchover: nothing is lost or paid twice, and no send is refused for ever. */
+export const postgresMaintenance: FaultSuite = async (run) => {
+  if (skipWithoutPatroni !== false) return { 'nothing ran': skipWithoutPatroni };
+  const maintain = async (cluster: PatroniCluster) => {
+    await cluster.maintain();
+    await cluster.switchOver();
+  };
+  const { sends, backMs, broadcastMs } = await failOver(run, 'maintenance', {
+    start: () => startPatroni(true),
+    fail: maintain,
+    instanceCount,
+  });
+  const [back, broadcast] = [backMs, broadcastMs].map((ms) => `${(ms / 1_000).toFixed(2)} s`);
+  return { 'dump, vacuum full and switchover': `${sends} sends, writes back after ${back}, broadcasts after ${broadcast}` };
+};
+
 /** The standby has the payments, and lacks that they were made, when it becomes the primary. */
 async function loseCommits(run: FaultRun, name: string): Promise<string> {
   const releases: (() => Promise<unknown>)[] = [];

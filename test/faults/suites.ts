@@ -14,7 +14,7 @@ import { restore } from './operations/restore.js';
 import { secondService } from './operations/second-service.js';
 import { stalledLog } from './operations/stalled-log.js';
 import { wrongClock } from './operations/wrong-clock.js';
-import { postgresHa } from './postgres-ha.js';
+import { postgresHa, postgresMaintenance } from './postgres-ha.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
 import { solanaKill } from './solana/solana-kill.js';
@@ -29,6 +29,7 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['instances', instances],
   ['failover', failover],
   ['postgres-ha', postgresHa],
+  ['postgres-ha/maintenance', postgresMaintenance],
   ['faulty-node', faultyNode],
   ['reorgs', reorgs],
   ['spike', spike],

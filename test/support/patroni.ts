@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,6 +36,10 @@ export interface PatroniCluster {
   stopReplication(): Promise<void>;
   /** Ends the primary and its Patroni as a power cut does, and resolves when HAProxy leads to the new primary. */
   failOver(): Promise<void>;
+  /** Lets Patroni make the standby the primary, and resolves when it is. */
+  switchOver(): Promise<void>;
+  /** Dumps the database, and rewrites its tables with an exclusive lock on each. */
+  maintain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -160,8 +165,15 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
     await waitFor('HAProxy to lead to the primary', () => runSql(maintenance, 'select 1').catch(() => undefined), limitMs);
     await runSql(`postgres://postgres@127.0.0.1:${first.port}/postgres`, 'create database relayer');
     const atPrimary = `postgres://postgres@127.0.0.1:${first.port}/relayer`;
+    const isSecondPrimary = () =>
+      waitFor('the second server to be the primary', () => isOk(`http://127.0.0.1:${second.restPort}/primary`), limitMs);
+    const url = `postgres://postgres@127.0.0.1:${proxyPort}/relayer`;
+    const runTool = async (program: string, args: readonly string[]): Promise<void> => {
+      const [code] = await once(run(program, args), 'exit');
+      if (code !== 0) throw new Error(`${program} ended with ${code}: ${await readFile(join(root, `${program}.log`), 'utf8')}`);
+    };
     return {
-      url: `postgres://postgres@127.0.0.1:${proxyPort}/relayer`,
+      url,
       async stopReplication() {
         const behind = `select pid, replay_lsn = pg_current_wal_lsn() as has_all from pg_stat_replication`;
         const sender = await waitFor('the standby to have all commits', async () => {
@@ -173,7 +185,19 @@ export async function startPatroni(isSynchronous: boolean): Promise<PatroniClust
       async failOver() {
         if (first.patroni.pid === undefined) throw new Error('Patroni did not start');
         kill([...treeOf(first.patroni.pid), ...(await serverOf(first.dir))], 'SIGKILL');
-        await waitFor('the second server to be the primary', () => isOk(`http://127.0.0.1:${second.restPort}/primary`), limitMs);
+        await isSecondPrimary();
+      },
+      async switchOver() {
+        const response = await fetch(`http://127.0.0.1:${first.restPort}/switchover`, {
+          method: 'POST',
+          body: JSON.stringify({ leader: 'first', candidate: 'second' }),
+        });
+        if (!response.ok) throw new Error(`Patroni refused the switchover: ${await response.text()}`);
+        await isSecondPrimary();
+      },
+      async maintain() {
+        await runTool('pg_dump', ['--file', join(root, 'dump.sql'), url]);
+        await runTool('vacuumdb', ['--full', url]);
       },
       stop,
     };
