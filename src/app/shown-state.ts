@@ -45,6 +45,7 @@ export function figuresOf({ engine, directory, opened: { leases, sharing, logByt
       isHeld: sharing.ownHold() !== null,
       clockSkewMs: sharing.clockSkewMs(),
       unsafeSettings: sharing.unsafeSettings(),
+      oldestSnapshotMs: sharing.oldestSnapshotMs(),
     }),
     webhookBacklog: () => delivery.backlog(),
     databaseLogBytes: logBytes,

@@ -13,6 +13,7 @@ const noInstances = {
   isRewound: false,
   isHeld: false,
   clockSkewMs: 0,
+  oldestSnapshotMs: 0,
   unsafeSettings: new Map(),
 };
 
@@ -29,6 +30,7 @@ describe('metrics of instances', () => {
         isRewound: true,
         isHeld: true,
         clockSkewMs: -1_500,
+        oldestSnapshotMs: 90_000,
         unsafeSettings: new Map([['fsync', true] as const, ['full_page_writes', false] as const]),
       }),
       webhookBacklog: async () => 0,
@@ -36,7 +38,7 @@ describe('metrics of instances', () => {
     });
     const lines = (await metrics.text())
       .split('\n')
-      .filter((line) => /^relayer_(instances|leases|database_(rewound|setting)|signing|clock)/.test(line));
+      .filter((line) => /^relayer_(instances|leases|database_(rewound|setting|oldest)|signing|clock)/.test(line));
     assert.deepEqual(lines, [
       'relayer_instances{state="starting"} 0',
       'relayer_instances{state="sharing"} 2',
@@ -50,6 +52,7 @@ describe('metrics of instances', () => {
       'relayer_database_rewound 1',
       'relayer_signing_held 1',
       'relayer_clock_skew_seconds -1.5',
+      'relayer_database_oldest_snapshot_seconds 90',
       'relayer_database_setting_unsafe{setting="fsync"} 1',
       'relayer_database_setting_unsafe{setting="full_page_writes"} 0',
     ]);

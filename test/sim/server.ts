@@ -316,7 +316,14 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       const observer: Observer = {
         async look() {
           await ask();
-          return { members: look(time.elapsedMs()), rewind: rewinds.get() ?? null, tables: 'first', timeMs: process.nowMs(), durability };
+          return {
+            members: look(time.elapsedMs()),
+            rewind: rewinds.get() ?? null,
+            tables: 'first',
+            timeMs: process.nowMs(),
+            durability,
+            oldestSnapshotMs: 0,
+          };
         },
         async conditions() {
           await ask();

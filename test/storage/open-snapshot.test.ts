@@ -6,6 +6,7 @@ import { postgres } from '../../src/storage/sql/dialect.js';
 import { instanceStatements } from '../../src/storage/statements/instances.js';
 import { startPostgres } from '../support/postgres.js';
 import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
 
 const batches = 2_000;
 
@@ -13,7 +14,10 @@ it('the beginning of a batch reads no more pages beside a snapshot that was open
   const server = await startPostgres();
   test.after(() => server.stop());
   const databaseUrl = await server.newDatabase();
-  const { store, leases } = await openInstance(databaseUrl, { log: silentLog, instance: { version: '1.0.0', configHashes: new Map() } });
+  const { store, leases, sharing } = await openInstance(databaseUrl, {
+    log: silentLog,
+    instance: { version: '1.0.0', configHashes: new Map() },
+  });
   test.after(() => store.close());
   await leases.start();
   test.after(() => leases.stop());
@@ -45,7 +49,10 @@ it('the beginning of a batch reads no more pages beside a snapshot that was open
   await write(10);
   const first = await pages();
   await snapshot.query('begin transaction isolation level repeatable read; select count(*) from instances');
+  await waitFor('its age to be seen', () => sharing.oldestSnapshotMs() > 0 || undefined);
   await write(batches);
   const last = await pages();
   assert.ok(last <= first + 8, `${first} pages at first, ${last} after ${batches} batches`);
+  await snapshot.query('commit');
+  await waitFor('it to be gone', () => sharing.oldestSnapshotMs() === 0 || undefined);
 });

@@ -54,6 +54,8 @@ export interface Look {
   /** The database's time. */
   readonly timeMs: number;
   readonly durability: Durability;
+  /** How long the oldest transaction that keeps the server from removing dead rows has run; 0: none that this user may see. */
+  readonly oldestSnapshotMs: number;
 }
 
 /** What of a database an instance has checked when it started. */

@@ -18,6 +18,8 @@ export interface SeenInstances {
   members(): readonly Member[];
   /** The members whose state is `sharing`, by number. */
   sharing(): readonly number[];
+  /** See `Look.oldestSnapshotMs`. */
+  oldestSnapshotMs(): number;
   /** True until this instance takes leases for the first time. */
   isStarting(): boolean;
   /** The connection that looks; null: it was lost, and the next look opens another. */
@@ -56,6 +58,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
   let myState: InstanceState = 'starting';
   let observer: Observer | null = null;
   let seen: readonly Member[] = [];
+  let oldestSnapshotMs = 0;
 
   async function connect(): Promise<Observer> {
     const connection = await shared.openObserver((message) => {
@@ -79,6 +82,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     const askedAtMs = clock.elapsedMs();
     const shown = await by.look();
     looked(shown, askedAtMs);
+    oldestSnapshotMs = shown.oldestSnapshotMs;
     return shown.members;
   }
 
@@ -102,6 +106,7 @@ export function createSeenInstances({ shared, heard, connected, looked, clock }:
     me: () => me,
     members: () => seen,
     sharing: () => seen.filter(({ shown }) => shown.state === 'sharing').map(({ number }) => number),
+    oldestSnapshotMs: () => oldestSnapshotMs,
     isStarting: () => myState === 'starting',
     observer: () => observer,
     async joinFirst(check) {

@@ -16,6 +16,8 @@ export interface Sharing
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
+  /** See `Look.oldestSnapshotMs`. */
+  oldestSnapshotMs(): number;
   /** Calls `listener` when another instance may have changed something. */
   onNews(listener: (news: News) => void): void;
 }
@@ -39,6 +41,7 @@ export function createSharing({ seen, hold, shares, setState, nextRound, onNews 
     instances: () => seen.members().map(({ number, shown }) => ({ ...shown, lanes: shares.heldBy(number).get('lane') ?? 0 })),
     count: () => seen.members().length,
     unheld: shares.unheld,
+    oldestSnapshotMs: seen.oldestSnapshotMs,
     async drain(id) {
       const member = seen.members().find(({ number }) => String(number) === id);
       if (member === undefined) return false;

@@ -49,6 +49,8 @@ export interface InstanceFigures {
   readonly clockSkewMs: number;
   /** The settings of PostgreSQL with which answered commits can get lost, by name. */
   readonly unsafeSettings: ReadonlyMap<string, boolean>;
+  /** How long the oldest transaction that keeps PostgreSQL from removing dead rows has run. */
+  readonly oldestSnapshotMs: number;
 }
 
 /** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
@@ -179,6 +181,7 @@ function instanceTexts({
   isHeld,
   clockSkewMs,
   unsafeSettings,
+  oldestSnapshotMs,
 }: InstanceFigures): readonly string[] {
   const countOf = (state: InstanceState) => states.filter((one) => one === state).length;
   return [
@@ -191,6 +194,11 @@ function instanceTexts({
       lineOf('relayer_signing_held', '', Number(isHeld)),
     headText('relayer_clock_skew_seconds', "Own clock minus the database's; 0 on SQLite", 'gauge') +
       lineOf('relayer_clock_skew_seconds', '', clockSkewMs / 1_000),
+    headText(
+      'relayer_database_oldest_snapshot_seconds',
+      'Age of the oldest transaction that keeps PostgreSQL from removing dead rows',
+      'gauge',
+    ) + lineOf('relayer_database_oldest_snapshot_seconds', '', oldestSnapshotMs / 1_000),
     countsText(
       'relayer_database_setting_unsafe',
       '1: with this setting of PostgreSQL, commits that it answered can get lost',

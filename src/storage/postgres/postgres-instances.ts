@@ -53,17 +53,25 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
 /** Reads the time and the settings of the server, and whether the database was found to lack commits. */
 export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
   const { rows } = await client.query<
-    { timeMs: number; tables: string | null } & Durability & { [Key in keyof Rewind]: Rewind[Key] | null }
+    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> & Durability & { [Key in keyof Rewind]: Rewind[Key] | null }
   >(
     `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
      to_regclass('transactions')::oid::text as tables,
+     (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
+       from pg_stat_activity where backend_xmin is not null and datname = current_database() and pid <> pg_backend_pid()) as "oldestSnapshotMs",
      rewound_at_ms as "foundAtMs", rewind_evidence as evidence
      from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the database answered a look without a row');
-  const { timeMs, tables, foundAtMs, evidence, ...settings } = row;
-  return { timeMs, tables, durability: settings, rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' } };
+  const { timeMs, tables, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
+  return {
+    timeMs,
+    tables,
+    oldestSnapshotMs,
+    durability: settings,
+    rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' },
+  };
 }
 
 /** Reads what an instance checks when it starts. */

@@ -41,7 +41,7 @@ it('an instance that looks at the others for days keeps nothing of each look', a
   const members = createMembers({
     shared: createSharedDatabase({
       openObserver: async () => ({
-        look: async () => ({ members: [member], rewind: null, tables: '1', timeMs: Date.now(), durability }),
+        look: async () => ({ members: [member], rewind: null, tables: '1', timeMs: Date.now(), durability, oldestSnapshotMs: 0 }),
         conditions: async () => ({ migrations: [], secret: null }),
         end: async () => undefined,
         tell: async () => undefined,
