@@ -1,4 +1,4 @@
-import { nullIfUnavailable } from '../../core/errors/unavailable.js';
+import { isUnavailable } from '../../core/errors/unavailable.js';
 import { max } from '../../core/fees/price.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
@@ -6,9 +6,10 @@ import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Content } from '../../core/records/transaction.js';
 import { systemClock } from '../../core/work/clock.js';
+import { agreedIdentity } from '../rpc/agreed.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
 import { latestBlockKey, quantityOf } from './answer.js';
 import { createBranch } from './branch.js';
@@ -50,6 +51,8 @@ export interface EvmChainOptions extends RpcOptions<EvmNetwork> {
   readonly maxFeeWei?: bigint | null | undefined;
 }
 
+/** How long the first start waits for a node that does not answer the question for the genesis block. */
+const genesisPatienceMs = 60_000;
 /** If no node shows the genesis block, the block this far below the newest one identifies the chain. No reorg reaches it. */
 const anchorDepth = 256n;
 
@@ -71,6 +74,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
   const atHead = { first: 'head', shared: true } as const;
   let newest: Head | null = null;
+  let unansweredSinceMs: number | null = null;
   /** The last balances, to notice one that drops. */
   const balances = new Map<string, bigint>();
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
@@ -82,6 +86,14 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
    */
   async function hasDelegatedCode(account: string): Promise<boolean> {
     return (await rpc.ask(questions.code(account), atHead)).startsWith('0xef0100');
+  }
+
+  /** A node that is only slow at the first start is not one without block 0. */
+  function noneIfRefused(error: unknown): null {
+    if (!isUnavailable(error)) throw error;
+    unansweredSinceMs ??= clock.elapsedMs();
+    if (!(error.cause instanceof NodeError) && clock.elapsedMs() - unansweredSinceMs < genesisPatienceMs) throw error;
+    return null;
   }
 
   return {
@@ -100,10 +112,11 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     },
     isUnsequenced: () => false,
     async genesisHash() {
-      const genesis = await rpc.ask(questions.anchor(genesisAnchor)).catch(nullIfUnavailable);
+      const genesis = agreedIdentity((await rpc.opinions(questions.anchor(genesisAnchor)).catch(noneIfRefused)) ?? []);
       if (genesis !== null) return genesis;
       const { number } = await rpc.ask(questions.head());
-      const anchor = await rpc.ask(questions.anchor(anchorAt(number > anchorDepth ? number - anchorDepth : number)));
+      const height = number > anchorDepth ? number - anchorDepth : number;
+      const anchor = agreedIdentity(await rpc.opinions(questions.anchor(anchorAt(height))));
       if (anchor === null) throw nodeUnavailable(null);
       log.warn({ network: network.name, anchor }, 'no RPC node shows the genesis block; a later block identifies the chain in its place');
       return anchor;

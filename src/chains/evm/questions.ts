@@ -88,9 +88,10 @@ export const questions = {
     method: 'eth_getBlockByNumber',
     params: (anchor: string) => [quantityOf(heightOf(anchor)), false],
     read: (result, anchor): string | null => anchorFrom(blockAt(heightOf(anchor), result)),
-    asks: 'any',
+    asks: 'several',
     decides: 'nothing final',
-    fallback: 'the chain ID alone identifies the network; if no endpoint ever showed block 0, a later block is the anchor',
+    fallback:
+      'the chain ID alone identifies the network; if no endpoint ever showed block 0, a later block is the anchor; if as many show another one, the network waits',
   }),
   block: question({
     method: 'eth_getBlockByNumber',

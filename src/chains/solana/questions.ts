@@ -72,9 +72,9 @@ export const questions = {
     method: 'getGenesisHash',
     params: () => [],
     read: (result): string => keyFrom(result, 'genesis hash'),
-    asks: 'any',
+    asks: 'several',
     decides: 'nothing final',
-    fallback: 'an endpoint that does not say its genesis block is not used',
+    fallback: 'an endpoint that does not say its genesis block is not used; if as many show another one, the network waits',
   }),
   slot: question({
     method: 'getSlot',

@@ -2,7 +2,9 @@ import type { Chain, Head } from '../../core/ports/chain.js';
 import type { SolanaNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { systemClock } from '../../core/work/clock.js';
+import { agreedIdentity } from '../rpc/agreed.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
+import { nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
@@ -55,7 +57,11 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     isUnsequenced: () => true,
-    genesisHash: () => rpc.ask(questions.genesis()),
+    async genesisHash() {
+      const genesis = agreedIdentity(await rpc.opinions(questions.genesis()));
+      if (genesis === null) throw nodeUnavailable(null);
+      return genesis;
+    },
     head: readHead,
     async balanceOf(account) {
       const [processed, confirmed] = await Promise.all([

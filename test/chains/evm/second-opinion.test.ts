@@ -77,6 +77,56 @@ it('second opinion: an endpoint that answered in place of that of the head does 
   assert.equal(asked.length, 1, 'the liar is asked once');
 });
 
+/** A node whose block 0 has this hash. */
+function genesisNode(test: TestContext, hashOf: () => string | null) {
+  return startFakeNode(test, (request) =>
+    answering(request, ({ method, params }) => {
+      if (method !== 'eth_getBlockByNumber') return null;
+      if (params[0] === 'latest') return block(7);
+      const hash = hashOf();
+      return hash === null ? null : { ...block(Number(params[0])), hash };
+    }),
+  );
+}
+
+const ours = `0x${'aa'.repeat(32)}`;
+const theirs = `0x${'bb'.repeat(32)}`;
+
+it('second opinion: the chain that is remembered for ever is the one that most endpoints serve, whichever is asked first', async (test) => {
+  const liar = await genesisNode(test, () => theirs);
+  const honest = await Promise.all([genesisNode(test, () => ours), genesisNode(test, () => ours)]);
+  assert.equal(await openChain(test, [liar.url, ...honest.map(({ url }) => url)]).chain.genesisHash(), ours);
+});
+
+it('second opinion: a network whose endpoints serve different chains waits until most serve the same one', async (test) => {
+  let second: string | null = theirs;
+  const nodes = [await genesisNode(test, () => ours), await genesisNode(test, () => second)];
+  const { chain } = openChain(
+    test,
+    nodes.map(({ url }) => url),
+  );
+  await assert.rejects(chain.genesisHash(), /RPC endpoints serve different chains/);
+  second = null;
+  assert.equal(await chain.genesisHash(), ours, 'a node without block 0 says nothing');
+  second = ours;
+  assert.equal(await chain.genesisHash(), ours);
+});
+
+it('second opinion: a node that is only slow at the first start is not one without block 0', async (test) => {
+  let isSlow = true;
+  const node = await startFakeNode(test, (request) =>
+    isSlow && request.calls.some(({ params }) => params[0] === '0x0')
+      ? 'hang up'
+      : answering(request, ({ method, params }) =>
+          method === 'eth_getBlockByNumber' ? { ...block(params[0] === '0x0' ? 0 : 7), hash: ours } : null,
+        ),
+  );
+  const { chain } = openChain(test, [node.url]);
+  await assert.rejects(chain.genesisHash(), { reason: 'NODE_UNAVAILABLE' });
+  isSlow = false;
+  assert.equal(await chain.genesisHash(), ours);
+});
+
 /** A node that estimates so, answers calls so, and can answer what a draft asks for besides. */
 function estimatingNode(test: TestContext, estimate: (call: AskedCall) => unknown, simulation: () => unknown = () => noMethod) {
   return startFakeNode(test, (request) =>
