@@ -1,6 +1,7 @@
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { Log } from '../../core/work/log.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { ruleFor } from './broadcast-table.js';
@@ -14,7 +15,7 @@ export interface Broadcaster {
    * Sends the transactions in order and returns an outcome for each. An outcome does not predict what the chain will do. The transactions
    * go to the endpoint that reported the head, or the next one that works, and to one more, in case the first keeps its pool private.
    */
-  send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
+  readonly send: Chain['broadcastAll'];
 }
 
 /** Limit of remembered unknown errors. Each is logged once. */
@@ -34,8 +35,14 @@ export function createBroadcaster(rpc: Rpc, log: Log, network: EvmNetwork): Broa
   }
 
   return {
-    async send(raws) {
-      const settled = await rpc.batch(raws.map(questions.broadcast), { first: 'head', inOrder: true, copied: true });
+    async send(raws, isStillDue = () => true) {
+      const calls: readonly RpcCall<string>[] = raws.map(questions.broadcast);
+      const settled = await rpc.batch(calls, {
+        isStillDue: (call) => isStillDue(calls.indexOf(call)),
+        first: 'head',
+        inOrder: true,
+        copied: true,
+      });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };

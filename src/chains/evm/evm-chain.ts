@@ -153,8 +153,8 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       ownBids.signed(signed.hash);
       return signed;
     },
-    async broadcastAll(raws) {
-      const outcomes = await broadcaster.send(raws);
+    async broadcastAll(raws, isStillDue) {
+      const outcomes = await broadcaster.send(raws, isStillDue);
       if (outcomes.some(isBelowMinimum)) {
         ownBids.forgetBids();
         market.demanded();

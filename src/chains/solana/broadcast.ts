@@ -1,5 +1,6 @@
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { ruleFor } from './broadcast-table.js';
@@ -11,7 +12,7 @@ export interface Broadcaster {
    * Sends transactions (base64) to the endpoint that reported the head, or the next that works, and to one more. No outcome says whether a
    * transaction will land: nodes have no pool; they forward transactions to the leaders and forget them.
    */
-  send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
+  readonly send: Chain['broadcastAll'];
 }
 
 /** The maximum number of unknown refusals remembered to log each only once. */
@@ -31,8 +32,9 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
   }
 
   return {
-    async send(raws) {
-      const settled = await rpc.batch(raws.map(questions.broadcast), { first: 'head', copied: true });
+    async send(raws, isStillDue = () => true) {
+      const calls: readonly RpcCall<string>[] = raws.map(questions.broadcast);
+      const settled = await rpc.batch(calls, { isStillDue: (call) => isStillDue(calls.indexOf(call)), first: 'head', copied: true });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };

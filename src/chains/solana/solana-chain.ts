@@ -79,7 +79,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
       return draftAttempt({ rpc, memory, lifetimes, market, recent, patience }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
-    broadcastAll: (raws) => broadcaster.send(raws),
+    broadcastAll: broadcaster.send,
     whyFailed: ({ hash }) => whyFailed(rpc, hash),
     sequence: null,
     unsequenced: {

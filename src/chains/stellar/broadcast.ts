@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { xdr } from '@stellar/stellar-sdk';
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';
 import { NodeError } from '../rpc/node-error.js';
@@ -13,7 +13,7 @@ import { resultCodesOf, sentenceOf } from './result-codes.js';
 /** Sends signed envelopes to nodes and remembers their refusals. */
 export interface Broadcaster {
   /** See `Chain.broadcastAll`. */
-  send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
+  readonly send: Chain['broadcastAll'];
   /**
    * Returns the refusal of an envelope if every node that got it refused it: it is in no queue, so no attempt needs to outbid it. Null if a
    * node accepted it, or did not answer; a restart forgets refusals.
@@ -81,11 +81,13 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
   }
 
   return {
-    async send(raws) {
-      const settled = await rpc.batch<SendAnswer>(raws.map(questions.broadcast), {
+    async send(raws, isStillDue = () => true) {
+      const calls: readonly RpcCall<SendAnswer>[] = raws.map(questions.broadcast);
+      const settled = await rpc.batch<SendAnswer>(calls, {
         first: 'head',
         inOrder: true,
         copied: true,
+        isStillDue: (call) => isStillDue(calls.indexOf(call)),
         onAsked: (endpoint, asked, answers) => listen(endpoint, asked as readonly SendCall[], answers),
       });
       return settled.map((answer, index): BroadcastOutcome => {

@@ -77,7 +77,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     market: async () => null,
     draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
-    broadcastAll: (raws) => broadcaster.send(raws),
+    broadcastAll: broadcaster.send,
     async whyFailed({ hash }) {
       const view = await askTransaction(hash).catch(() => null);
       const result = view?.found?.result ?? null;

@@ -77,6 +77,37 @@ describe('broadcastAll', () => {
     assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
   });
 
+  it('broadcastAll: what is not due any more when an endpoint fails goes to no other one, unlike the rest of the batch', async (test) => {
+    let isAsked = false;
+    const falls = await startFakeNode(test, (request) => {
+      if (request.calls[0]?.method !== 'eth_sendRawTransaction') return relayed(node.url, request);
+      isAsked = true;
+      return 'hang up';
+    });
+    const takes = () =>
+      startFakeNode(test, (request) =>
+        request.calls[0]?.method === 'eth_sendRawTransaction'
+          ? answering(request, () => `0x${'ab'.repeat(32)}`)
+          : relayed(node.url, request),
+      );
+    const [second, third] = [await takes(), await takes()];
+    const { chain } = openChain(test, [falls.url, second.url, third.url]);
+    await chain.head();
+    const outcomes = await chain.broadcastAll(['0x01', '0x02'], (index) => !isAsked || index === 1);
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['unknown', 'accepted'],
+    );
+    const sent = () =>
+      [second, third]
+        .flatMap(({ requests }) => requests)
+        .flatMap(({ calls }) => calls)
+        .filter(({ method }) => method === 'eth_sendRawTransaction')
+        .map(({ params }) => params[0]);
+    await waitFor('the copy', () => (sent().includes('0x01') ? true : undefined));
+    assert.deepEqual(sent().toSorted(), ['0x01', '0x02', '0x02'], 'the copy, and what is still due');
+  });
+
   it('broadcastAll: a transaction that one endpoint accepts is accepted, regardless of the answer of another one', async (test) => {
     const puzzled = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'the moon is full'))),

@@ -4,6 +4,7 @@ import type { Attempt } from '../../../core/records/transaction.js';
 import { submitted } from '../../../core/transaction/lifecycle.js';
 import { waitsFor } from '../commit-moves.js';
 import { type Broadcast, dueAttempts, heldBackBy, keptAttempt, retryAfterMs } from '../due-attempts.js';
+import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Decision, moveAll } from '../move-all.js';
 import { whyStill } from '../stillness.js';
@@ -35,7 +36,10 @@ export function createBroadcaster(lane: LaneContext): () => Promise<void> {
         if (batch.length === 0 || lane.loops.isStopped()) return;
         // One request can carry only one trace.
         const traced = batch.find(({ span }) => span !== null)?.span ?? null;
-        const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
+        // An endpoint may take so long to fail that content expires before the next one is asked.
+        const isStillDue = (index: number): boolean => batch[index] !== undefined && !isExpired(batch[index].open, latestMs(lane));
+        const raws = batch.map(({ attempt }) => attempt.raw);
+        const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(raws, isStillDue));
         const answered = batch.map((one, index) => ({ ...one, outcome: outcomes[index] ?? unanswered }));
         for (const { attempt, outcome } of answered) note(lane, attempt, outcome, elapsedMs);
         // The next batch does not wait until this is stored.
