@@ -86,8 +86,12 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     return other !== undefined && isInSameBlock(receipt, other.receipt) ? 'status' : 'different';
   }
 
-  /** Returns the first of two receipts that agree, without the facts in which they differ: a wrong fee must not delay the outcome. */
-  function agreedOf(receipt: Receipt, other: Receipt): Receipt {
+  /** Returns a receipt without the facts in which words that agree with it differ: a wrong fee must not delay the outcome. */
+  function agreedOf(receipt: Receipt, words: readonly (Word | undefined)[]): Receipt {
+    return words.filter((word) => isShown(word)).reduce((agreed, word) => withoutDisputed(agreed, word.receipt), receipt);
+  }
+
+  function withoutDisputed(receipt: Receipt, other: Receipt): Receipt {
     const { hash, facts } = receipt;
     if (facts === null || other.facts === null) return receipt;
     const gasUsed = isDisputed(facts.gasUsed, other.facts.gasUsed) ? null : facts.gasUsed;
@@ -116,7 +120,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
         words.every((word) => isShown(word) && isAlike(receipt, word.receipt));
       const disputed = receipts.filter((receipt) => !isConfirmed(receipt, first.get(receipt.hash), second.get(receipt.hash)));
-      for (const receipt of receipts) agree(receipt, agreedOf(receipt, second.get(receipt.hash)?.receipt ?? receipt));
+      for (const receipt of receipts) agree(receipt, agreedOf(receipt, [first.get(receipt.hash), second.get(receipt.hash)]));
       const third = await readFromOthers(
         disputed.filter(({ hash }) => second.has(hash)),
         [first, second],
@@ -128,7 +132,7 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         const others = words.filter((word) => !alike.includes(word));
         const [one, another] = alike.length > 1 ? alike : others;
         if (one !== undefined && another !== undefined && isAlike(one.receipt, another.receipt))
-          agree(receipt, agreedOf(alike.length > 1 ? receipt : one.receipt, another.receipt));
+          agree(receipt, alike.length > 1 ? agreedOf(receipt, alike) : agreedOf(one.receipt, [another]));
         else readings.set(receipt.hash, await judge(receipt, alike[0]?.by, others[0]));
       };
       await Promise.all(disputed.map(settle));

@@ -536,6 +536,33 @@ it('second opinion: a receipt becomes final without a fact in which another endp
   }
 });
 
+it('second opinion: after a restart too, a receipt becomes final without a fact in which another endpoint differs', async (test) => {
+  const hash = `0x${'ab'.repeat(32)}`;
+  const honest = {
+    transactionHash: hash,
+    blockNumber: '0x7',
+    blockHash: block(7).hash,
+    status: '0x1',
+    gasUsed: '0x5208',
+    effectiveGasPrice: '0x1',
+  };
+  const nodes = [await receiptNode(test, { ...honest, effectiveGasPrice: '0x2' }), await receiptNode(test, honest)];
+  const [liar, other] = nodes.map(({ url }) => url);
+  assert.ok(liar !== undefined && other !== undefined);
+  const before = openChain(test, [liar]).chain;
+  const [stored] = (await before.sequence.receipts([hash], { from: 7n, to: 7n })).found.values();
+  assert.ok(stored !== undefined);
+  for (const urls of [
+    [liar, other],
+    [other, liar],
+  ]) {
+    const { chain } = openChain(test, urls);
+    await chain.head();
+    const reading = (await chain.sequence.readAgain([stored])).get(hash);
+    assert.deepEqual(reading, { ...stored, facts: { gasUsed: 21_000n, feePaid: null, returnValueXdr: null } }, urls.join());
+  }
+});
+
 it('second opinion: a self-transfer needs no estimate, and none that is absurd counts', async (test) => {
   const odd: readonly unknown[] = [
     reverts,
