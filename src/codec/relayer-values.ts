@@ -153,6 +153,8 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
     allowAccountChanges: numbersOf(stellarChanges, policies.allowAccountChanges),
     checkMemoRequired: policies.checkMemoRequired,
     operationSourceAccounts: [...policies.operationSourceAccounts],
+    resourceFeeMarginPercent: policies.resourceFeeMarginPercent,
+    restoreArchived: policies.restoreArchived,
   });
 }
 
@@ -164,6 +166,8 @@ function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
     allowAccountChanges: textsOf(stellarChanges, message.allowAccountChanges),
     checkMemoRequired: message.checkMemoRequired ?? defaultPolicies.stellar.checkMemoRequired,
     operationSourceAccounts: message.operationSourceAccounts,
+    resourceFeeMarginPercent: message.resourceFeeMarginPercent ?? defaultPolicies.stellar.resourceFeeMarginPercent,
+    restoreArchived: message.restoreArchived ?? defaultPolicies.stellar.restoreArchived,
   };
 }
 

@@ -79,6 +79,16 @@ function lineOf(account: string) {
   return state().trustlines.get(trustlineKey(account, new Asset('USD', relayer).toXdrObject()));
 }
 
+/** The newest transaction of the ledger. */
+function lastFrame() {
+  const { ledger } = rig.node;
+  for (let sequence = ledger.latest().sequence; sequence > 0; sequence--) {
+    const [transaction] = ledger.at(sequence)?.transactions ?? [];
+    if (transaction !== undefined) return transaction;
+  }
+  return assert.fail('no ledger has a transaction');
+}
+
 function balanceId(): string {
   const [id] = state().balances.keys();
   return id ?? assert.fail('there is no claimable balance');
@@ -154,6 +164,32 @@ describe('Stellar operations as JSON on the local ledger', () => {
     // The call restores what it needs.
     await land(call);
     assert.ok(liveUntil() > ledger.latest().sequence + 1_000);
+  });
+
+  it('archives: a call that restores entries fails unsigned if the policy forbids that, and pays the margin of the policy', async () => {
+    const call = {
+      type: 'invoke_contract',
+      contract_address: rig.node.ledger.testContract,
+      function_name: 'increment',
+      args: [{ u32: 1 }],
+    };
+    const change = (policies: object) =>
+      rig.app.ask('PATCH', '/api/v1/relayers/r1', {
+        body: JSON.stringify({ policies }),
+        headers: { 'content-type': 'application/merge-patch+json' },
+      });
+    const declared = async (): Promise<bigint> => {
+      await land(call);
+      return lastFrame().frame.resourceFeeStroops;
+    };
+    assert.equal((await change({ restore_archived: false, resource_fee_margin_percent: 0 })).status, 200);
+    const exact = await declared();
+    rig.node.ledger.archiveContracts();
+    assert.match(await send(call), /^failed: .*restore_archived forbids/);
+    assert.equal((await change({ restore_archived: null, resource_fee_margin_percent: 50 })).status, 200);
+    await land(call);
+    const raised = await declared();
+    assert.ok(raised * 100n >= exact * 149n && raised * 100n <= exact * 151n, `${raised} is not 50 % above ${exact}`);
   });
 
   it('failures: end with the result of the ledger', async () => {

@@ -24,12 +24,6 @@ export interface PriceRequest {
   readonly takesSlot: boolean;
 }
 
-/**
- * How much more than its simulation a contract operation may use, in percent: the ledger has changed when it runs. The ledger gives back
- * what is not used.
- */
-const resourceMarginPercent = 15n;
-
 /** The limit of the whole fee if the caller sets none. A node chooses the resource fee of a simulated call, so that counts, too. */
 export const defaultMaxFeeStroops = 1_000_000n;
 
@@ -75,7 +69,8 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const wanted = market > minStroops ? market : minStroops;
   const room = ceiling - wanted - resourceFeeStroops;
   if (room >= 0n) {
-    const margin = declaresResourceFee === true ? (resourceFeeStroops * resourceMarginPercent) / 100n : 0n;
+    // The ledger has changed when the operation runs, and gives back what is not used.
+    const margin = declaresResourceFee === true ? (resourceFeeStroops * BigInt(policies.resourceFeeMarginPercent)) / 100n : 0n;
     // The rest is left for fee bumps.
     return bid(wanted, margin < room / 2n ? margin : room / 2n);
   }

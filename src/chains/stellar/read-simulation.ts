@@ -13,6 +13,8 @@ export type SimulationAnswer =
       readonly resourceFeeStroops: bigint;
       readonly auth: readonly xdr.SorobanAuthorizationEntry[];
       readonly needsRestore: boolean;
+      /** True if the call itself restores archived entries (CAP-66). */
+      readonly restores: boolean;
     };
 
 /** Reads a simulation. Throws `MalformedAnswerError`. */
@@ -33,6 +35,7 @@ export function simulationFrom(value: unknown): SimulationAnswer {
     sorobanData: new xdr.SorobanTransactionData({ ...data, resourceFee: resourceFeeStroops }).toXdr('base64'),
     resourceFeeStroops,
     auth: listFrom(results ?? [], 'simulation results').flatMap(authFromResult),
+    restores: data.ext.type === 'resourceExt' && data.ext.resourceExt.archivedSorobanEntries.length > 0,
     needsRestore: restorePreamble !== undefined && restorePreamble !== null,
   };
 }

@@ -29,9 +29,10 @@ export async function simulate(
   content: StellarOperationsContent,
   sequence: bigint,
   maxResourceFeeStroops: bigint,
+  restoreArchived: boolean,
 ): Promise<Simulation | Refusal> {
   const { answer, isDoubted } = await withSecondWord(
-    (options) => simulateOnce(rpc, content, sequence, options),
+    (options) => simulateOnce(rpc, content, { sequence, restoreArchived }, options),
     (first) => ('refused' in first ? first.lasting : first.resourceFeeStroops > maxResourceFeeStroops),
   );
   if (!isDoubted) return answer;
@@ -41,7 +42,7 @@ export async function simulate(
 async function simulateOnce(
   rpc: Rpc,
   content: StellarOperationsContent,
-  sequence: bigint,
+  { sequence, restoreArchived }: { readonly sequence: bigint; readonly restoreArchived: boolean },
   options: CallOptions,
 ): Promise<Simulation | Refusal> {
   const [operation] = content.operations;
@@ -57,6 +58,8 @@ async function simulateOnce(
   if ('refused' in answer) return answer;
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
+  if (answer.restores && !restoreArchived)
+    return refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore");
   const { sorobanData, resourceFeeStroops } = answer;
   const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';

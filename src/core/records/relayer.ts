@@ -51,6 +51,10 @@ export interface StellarPolicies {
   readonly checkMemoRequired: boolean;
   /** Accounts (`G...`) other than its own that operations may have as their source: its key signs for them. */
   readonly operationSourceAccounts: readonly string[];
+  /** How much more than its simulation a contract operation declares as its resource fee. */
+  readonly resourceFeeMarginPercent: number;
+  /** False: a contract call that restores archived entries fails before it is signed. */
+  readonly restoreArchived: boolean;
 }
 
 /** The policies of a Solana relayer. Programs and accounts are base58. */
@@ -164,6 +168,8 @@ export const defaultPolicies: {
     allowAccountChanges: [],
     checkMemoRequired: true,
     operationSourceAccounts: [],
+    resourceFeeMarginPercent: 15,
+    restoreArchived: true,
   },
   solana: {
     network: 'solana',

@@ -31,6 +31,8 @@ const stellar: StellarPolicies = {
   allowAccountChanges: ['signers'],
   checkMemoRequired: false,
   operationSourceAccounts: ['GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H'],
+  resourceFeeMarginPercent: 40,
+  restoreArchived: false,
 };
 const solana: SolanaPolicies = {
   network: 'solana',
