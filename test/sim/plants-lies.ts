@@ -199,7 +199,7 @@ export const liePlants: readonly Plant[] = [
       seam(() => import('../../src/chains/rpc/lag-tracker.js'), {
         createLagTracker:
           (original) =>
-          <T>(...args: Parameters<typeof original<T>>) => ({ ...original<T>(...args), contradictedBy: () => null }),
+          <T>(...args: Parameters<typeof original<T>>) => ({ ...original<T>(...args), wordsAbout: () => [] }),
       }),
     ],
     cells: 'head.number / too low / the heavier of two / expiry',
@@ -212,7 +212,7 @@ export const liePlants: readonly Plant[] = [
           (original) =>
           <T>(...args: Parameters<typeof original<T>>) => ({
             ...original<T>(...args),
-            contradictedBy: () => null,
+            wordsAbout: () => [],
             standing: () => 'level' as const,
           }),
       }),

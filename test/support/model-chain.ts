@@ -84,6 +84,8 @@ export interface ModelChain {
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
   /** What the second reading of a receipt shows. */
   setSecondReading(reading: (receipt: Receipt) => SecondReading): void;
+  /** Nodes have the blocks and the receipts, but show no account. */
+  setAccountAbsent(isAbsent: boolean): void;
   /** Whether every receiver has code, which takes what a payment leaves of its gas. */
   setReceiverCode(hasIt: boolean): void;
   /** No node answers but the one that reports the head. */
@@ -126,6 +128,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let nonceLie = 0n;
   let liar: 'head' | 'others' | 'all' = 'all';
   let isPruned = false;
+  let isAbsent = false;
   let isPooling = true;
   let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
   let heightLie = 0n;
@@ -300,6 +303,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     setSecondReading(reading) {
       secondReading = reading;
     },
+    setAccountAbsent(isNowAbsent) {
+      isAbsent = isNowAbsent;
+    },
     setReceiverCode(hasIt) {
       hasCode = hasIt;
     },
@@ -419,7 +425,11 @@ export function createModelChain(network: Network, account: string, random: Rand
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
         async nextAt(_account, height, otherThan) {
           const next = await ask('nextAt', () =>
-            isPruned ? 'pruned' : nonceAt(height, liar === (otherThan === undefined ? 'others' : 'head') ? 0n : nonceLie),
+            isAbsent
+              ? 'absent'
+              : isPruned
+                ? 'pruned'
+                : nonceAt(height, liar === (otherThan === undefined ? 'others' : 'head') ? 0n : nonceLie),
           );
           if (otherThan !== undefined && isAlone) throw nodeUnavailable(null);
           return { next, endpoint: otherThan === undefined ? endpoint : endpoint + 1 };

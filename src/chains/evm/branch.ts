@@ -6,8 +6,8 @@ import { questions } from './questions.js';
 
 /** The newest blocks, each linked to the next by its parent hash. Some networks have numbers without a block. */
 export interface Branch {
-  /** Takes the newest head, which may be on another branch than the one before. */
-  take(head: Block): void;
+  /** Takes the newest head, which may be on another branch. Forgets all blocks if heads turned out to be wrong. */
+  take(head: Block): Promise<void>;
   /** Returns the hash at this height if parent hashes lead there from the head; undefined: they are not known that far. Calls no node. */
   hashAt(height: bigint): string | undefined;
   /** True if the block with this hash, as far as it is known, is at another height, or another one is there. Calls no node. */
@@ -29,6 +29,7 @@ export function createBranch(rpc: Rpc): Branch {
   /** By hash. */
   const links = new Map<string, Link>();
   let tip: Link | null = null;
+  let takenBack = 0;
   /** All lanes of the network ask the same at once. */
   let reading: { readonly tip: Link; readonly height: bigint; readonly done: Promise<boolean> } | null = null;
 
@@ -50,6 +51,14 @@ export function createBranch(rpc: Rpc): Branch {
       at = parent;
     }
     return at;
+  }
+
+  /** A gap below the head: the network has no block there, or an endpoint showed the parent, and the blocks below it, at a wrong height. */
+  async function isParentElsewhere({ number, parentHash }: Link): Promise<boolean> {
+    const parent = parentHash === null ? undefined : links.get(parentHash);
+    if (parent === undefined || parent.number === number - 1n) return false;
+    const [answer] = await rpc.batch([questions.blockOfHash(parent.hash)], { first: 'head' });
+    return answer === undefined || !('result' in answer) || answer.result?.number !== parent.number;
   }
 
   async function read(calls: readonly RpcCall<Link | null>[]): Promise<void> {
@@ -87,7 +96,9 @@ export function createBranch(rpc: Rpc): Branch {
   }
 
   return {
-    take(head) {
+    async take(head) {
+      if (takenBack !== rpc.wrongHeads() || (await isParentElsewhere(head))) links.clear();
+      takenBack = rpc.wrongHeads();
       tip = head;
       keep(head);
       if (links.size <= 2 * Number(maxDepth)) return;

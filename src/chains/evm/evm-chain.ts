@@ -126,7 +126,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       if (block.hash !== newest?.hash) memory.forgetAll();
       memory.forget(latestBlockKey);
       await memory.recall(latestBlockKey, async () => block);
-      branch.take(block);
+      await branch.take(block);
       const { number, hash, timestampMs } = block;
       const endpoint = rpc.headEndpoint();
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };

@@ -3,7 +3,7 @@ import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
 import { createForkDetector } from './fork-detector.js';
-import { createLagTracker, type Position } from './lag-tracker.js';
+import { createLagTracker, type LagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
 /**
@@ -42,6 +42,8 @@ export interface EndpointSelector {
   takeHead(endpoint: Endpoint, position: Position, askedAtMs: number): Promise<boolean>;
   /** The endpoint that reported the head; null: none has. */
   headSource(): Endpoint | null;
+  /** See `Rpc.wrongHeads`. */
+  wrongHeads(): number;
   /** The hosts of endpoints that are on another branch of the chain than the head. */
   forkedHosts(): readonly string[];
   /** See `Chain.endpoints`. */
@@ -84,11 +86,12 @@ export function createEndpointSelector(
   const nextInRotation = createRotation<Endpoint>();
   const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs, clock);
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
-  const forks = createForkDetector({ networkName, averageBlockTimeMs, requiredConfirmations, log });
+  const forks = createForkDetector({ endpoints, networkName, averageBlockTimeMs, requiredConfirmations, log });
   const probing = new Set<Endpoint>();
   /** The positions that were asked for before the first head. */
   const early = new Map<Endpoint, Asked>();
   let headSource: Endpoint | null = null;
+  let wrongHeads = 0;
   let probedAtMs: number | null = null;
 
   /**
@@ -115,7 +118,7 @@ export function createEndpointSelector(
       early.delete(endpoint);
       const position = await asked.position;
       // The height of another branch says nothing about this one.
-      if (!(await forks.isForked(endpoint, position, source))) judge(endpoint, position, asked.askedAtMs, wasTripped);
+      if (!(await forks.isForked(endpoint, position, source))) await judge(endpoint, position, asked.askedAtMs, wasTripped);
     } catch (error) {
       // The endpoint's circuit breaker logs transport errors.
       if (!(error instanceof TransportError)) log.error({ err: error }, 'probing an RPC endpoint failed unexpectedly');
@@ -125,12 +128,11 @@ export function createEndpointSelector(
   }
 
   /** Returns false if the position cannot be, or not yet. */
-  function judge(endpoint: Endpoint, position: Position, askedAtMs: number, wasTripped: boolean): boolean {
-    const contradictedBy = lagTracker.contradictedBy(endpoint, position);
-    if (contradictedBy === 'itself') distrust(endpoint);
-    if (contradictedBy !== null) {
-      endpoint.markOff('contradictory');
-      return false;
+  async function judge(endpoint: Endpoint, position: Position, askedAtMs: number, wasTripped: boolean): Promise<boolean> {
+    for (const other of await wrongAbout(lagTracker, endpoint, position)) {
+      if (other.isProved) distrust(other.endpoint);
+      other.endpoint.markOff('contradictory');
+      if (other.endpoint === endpoint) return false;
     }
     const standing = lagTracker.standing(endpoint, position);
     const isLagging = lagTracker.record(endpoint, position, askedAtMs);
@@ -145,6 +147,7 @@ export function createEndpointSelector(
     lagTracker.distrust(endpoint);
     if (headSource !== endpoint) return;
     headSource = null;
+    wrongHeads += 1;
     forks.forgetHeads();
   }
 
@@ -199,7 +202,8 @@ export function createEndpointSelector(
         if (isFirst) await Promise.all(probes);
       }
       if (headSource !== null && headSource !== endpoint && (await forks.isForked(endpoint, position, headSource))) return false;
-      if (!judge(endpoint, position, askedAtMs, false)) return false;
+      // The others may have outvoted it meanwhile.
+      if (forks.has(endpoint) || !(await judge(endpoint, position, askedAtMs, false))) return false;
       headSource = endpoint;
       forks.accept(position);
       lagTracker.accept(endpoint, position);
@@ -207,10 +211,40 @@ export function createEndpointSelector(
       return true;
     },
     headSource: () => headSource,
+    wrongHeads: () => wrongHeads,
     forkedHosts: () => endpoints.filter((endpoint) => forks.has(endpoint)).map(({ host }) => host),
     endpoints: () => endpoints.map((endpoint) => ({ host: endpoint.host, weight: endpoint.weight, state: stateOf(endpoint) })),
     hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
   };
+}
+
+/**
+ * Returns who is wrong about the height of a block: an endpoint that contradicts itself, or the minority of the endpoints that
+ * contradict one another. If as many say either, an endpoint that does not show the block at the height that it claims is wrong. If none
+ * does, or all do, nothing is proved, and the endpoint waits.
+ */
+async function wrongAbout(
+  lagTracker: LagTracker<Endpoint>,
+  endpoint: Endpoint,
+  position: Position,
+): Promise<readonly { readonly endpoint: Endpoint; readonly isProved: boolean }[]> {
+  const words = lagTracker.wordsAbout(endpoint, position);
+  const own = { endpoint, isProved: true };
+  if (words.some(({ by, fits }) => by === endpoint && !fits)) return [own];
+  const others = words.filter(({ by }) => by !== endpoint);
+  const against = others.filter(({ fits }) => !fits);
+  if (against.length === 0) return [];
+  const votes = 1 + others.length - against.length;
+  if (votes < against.length || lagTracker.isDistrusted(endpoint)) return [own];
+  const outvoted = against.map(({ by }) => ({ endpoint: by, isProved: true }));
+  if (votes > against.length) return outvoted;
+  const [isShown, ...areShown] = await Promise.all(
+    [{ by: endpoint, hash: position.hash, number: position.number }, ...against].map(
+      async ({ by, hash, number }) => (await by.hashAt(number)) === hash,
+    ),
+  );
+  if (isShown === true && !areShown.includes(true)) return outvoted;
+  return [{ endpoint, isProved: isShown !== true && areShown.includes(true) }];
 }
 
 /**

@@ -13,7 +13,8 @@ export interface ForkDetector {
   anchor(source: Endpoint): Promise<void>;
   /**
    * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint
-   * that reported the newest of them. If one of them shows no block there, the endpoint's state does not change.
+   * that reported the newest of them. If one of them shows no block there, the endpoint's state does not change. If most other endpoints
+   * show the endpoint's block, the source is the one on another branch.
    */
   isForked(endpoint: Endpoint, position: Position, source: Endpoint | null): Promise<boolean>;
   /** Forgets the heads that were taken, because their source has contradicted itself. What was found by them stays as it is. */
@@ -24,6 +25,8 @@ export interface ForkDetector {
 
 /** The options of a fork detector. */
 export interface ForkDetectorOptions {
+  /** All of the network. */
+  readonly endpoints: readonly Endpoint[];
   readonly networkName: string;
   readonly averageBlockTimeMs: number;
   readonly requiredConfirmations: number;
@@ -34,7 +37,13 @@ const maxRemembered = 512;
 const maxDepth = 64n;
 
 /** Creates a detector without a head. It asks nothing about an endpoint whose newest block was a head of the network. */
-export function createForkDetector({ networkName, averageBlockTimeMs, requiredConfirmations, log }: ForkDetectorOptions): ForkDetector {
+export function createForkDetector({
+  endpoints,
+  networkName,
+  averageBlockTimeMs,
+  requiredConfirmations,
+  log,
+}: ForkDetectorOptions): ForkDetector {
   const forked = new Set<Endpoint>();
   /** The hashes of heads by height: they also show the branch of an endpoint that is down. */
   const hashes = new Map<bigint, string>();
@@ -81,6 +90,24 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
     return isForked;
   }
 
+  function forgetHeads(): void {
+    hashes.clear();
+    newest = null;
+  }
+
+  /** True if more of the other endpoints show the block of this endpoint than that of the heads' source. */
+  async function isOutvoted(
+    source: Endpoint,
+    endpoint: Endpoint,
+    height: bigint,
+    { shown, expected }: { readonly shown: string; readonly expected: string },
+  ): Promise<boolean> {
+    const others = endpoints.filter((other) => other !== source && other !== endpoint && !other.isTripped());
+    const hashesShown = await Promise.all(others.map((other) => other.hashAt(height)));
+    const votes = (hash: string): number => hashesShown.filter((one) => one === hash).length;
+    return votes(shown) > votes(expected);
+  }
+
   return {
     has: (endpoint) => forked.has(endpoint),
     accept({ number, hash, parentHash }) {
@@ -96,10 +123,7 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
       remember(number, hash);
     },
-    forgetHeads() {
-      hashes.clear();
-      newest = null;
-    },
+    forgetHeads,
     async anchor(source) {
       if (newest === null || newest <= depth) return;
       const height = newest - depth;
@@ -119,8 +143,14 @@ export function createForkDetector({ networkName, averageBlockTimeMs, requiredCo
       // The remembered blocks may be from before a deep reorg.
       const now = source === null || source.isTripped() ? null : await source.hashAt(compared.height);
       if (now !== null) remember(compared.height, now);
-      const isForked = shown !== (now ?? expected);
-      return mark(endpoint, isForked, { block: compared.height.toString(), hash: shown, expected: now ?? expected });
+      const other = now ?? expected;
+      const block = compared.height.toString();
+      if (shown !== other && source !== null && (await isOutvoted(source, endpoint, compared.height, { shown, expected: other }))) {
+        mark(source, true, { block, hash: other, expected: shown });
+        forgetHeads();
+        return mark(endpoint, false, {});
+      }
+      return mark(endpoint, shown !== other, { block, hash: shown, expected: other });
     },
   };
 }

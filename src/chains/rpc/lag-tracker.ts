@@ -26,17 +26,28 @@ export interface LagTracker<T> {
   /** Remembers a position as the network's head. While no other endpoint has a recent position, a later one is compared with it. */
   accept(endpoint: T, position: Position): void;
   /**
-   * Says who showed this block at another height before, or its parent at this height or above, so that one of the answers is wrong: the
-   * endpoint itself, or the network's head, which another one may have reported.
+   * Returns what endpoints showed about this block, or its parent, before: at which height, and whether that fits. Distrusted endpoints say
+   * nothing about others.
    */
-  contradictedBy(endpoint: T, position: Position): 'itself' | 'head' | null;
+  wordsAbout(endpoint: T, position: Position): readonly Word<T>[];
   /**
    * Forgets what an endpoint showed, because it contradicted itself. For a while it is compared with the others, but they are not compared
    * with it.
    */
   distrust(endpoint: T): void;
+  /** True while the word of an endpoint counts less than that of another one. */
+  isDistrusted(endpoint: T): boolean;
   /** True if the last recorded height is at least the other endpoint's. */
   hasReached(endpoint: T, other: T): boolean;
+}
+
+/** What an endpoint showed about a block. */
+export interface Word<T> {
+  readonly by: T;
+  readonly hash: string;
+  readonly number: bigint;
+  /** False: one of the two is wrong. */
+  readonly fits: boolean;
 }
 
 /** A position, and when it was seen. */
@@ -66,7 +77,7 @@ const minFreshMs = 30_000;
 const maxGrowthFactor = 4;
 /** No node accepts a block whose timestamp is so far in the future. */
 const maxFutureMs = 60_000;
-/** Of each endpoint, and of the network's heads, the heights of this many newest blocks are remembered. */
+/** Of each endpoint the heights of this many newest blocks are remembered. */
 const maxHeights = 64;
 /** An endpoint that contradicted itself is distrusted for as long as this. */
 const distrustedForMs = 600_000;
@@ -82,8 +93,8 @@ export function propagationBlocks(averageBlockTimeMs: number): bigint {
  */
 export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
-  /** The heights of blocks by hash, as each endpoint showed them, and as the network's heads did. */
-  const heights = new Map<T | null, Map<string, { readonly number: bigint; readonly by: T }>>();
+  /** The heights of blocks by hash, as each endpoint showed them. */
+  const heights = new Map<T, Map<string, bigint>>();
   /** Until when an endpoint is distrusted. */
   const distrusted = new Map<T, number>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
@@ -146,33 +157,32 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return lower === undefined || isPossible(lower.reached, seen, own) ? 'level' : 'ahead';
   }
 
-  function remember(of: T | null, { hash, number }: Position, by: T): void {
+  function remember(endpoint: T, { hash, number }: Position): void {
     if (hash === undefined) return;
-    const own = heights.get(of) ?? new Map<string, { readonly number: bigint; readonly by: T }>();
-    heights.set(of, own.set(hash, { number, by }));
+    const own = heights.get(endpoint) ?? new Map<string, bigint>();
+    heights.set(endpoint, own.set(hash, number));
     const [oldest] = own.keys();
     if (own.size > maxHeights && oldest !== undefined) own.delete(oldest);
   }
 
   return {
     standing,
-    contradictedBy(endpoint, { number, hash = '', parentHash }) {
-      const isOtherwise = (of: T | null): boolean => {
-        const [before, parent] = [heights.get(of)?.get(hash), heights.get(of)?.get(parentHash ?? '')];
-        return (before !== undefined && before.number !== number) || (parent !== undefined && parent.number >= number);
-      };
-      return isOtherwise(endpoint) ? 'itself' : isOtherwise(null) ? 'head' : null;
+    isDistrusted,
+    wordsAbout(endpoint, { number, hash = '', parentHash }) {
+      return [...heights].flatMap(([by, shown]): Word<T>[] => {
+        if (by !== endpoint && isDistrusted(by)) return [];
+        const [same, parent] = [shown.get(hash), shown.get(parentHash ?? '')];
+        if (parent !== undefined && parent >= number) return [{ by, hash: parentHash ?? '', number: parent, fits: false }];
+        return same === undefined ? [] : [{ by, hash, number: same, fits: same === number }];
+      });
     },
     distrust(endpoint) {
       distrusted.set(endpoint, elapsedMs() + distrustedForMs);
       observations.delete(endpoint);
       heights.delete(endpoint);
-      const heads = heights.get(null);
-      for (const [hash, { by }] of heads ?? []) if (by === endpoint) heads?.delete(hash);
     },
     accept(endpoint, position) {
       accepted = { by: endpoint, position, atMs: elapsedMs() };
-      remember(null, position, endpoint);
     },
     hasReached(endpoint, other) {
       const height = observations.get(endpoint)?.position.number;
@@ -184,7 +194,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const before = observations.get(endpoint);
       const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;
       const seen = { position, atMs };
-      remember(endpoint, position, endpoint);
+      remember(endpoint, position);
       const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
       observations.set(endpoint, { ...seen, askedAtMs, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;

@@ -43,6 +43,8 @@ export interface Rpc {
   newestNumber(): bigint | null;
   /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
   headEndpoint(): number | undefined;
+  /** How often an endpoint that had reported heads turned out to show wrong heights: what was learned from its heads may be wrong. */
+  wrongHeads(): number;
   /** How long all endpoints but the ones at these places have answered nothing that they were asked. */
   silentForMs(without: readonly number[]): number;
   /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
@@ -148,6 +150,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));
     },
     newestNumber: () => newest,
+    wrongHeads: selector.wrongHeads,
     headEndpoint() {
       const source = selector.headSource();
       return source === null ? undefined : endpoints.indexOf(source);

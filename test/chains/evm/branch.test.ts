@@ -22,8 +22,8 @@ describe('branch of blocks', () => {
       asked.push(calls.length);
       return [];
     };
-    const branch = createBranch({ batch } as Rpc);
-    branch.take(block);
+    const branch = createBranch({ batch, wrongHeads: () => 0 } as Rpc);
+    await branch.take(block);
     assert.equal(await branch.reach(90n), false);
     assert.equal(await branch.reach(head - maxDepth - 1n), false);
     assert.deepEqual(asked, []);

@@ -21,9 +21,9 @@ function acceptHeads(detector: ForkDetector, branch: string, from: bigint, to: b
   }
 }
 
-function open(): { readonly detector: ForkDetector; readonly lines: readonly string[] } {
+function open(endpoints: readonly Endpoint[] = []): { readonly detector: ForkDetector; readonly lines: readonly string[] } {
   const log = rememberingLog();
-  const detector = createForkDetector({ networkName: 'test', averageBlockTimeMs: 1_000, requiredConfirmations: 2, log });
+  const detector = createForkDetector({ endpoints, networkName: 'test', averageBlockTimeMs: 1_000, requiredConfirmations: 2, log });
   return { detector, lines: log.lines };
 }
 
@@ -87,4 +87,16 @@ describe('fork detector', () => {
       [false, true],
     );
   });
+
+  for (const [what, thirdBranch, isSourceForked] of [
+    ['the source of the heads is on another branch if most endpoints show other blocks', 'b', true],
+    ['an endpoint is on another branch if most show the blocks of the source of the heads', 'a', false],
+  ] as const)
+    it(`fork detector: ${what}`, async () => {
+      const [source, other, third] = [endpointOn('a'), endpointOn('b'), endpointOn(thirdBranch)];
+      const { detector } = open([source, other, third]);
+      acceptHeads(detector, 'a', 1n, 20n);
+      assert.equal(await detector.isForked(other, at('b', 30n), source), !isSourceForked);
+      assert.deepEqual([detector.has(source), detector.has(other)], [isSourceForked, !isSourceForked]);
+    });
 });

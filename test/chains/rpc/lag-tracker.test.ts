@@ -95,15 +95,17 @@ describe('lag tracker', () => {
       tracker.record(endpoint, block(hash, number));
       tracker.accept(endpoint, block(hash, number));
     };
+    const contradicting = (endpoint: string, position: ReturnType<typeof block>) =>
+      tracker.wordsAbout(endpoint, position).flatMap(({ by, fits }) => (fits ? [] : [by]));
     show('liar', 200, 100);
-    assert.equal(tracker.contradictedBy('honest', block(200, 200)), 'head');
+    assert.deepEqual(contradicting('honest', block(200, 200)), ['liar']);
     assert.equal(tracker.standing('honest', block(210, 210)), 'ahead');
-    assert.equal(tracker.contradictedBy('liar', block(201, 100)), 'itself');
-    assert.equal(tracker.contradictedBy('liar', block(200, 101)), 'itself');
+    assert.deepEqual(contradicting('liar', block(201, 100)), ['liar']);
+    assert.deepEqual(contradicting('liar', block(200, 101)), ['liar']);
     tracker.distrust('liar');
     assert.deepEqual(
-      [tracker.contradictedBy('honest', block(200, 200)), tracker.standing('honest', block(210, 210))],
-      [null, 'level'],
+      [contradicting('honest', block(200, 200)), tracker.standing('honest', block(210, 210))],
+      [[], 'level'],
       'its heads, and its position, are forgotten',
     );
     show('honest', 210, 210);

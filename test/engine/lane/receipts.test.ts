@@ -168,6 +168,20 @@ describe('a receipt that no other endpoint has yet', () => {
   });
 });
 
+it('a receipt of which another endpoint knows nothing is not final, also while no node shows the account', async (test) => {
+  const rig = await startLaneRig(test);
+  const ids = [await rig.send(), await rig.send()];
+  rig.chain.setReceiptsPruned(true);
+  rig.chain.setReceiverCode(true);
+  await rig.pass(5, 9);
+  rig.chain.setAccountAbsent(true);
+  rig.chain.setReceiptsPruned(false);
+  const [known] = await rig.attempts(ids[0] ?? '');
+  rig.chain.setSecondReading(({ hash }) => (hash === known?.hash ? 'same' : 'unknown'));
+  await rig.pass(1);
+  assert.deepEqual(await statuses(rig, ids), ['confirmed', 'mined']);
+});
+
 it('a receipt becomes final without the fee that is disputed', async (test) => {
   const rig = await startLaneRig(test);
   const id = await rig.send();

@@ -22,6 +22,11 @@ const mended = [
   'newestNonce / stale for ever / one of three / restart',
   'receipt / forged / the lighter of two / send',
   'receipt / forged / one of three / expiry',
+  'head.number / head shifted down / the only URL / send',
+  'head.number / head shifted down / the heavier of two / restart',
+  'head.number / head shifted down / one of three / restart',
+  'head.number / blocks shifted down / one of three / restart',
+  'head.number / blocks shifted up / the heavier of two / send',
   'receipt / forged / the lighter of two / cancel',
   'receipt / forged / the heavier of two / send',
 ];

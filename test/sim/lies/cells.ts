@@ -1,4 +1,4 @@
-import { type Oddity, oddAmounts, oddAnswers } from './oddities.js';
+import { type Oddity, oddAmounts, oddAnswers, shifts } from './oddities.js';
 import { type Subject, subjects } from './subjects.js';
 
 /** The endpoints of a network: which of them lies, and whether another one tells the truth. */
@@ -31,8 +31,11 @@ export function allCells(): readonly Cell[] {
   const forged = subjects('answers')
     .filter(({ question }) => question === 'receipt')
     .map((subject) => ({ subject, oddity: 'forged' as const }));
+  const shifted = subjects('amounts')
+    .filter(({ name }) => name === 'head.number')
+    .flatMap((subject) => (Object.keys(shifts) as readonly (keyof typeof shifts)[]).map((oddity) => ({ subject, oddity })));
   const sets = Object.keys(endpointSets) as readonly Cell['endpoints'][];
-  return [...odd, ...forged].flatMap(({ subject, oddity }) =>
+  return [...odd, ...forged, ...shifted].flatMap(({ subject, oddity }) =>
     sets
       .filter((endpoints) => isFair(subject, oddity, endpoints))
       .flatMap((endpoints) =>
@@ -52,7 +55,7 @@ export function allCells(): readonly Cell[] {
  * one that has the state.
  */
 function isFair({ world }: Subject, oddity: Oddity, endpoints: Cell['endpoints']): boolean {
-  if (oddity === 'forged') return endpoints !== 'the only URL';
+  if (oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return endpoints !== 'the only URL';
   return world !== 'pruned' || !['the only URL', 'while another is away'].includes(endpoints);
 }
 

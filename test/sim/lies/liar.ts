@@ -1,6 +1,7 @@
 import type { VirtualTime } from '../virtual-time.js';
 import { createForger } from './forger.js';
-import { durationOf, type Oddity, oddReply } from './oddities.js';
+import { durationOf, type Oddity, oddReply, shifts } from './oddities.js';
+import { renumbered } from './renumberer.js';
 import { asks, type Subject } from './subjects.js';
 
 /** What makes a node lie about one question. */
@@ -43,7 +44,7 @@ export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptio
   function isOdd({ method, params }: Call): boolean {
     const elapsedMs = time.elapsedMs();
     if (elapsedMs < fromMs || (untilMs !== null && elapsedMs >= untilMs)) return false;
-    if (oddity === 'forged') return true;
+    if (oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return true;
     if (duration === 'once' ? told > 0 : elapsedMs >= fromMs + duration) return false;
     return asks(subject.question, { method, params });
   }
@@ -59,6 +60,7 @@ export function createLiar({ subject, oddity, time, fromMs, untilMs }: LiarOptio
       return answer ?? own();
     }
     told += 1;
+    if (oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return renumbered(call, shifts[oddity], ask);
     if (oddity !== 'stale for ever') return oddReply(oddity, subject.amount, method, id, own);
     const key = JSON.stringify([method, params]);
     const known = first.get(key) ?? own();

@@ -4,8 +4,14 @@ export const oddAnswers = ['unknown words', 'method missing', 'null', 'malformed
 /** A wrong amount in an answer. */
 export const oddAmounts = ['0', 'too low', 'too high', 'huge once', 'huge for 3 minutes'] as const;
 
-/** One of them, or a whole story: receipts of transactions that are in no block, and the nonces that fit them. */
-export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number] | 'forged';
+/** By how much a node numbers its blocks wrongly. Its head alone: its other answers contradict that. All blocks: nothing contradicts it. */
+export const shifts = { 'head shifted up': 7n, 'head shifted down': -7n, 'blocks shifted up': 7n, 'blocks shifted down': -7n } as const;
+
+/**
+ * One of them, or a whole story: receipts of transactions that are in no block, and the nonces that fit them; or heights that are wrong by
+ * the same number each time.
+ */
+export type Oddity = (typeof oddAnswers)[number] | (typeof oddAmounts)[number] | 'forged' | keyof typeof shifts;
 
 const huge = 2n ** 63n;
 const hugeForMs = 180_000;
@@ -46,6 +52,9 @@ type Change = (value: bigint) => bigint;
 
 function changeOf(oddity: Oddity): Change {
   switch (oddity) {
+    case 'head shifted up':
+    case 'head shifted down':
+      return (value) => (value + shifts[oddity] < 0n ? 0n : value + shifts[oddity]);
     case '0':
       return () => 0n;
     case 'too low':
@@ -58,7 +67,7 @@ function changeOf(oddity: Oddity): Change {
 }
 
 /** The value with each amount of this name changed, at any depth. */
-function changed(value: unknown, name: string, change: Change): unknown {
+export function changed(value: unknown, name: string, change: Change): unknown {
   if (name === '') return changedAmount(value, change);
   if (Array.isArray(value)) return value.map((one) => changed(one, name, change));
   if (typeof value !== 'object' || value === null) return value;

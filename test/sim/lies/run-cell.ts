@@ -223,7 +223,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
 
   let service = start();
 
-  /** Calls the service until it accepts, as a caller does whose nodes are down or whose account is shown as empty. */
+  /** Calls the service until it accepts, as a caller does whose nodes are down, or show an empty account or a block that is not there. */
   function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => undefined): void {
     log.write(what);
     const asked = service;
@@ -238,7 +238,7 @@ export async function runCell(cell: Cell): Promise<CellResult> {
         openCalls -= 1;
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         if (!(error instanceof DomainError)) return fail(error);
-        if (['NODE_UNAVAILABLE', 'INSUFFICIENT_FUNDS'].includes(error.reason) || asked !== service) retry();
+        if (['NODE_UNAVAILABLE', 'INSUFFICIENT_FUNDS', 'TRANSACTION_MINED'].includes(error.reason) || asked !== service) retry();
       },
     );
     function retry(): void {
@@ -356,13 +356,16 @@ export async function runCell(cell: Cell): Promise<CellResult> {
     return subject.question === 'gasEstimate' || id !== ids.get(1);
   }
 
-  /** Two endpoints that differ in a receipt: nobody can know which is right, so the record waits and says so. */
+  /**
+   * Two endpoints that differ in a receipt, or in the heights of all blocks: nobody can know which is right. So records wait, and say that
+   * the receipts differ; or all that was sent is in a block, or waits for one.
+   */
   function isDisputed(): boolean {
-    if (subject.amount !== 'status' || roles.filter((role) => role === 'honest').length !== 1) return false;
-    return (
-      !areAllFinal() &&
-      [...accepted.keys()].every((id) => isFinal(id) || rowOf(id)?.status_reason?.includes('show different receipts') === true)
-    );
+    if (roles.filter((role) => role === 'honest').length !== 1 || areAllFinal()) return false;
+    const isShifted = oddity === 'blocks shifted up' || oddity === 'blocks shifted down';
+    const hasSaid = (reason: string | null | undefined): boolean => reason?.includes('show different receipts') === true;
+    if (isShifted) return openCalls === 0 && (ledger.head().accounts.get(account)?.nonce ?? 0) >= 3;
+    return subject.amount === 'status' && [...accepted.keys()].every((id) => isFinal(id) || hasSaid(rowOf(id)?.status_reason));
   }
 
   let violation: string | null = null;

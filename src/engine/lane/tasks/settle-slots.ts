@@ -105,15 +105,18 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   if (numbers.signed > 0n) await lane.doubts.note({ doubt: 'absent', head, sentence, another });
   const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()] });
   const blocks = createBlockView(sequence, head);
-  await blocks.read([...look.found.values()].map(({ blockNumber }) => blockNumber));
+  const found = [...look.found.values()];
+  await blocks.read(found.map(({ blockNumber }) => blockNumber));
   const isFinal = await finalAt(lane, sequence, head);
+  const finals = found.filter((receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber));
+  const readings = await readFinalsAgain(sequence, finals);
   // Receipts say nothing about the other attempts while no node shows the account.
   const landed = look.asked.filter((one) => foundAttempt(one, look.found, () => 0) !== null);
   await make(
     lane,
-    landed.map((one) => settleOne(lane, sequence, one, look, { head, blocks, isFinal, readings: new Map() })),
+    landed.map((one) => settleOne(lane, sequence, one, look, { head, blocks, isFinal, readings })),
   );
-  endAt(lane, head, blocks.isUnanswered() || look.unanswered.size > 0);
+  endAt(lane, head, blocks.isUnanswered() || look.unanswered.size > 0, [...readings.values()].includes('unknown'));
 }
 
 /** The facts that decide about a receipt. */
