@@ -79,7 +79,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
-    requireCapacity: (id) => accountOf(id).forCallers().requireCapacity(),
+    requireCapacity: (id, count) => accountOf(id).forCallers().requireCapacity(count),
     accept: (transaction) => accountOf(transaction).forCallers().accept(transaction),
     noteUnanswered: (id) => accountOf(id).forCallers().noteUnanswered(),
     whyUnsigned: (id, content) => accountOf(id).forCallers().whyUnsigned(content),

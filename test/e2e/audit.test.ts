@@ -66,6 +66,29 @@ describe('the audit log', () => {
     assert.deepEqual(await linesOf('POST', '/relayers/r1/transactions', ask), [{ ...expected, transaction_id: id, replayed: true }]);
   });
 
+  it('audit: a line names all that were sent together, with their receivers and values', async () => {
+    const body = JSON.stringify({
+      transactions: [
+        { to, value: 1 },
+        { value: 0, data: '0x00' },
+      ],
+    });
+    const [line, ...others] = await linesOf('POST', '/relayers/r1/transactions/batch', { body });
+    assert.deepEqual(others, []);
+    const { transaction_ids: ids, ...rest } = line as { readonly transaction_ids: readonly string[] };
+    assert.equal(new Set(ids).size, 2);
+    for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(rest, {
+      requestId: 'my-request',
+      ...who,
+      method: '/relayer.v1.TransactionService/SendTransactions',
+      relayer_id: 'r1',
+      to: [to, ''],
+      value: ['1', '0'],
+      outcome: 'OK',
+    });
+  });
+
   it('audit: a refused call has a line, with names from the caller cut to a limit', async () => {
     const [line] = await linesOf('DELETE', `/relayers/r1/transactions/${'x'.repeat(100)}`, {});
     const method = '/relayer.v1.TransactionService/CancelTransaction';

@@ -103,6 +103,20 @@ const signing = { answer: done(records.signature) };
 /** By service and method. */
 const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'TransactionService.SendTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(records.pendingTransaction) },
+  'TransactionService.SendTransactions': {
+    requests: {
+      evm: {
+        summary: 'EVM: two payments',
+        value: {
+          transactions: [
+            { to: records.exampleIds.receiver, value: '1000000000000000000', speed: 'fast' },
+            { to: records.exampleIds.otherReceiver, value: 2 },
+          ],
+        },
+      },
+    },
+    answer: done([records.pendingTransaction]),
+  },
   'TransactionService.ReplaceTransaction': {
     requests: {
       evm: {

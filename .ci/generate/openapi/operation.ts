@@ -100,7 +100,8 @@ export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   if (http.bare) return data ?? {};
   const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
   const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));
-  const name = `${dataField?.message?.name ?? 'Empty'}${pagination ? 'Page' : 'Envelope'}`;
+  const form = pagination ? 'Page' : dataField?.fieldKind === 'list' ? 'ListEnvelope' : 'Envelope';
+  const name = `${dataField?.message?.name ?? 'Empty'}${form}`;
   return compiler.add(name, {
     title: name,
     type: 'object',

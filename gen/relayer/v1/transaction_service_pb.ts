@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/transaction_service.proto.
  */
 export const file_relayer_v1_transaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEijgQKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEiwKC2V4dGVybmFsX2lkGAUgASgJQhLS8xgOqgELZXh0ZXJuYWxfaWRIAYgBARI1CgZsYWJlbHMYBiADKAsyHC5yZWxheWVyLnYxLlRyYW5zYWN0aW9uTGFiZWxCB9LzGAPIAQgSOQoKd2FpdF91bnRpbBgfIAEoDjIVLnJlbGF5ZXIudjEuV2FpdFVudGlsQg7S8xgKYAHSAQV1bnRpbBIqCgx3YWl0X3NlY29uZHMYICABKA1CD9LzGAtAeGAB0gEEd2FpdEgCiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAOIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUIOCgxfZXh0ZXJuYWxfaWRCDwoNX3dhaXRfc2Vjb25kc0ISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSL1AwoZUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjAKA2V2bRgCIAEoCzIhLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25SZXF1ZXN0SAASOAoHc3RlbGxhchgDIAEoCzIlLnJlbGF5ZXIudjEuU3RlbGxhclRyYW5zYWN0aW9uUmVxdWVzdEgAEjYKBnNvbGFuYRgEIAEoCzIkLnJlbGF5ZXIudjEuU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0SAASFgoOdHJhbnNhY3Rpb25faWQYBSABKAkSKQoRZXhwZWN0ZWRfcmV2aXNpb24YHiABKARCCdLzGAVgAaABAUgBiAEBEjkKCndhaXRfdW50aWwYHyABKA4yFS5yZWxheWVyLnYxLldhaXRVbnRpbEIO0vMYCmAB0gEFdW50aWwSKgoMd2FpdF9zZWNvbmRzGCAgASgNQg/S8xgLQHhgAdIBBHdhaXRIAogBARIkCg9pZGVtcG90ZW5jeV9rZXkYKCABKAlCBtLzGAJgAUgDiAEBQhUKC3RyYW5zYWN0aW9uEgba8xgCCAFCFAoSX2V4cGVjdGVkX3JldmlzaW9uQg8KDV93YWl0X3NlY29uZHNCEgoQX2lkZW1wb3RlbmN5X2tleSJ6ChpSZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEihwEKGENhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEikKEWV4cGVjdGVkX3JldmlzaW9uGB4gASgEQgnS8xgFYAGgAQFIAIgBAUIUChJfZXhwZWN0ZWRfcmV2aXNpb24ieQoZQ2FuY2VsVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiNgogQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSKQAQohQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3BvbnNlEjsKBnJlc3VsdBgBIAEoCzIrLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKUAQofQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIvCidxdWV1ZWRfZm9yX2NhbmNlbGxhdGlvbl90cmFuc2FjdGlvbl9pZHMYASADKAkSJwofZmFpbGVkX3RvX3F1ZXVlX3RyYW5zYWN0aW9uX2lkcxgCIAMoCRIXCg90b3RhbF9wcm9jZXNzZWQYAyABKA0iQwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkidgoWR2V0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipAEKFldhaXRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgCIAEoCRIkCgV1bnRpbBgDIAEoDjIVLnJlbGF5ZXIudjEuV2FpdFVudGlsEiQKD3RpbWVvdXRfc2Vjb25kcxgEIAEoDUIG0vMYAkB4SACIAQFCEgoQX3RpbWVvdXRfc2Vjb25kcyJ3ChdXYWl0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiWgocR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhwKBW5vbmNlGAIgASgEQgjS8xgECAFQAUgAiAEBQggKBl9ub25jZSJ9Ch1HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEigQUKF0xpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGQoEcGFnZRgCIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAyABKA1CBtLzGAI4AUgBiAEBEi0KBnN0YXR1cxgEIAMoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSLAoLZXh0ZXJuYWxfaWQYBSABKAlCEtLzGA6qAQtleHRlcm5hbF9pZEgCiAEBEiAKBWxhYmVsGAYgASgJQgzS8xgIqgEFbGFiZWxIA4gBARIqCgRoYXNoGAcgASgJQhfS8xgTqgEQdHJhbnNhY3Rpb25faGFzaEgEiAEBEhoKBW5vbmNlGAggASgEQgbS8xgCCAFIBYgBARI2Cg1jcmVhdGVkX2FmdGVyGBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgGiAEBEjcKDmNyZWF0ZWRfYmVmb3JlGBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFICIgBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAESLAoEdmlldxgMIAEoDjIWLnJlbGF5ZXIudjEuUmVjb3JkVmlld0IG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIOCgxfZXh0ZXJuYWxfaWRCCAoGX2xhYmVsQgcKBV9oYXNoQggKBl9ub25jZUIQCg5fY3JlYXRlZF9hZnRlckIRCg9fY3JlYXRlZF9iZWZvcmVCDAoKX3BhZ2Vfc2l6ZSK+AQoYTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlEi0KDHRyYW5zYWN0aW9ucxgBIAMoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiiwIKE0xpc3RBdHRlbXB0c1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgCIAEoCRIZCgRwYWdlGAMgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgEIAEoDUIG0vMYAjgBSAGIAQESIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgCiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgARIsCgR2aWV3GAwgASgOMhYucmVsYXllci52MS5SZWNvcmRWaWV3QgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUi+gEKFExpc3RBdHRlbXB0c1Jlc3BvbnNlEiUKCGF0dGVtcHRzGAEgAygLMhMucmVsYXllci52MS5BdHRlbXB0EioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJEkYKGW1pbmltdW1fcmVwbGFjZW1lbnRfcHJpY2UYBSABKAsyIy5yZWxheWVyLnYxLk1pbmltdW1SZXBsYWNlbWVudFByaWNlIlQKF01pbmltdW1SZXBsYWNlbWVudFByaWNlEhcKD21heF9mZWVfcGVyX2dhcxgBIAEoCRIgChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYAiABKAkiigEKGFdhdGNoVHJhbnNhY3Rpb25zUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhsKDnRyYW5zYWN0aW9uX2lkGAIgASgJSACIAQESGQoMcmVzdW1lX3Rva2VuGAMgASgJSAGIAQFCEQoPX3RyYW5zYWN0aW9uX2lkQg8KDV9yZXN1bWVfdG9rZW4i0QEKGVdhdGNoVHJhbnNhY3Rpb25zUmVzcG9uc2USLgoLdHJhbnNhY3Rpb24YASABKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uSAASOQoRc25hcHNob3RfY29tcGxldGUYAiABKAsyHC5yZWxheWVyLnYxLlNuYXBzaG90Q29tcGxldGVIABIqCgloZWFydGJlYXQYAyABKAsyFS5yZWxheWVyLnYxLkhlYXJ0YmVhdEgAEhQKDHJlc3VtZV90b2tlbhgEIAEoCUIHCgVldmVudCISChBTbmFwc2hvdENvbXBsZXRlIgsKCUhlYXJ0YmVhdCqHAQoJV2FpdFVudGlsEhoKFldBSVRfVU5USUxfVU5TUEVDSUZJRUQQABIYChRXQUlUX1VOVElMX1NVQk1JVFRFRBABEhQKEFdBSVRfVU5USUxfTUlORUQQAhIYChRXQUlUX1VOVElMX0NPTkZJUk1FRBADEhQKEFdBSVRfVU5USUxfRklOQUwQBDLpEgoSVHJhbnNhY3Rpb25TZXJ2aWNlEuwBCg9TZW5kVHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLlNlbmRUcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLlNlbmRUcmFuc2FjdGlvblJlc3BvbnNlIo8ByvMYSQgEEAEgAjABQhRSRUNFSVZFUl9OT1RfQUxMT1dFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFREIRRVhURVJOQUxfSURfVEFLRU6C0+STAjw6ASpiC3RyYW5zYWN0aW9uIiovYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMStAMKElJlcGxhY2VUcmFuc2FjdGlvbhIlLnJlbGF5ZXIudjEuUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBomLnJlbGF5ZXIudjEuUmVwbGFjZVRyYW5zYWN0aW9uUmVzcG9uc2UizgLK8xj2AQgEEAEgAjABQhFUUkFOU0FDVElPTl9NSU5FREIVVFJBTlNBQ1RJT05fQ09ORklSTUVEQhJUUkFOU0FDVElPTl9GQUlMRURCE1RSQU5TQUNUSU9OX0VYUElSRURCFFRSQU5TQUNUSU9OX0NBTkNFTEVEQhdSRVBMQUNFTUVOVF9VTkRFUlBSSUNFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFREISSU5TVUZGSUNJRU5UX0ZVTkRTQhJFWEVDVVRJT05fUkVWRVJURURCFFJFQ0VJVkVSX05PVF9BTExPV0VEQhJTSUdORVJfVU5BVkFJTEFCTEVQAYLT5JMCTToBKmILdHJhbnNhY3Rpb24aOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9EqkDChFDYW5jZWxUcmFuc2FjdGlvbhIkLnJlbGF5ZXIudjEuQ2FuY2VsVHJhbnNhY3Rpb25SZXF1ZXN0GiUucmVsYXllci52MS5DYW5jZWxUcmFuc2FjdGlvblJlc3BvbnNlIsYCyvMY8QEIBBABIAFCEVRSQU5TQUNUSU9OX01JTkVEQhVUUkFOU0FDVElPTl9DT05GSVJNRURCElRSQU5TQUNUSU9OX0ZBSUxFREITVFJBTlNBQ1RJT05fRVhQSVJFREIUVFJBTlNBQ1RJT05fQ0FOQ0VMRURCF1JFUExBQ0VNRU5UX1VOREVSUFJJQ0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhJJTlNVRkZJQ0lFTlRfRlVORFNCEkVYRUNVVElPTl9SRVZFUlRFREITQ0FOQ0VMX05PVF9QT1NTSUJMRUISU0lHTkVSX1VOQVZBSUxBQkxFgtPkkwJKYgt0cmFuc2FjdGlvbio7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SxgEKGUNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnMSLC5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXF1ZXN0Gi0ucmVsYXllci52MS5DYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVzcG9uc2UiTMrzGAYIBBABIAGC0+STAjxiBnJlc3VsdCoyL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3BlbmRpbmcStgEKDkdldFRyYW5zYWN0aW9uEiEucmVsYXllci52MS5HZXRUcmFuc2FjdGlvblJlcXVlc3QaIi5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVzcG9uc2UiXZACAcrzGAYIAxABIAGC0+STAkpiC3RyYW5zYWN0aW9uEjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRK+AQoPV2FpdFRyYW5zYWN0aW9uEiIucmVsYXllci52MS5XYWl0VHJhbnNhY3Rpb25SZXF1ZXN0GiMucmVsYXllci52MS5XYWl0VHJhbnNhY3Rpb25SZXNwb25zZSJikAIByvMYBggDEAEgAYLT5JMCT2ILdHJhbnNhY3Rpb24SQC9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9L3dhaXQS5QEKFUdldFRyYW5zYWN0aW9uQnlOb25jZRIoLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVxdWVzdBopLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVzcG9uc2Uid5ACAcrzGCAIAxABIAFCGE5PVF9TVVBQT1JURURfT05fTkVUV09SS4LT5JMCSmILdHJhbnNhY3Rpb24SOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy9ieS1ub25jZS97bm9uY2V9EqwBChBMaXN0VHJhbnNhY3Rpb25zEiMucmVsYXllci52MS5MaXN0VHJhbnNhY3Rpb25zUmVxdWVzdBokLnJlbGF5ZXIudjEuTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlIk2QAgHK8xgGCAMQASABgtPkkwI6Ygx0cmFuc2FjdGlvbnMSKi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucxK2AQoMTGlzdEF0dGVtcHRzEh8ucmVsYXllci52MS5MaXN0QXR0ZW1wdHNSZXF1ZXN0GiAucmVsYXllci52MS5MaXN0QXR0ZW1wdHNSZXNwb25zZSJjkAIByvMYBggDEAEgAYLT5JMCUGIIYXR0ZW1wdHMSRC9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9L2F0dGVtcHRzEm4KEVdhdGNoVHJhbnNhY3Rpb25zEiQucmVsYXllci52MS5XYXRjaFRyYW5zYWN0aW9uc1JlcXVlc3QaJS5yZWxheWVyLnYxLldhdGNoVHJhbnNhY3Rpb25zUmVzcG9uc2UiCsrzGAYIAxABIAEwAUKOAQoOY29tLnJlbGF5ZXIudjFCF1RyYW5zYWN0aW9uU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
+  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEijgQKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEiwKC2V4dGVybmFsX2lkGAUgASgJQhLS8xgOqgELZXh0ZXJuYWxfaWRIAYgBARI1CgZsYWJlbHMYBiADKAsyHC5yZWxheWVyLnYxLlRyYW5zYWN0aW9uTGFiZWxCB9LzGAPIAQgSOQoKd2FpdF91bnRpbBgfIAEoDjIVLnJlbGF5ZXIudjEuV2FpdFVudGlsQg7S8xgKYAHSAQV1bnRpbBIqCgx3YWl0X3NlY29uZHMYICABKA1CD9LzGAtAeGAB0gEEd2FpdEgCiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAOIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUIOCgxfZXh0ZXJuYWxfaWRCDwoNX3dhaXRfc2Vjb25kc0ISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKoAQoXU2VuZFRyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRI/Cgx0cmFuc2FjdGlvbnMYAiADKAsyHS5yZWxheWVyLnYxLlRyYW5zYWN0aW9uVG9TZW5kQgrS8xgGwAEByAFkEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSACIAQFCEgoQX2lkZW1wb3RlbmN5X2tleSLDAgoRVHJhbnNhY3Rpb25Ub1NlbmQSMAoDZXZtGAIgASgLMiEucmVsYXllci52MS5Fdm1UcmFuc2FjdGlvblJlcXVlc3RIABI4CgdzdGVsbGFyGAMgASgLMiUucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25SZXF1ZXN0SAASNgoGc29sYW5hGAQgASgLMiQucmVsYXllci52MS5Tb2xhbmFUcmFuc2FjdGlvblJlcXVlc3RIABIsCgtleHRlcm5hbF9pZBgFIAEoCUIS0vMYDqoBC2V4dGVybmFsX2lkSAGIAQESNQoGbGFiZWxzGAYgAygLMhwucmVsYXllci52MS5UcmFuc2FjdGlvbkxhYmVsQgfS8xgDyAEIQhUKC3RyYW5zYWN0aW9uEgba8xgCCAFCDgoMX2V4dGVybmFsX2lkInkKGFNlbmRUcmFuc2FjdGlvbnNSZXNwb25zZRItCgx0cmFuc2FjdGlvbnMYASADKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIvUDChlSZXBsYWNlVHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSMAoDZXZtGAIgASgLMiEucmVsYXllci52MS5Fdm1UcmFuc2FjdGlvblJlcXVlc3RIABI4CgdzdGVsbGFyGAMgASgLMiUucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25SZXF1ZXN0SAASNgoGc29sYW5hGAQgASgLMiQucmVsYXllci52MS5Tb2xhbmFUcmFuc2FjdGlvblJlcXVlc3RIABIWCg50cmFuc2FjdGlvbl9pZBgFIAEoCRIpChFleHBlY3RlZF9yZXZpc2lvbhgeIAEoBEIJ0vMYBWABoAEBSAGIAQESOQoKd2FpdF91bnRpbBgfIAEoDjIVLnJlbGF5ZXIudjEuV2FpdFVudGlsQg7S8xgKYAHSAQV1bnRpbBIqCgx3YWl0X3NlY29uZHMYICABKA1CD9LzGAtAeGAB0gEEd2FpdEgCiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAOIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUIUChJfZXhwZWN0ZWRfcmV2aXNpb25CDwoNX3dhaXRfc2Vjb25kc0ISChBfaWRlbXBvdGVuY3lfa2V5InoKGlJlcGxhY2VUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKHAQoYQ2FuY2VsVHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkSKQoRZXhwZWN0ZWRfcmV2aXNpb24YHiABKARCCdLzGAVgAaABAUgAiAEBQhQKEl9leHBlY3RlZF9yZXZpc2lvbiJ5ChlDYW5jZWxUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSI2CiBDYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJIpABCiFDYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVzcG9uc2USOwoGcmVzdWx0GAEgASgLMisucmVsYXllci52MS5DYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVzdWx0Ei4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIpQBCh9DYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVzdWx0Ei8KJ3F1ZXVlZF9mb3JfY2FuY2VsbGF0aW9uX3RyYW5zYWN0aW9uX2lkcxgBIAMoCRInCh9mYWlsZWRfdG9fcXVldWVfdHJhbnNhY3Rpb25faWRzGAIgAygJEhcKD3RvdGFsX3Byb2Nlc3NlZBgDIAEoDSJDChVHZXRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIWCg50cmFuc2FjdGlvbl9pZBgCIAEoCSJ2ChZHZXRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKkAQoWV2FpdFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEiQKBXVudGlsGAMgASgOMhUucmVsYXllci52MS5XYWl0VW50aWwSJAoPdGltZW91dF9zZWNvbmRzGAQgASgNQgbS8xgCQHhIAIgBAUISChBfdGltZW91dF9zZWNvbmRzIncKF1dhaXRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSJaChxHZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSHAoFbm9uY2UYAiABKARCCNLzGAQIAVABSACIAQFCCAoGX25vbmNlIn0KHUdldFRyYW5zYWN0aW9uQnlOb25jZVJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKBBQoXTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIZCgRwYWdlGAIgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgDIAEoDUIG0vMYAjgBSAGIAQESLQoGc3RhdHVzGAQgAygOMh0ucmVsYXllci52MS5UcmFuc2FjdGlvblN0YXR1cxIsCgtleHRlcm5hbF9pZBgFIAEoCUIS0vMYDqoBC2V4dGVybmFsX2lkSAKIAQESIAoFbGFiZWwYBiABKAlCDNLzGAiqAQVsYWJlbEgDiAEBEioKBGhhc2gYByABKAlCF9LzGBOqARB0cmFuc2FjdGlvbl9oYXNoSASIAQESGgoFbm9uY2UYCCABKARCBtLzGAIIAUgFiAEBEjYKDWNyZWF0ZWRfYWZ0ZXIYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAaIAQESNwoOY3JlYXRlZF9iZWZvcmUYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAeIAQESIAoJcGFnZV9zaXplGAogASgNQgjS8xgEOAFgAUgIiAEBEhoKCnBhZ2VfdG9rZW4YCyABKAlCBtLzGAJgARIsCgR2aWV3GAwgASgOMhYucmVsYXllci52MS5SZWNvcmRWaWV3QgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQg4KDF9leHRlcm5hbF9pZEIICgZfbGFiZWxCBwoFX2hhc2hCCAoGX25vbmNlQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZUIMCgpfcGFnZV9zaXplIr4BChhMaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2USLQoMdHJhbnNhY3Rpb25zGAEgAygLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSKLAgoTTGlzdEF0dGVtcHRzUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEhkKBHBhZ2UYAyABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAQgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABEiwKBHZpZXcYDCABKA4yFi5yZWxheWVyLnYxLlJlY29yZFZpZXdCBtLzGAJgAUIHCgVfcGFnZUILCglfcGVyX3BhZ2VCDAoKX3BhZ2Vfc2l6ZSL6AQoUTGlzdEF0dGVtcHRzUmVzcG9uc2USJQoIYXR0ZW1wdHMYASADKAsyEy5yZWxheWVyLnYxLkF0dGVtcHQSKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YRIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkSRgoZbWluaW11bV9yZXBsYWNlbWVudF9wcmljZRgFIAEoCzIjLnJlbGF5ZXIudjEuTWluaW11bVJlcGxhY2VtZW50UHJpY2UiVAoXTWluaW11bVJlcGxhY2VtZW50UHJpY2USFwoPbWF4X2ZlZV9wZXJfZ2FzGAEgASgJEiAKGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgCIAEoCSKKAQoYV2F0Y2hUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGwoOdHJhbnNhY3Rpb25faWQYAiABKAlIAIgBARIZCgxyZXN1bWVfdG9rZW4YAyABKAlIAYgBAUIRCg9fdHJhbnNhY3Rpb25faWRCDwoNX3Jlc3VtZV90b2tlbiLRAQoZV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZRIuCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25IABI5ChFzbmFwc2hvdF9jb21wbGV0ZRgCIAEoCzIcLnJlbGF5ZXIudjEuU25hcHNob3RDb21wbGV0ZUgAEioKCWhlYXJ0YmVhdBgDIAEoCzIVLnJlbGF5ZXIudjEuSGVhcnRiZWF0SAASFAoMcmVzdW1lX3Rva2VuGAQgASgJQgcKBWV2ZW50IhIKEFNuYXBzaG90Q29tcGxldGUiCwoJSGVhcnRiZWF0KocBCglXYWl0VW50aWwSGgoWV0FJVF9VTlRJTF9VTlNQRUNJRklFRBAAEhgKFFdBSVRfVU5USUxfU1VCTUlUVEVEEAESFAoQV0FJVF9VTlRJTF9NSU5FRBACEhgKFFdBSVRfVU5USUxfQ09ORklSTUVEEAMSFAoQV0FJVF9VTlRJTF9GSU5BTBAEMuIUChJUcmFuc2FjdGlvblNlcnZpY2US7AEKD1NlbmRUcmFuc2FjdGlvbhIiLnJlbGF5ZXIudjEuU2VuZFRyYW5zYWN0aW9uUmVxdWVzdBojLnJlbGF5ZXIudjEuU2VuZFRyYW5zYWN0aW9uUmVzcG9uc2UijwHK8xhJCAQQASACMAFCFFJFQ0VJVkVSX05PVF9BTExPV0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhFFWFRFUk5BTF9JRF9UQUtFToLT5JMCPDoBKmILdHJhbnNhY3Rpb24iKi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucxL2AQoQU2VuZFRyYW5zYWN0aW9ucxIjLnJlbGF5ZXIudjEuU2VuZFRyYW5zYWN0aW9uc1JlcXVlc3QaJC5yZWxheWVyLnYxLlNlbmRUcmFuc2FjdGlvbnNSZXNwb25zZSKWAcrzGEkIBBABIAIwAUIUUkVDRUlWRVJfTk9UX0FMTE9XRURCFkdBU19QUklDRV9DQVBfRVhDRUVERURCEUVYVEVSTkFMX0lEX1RBS0VOgtPkkwJDOgEqYgx0cmFuc2FjdGlvbnMiMC9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy9iYXRjaBK0AwoSUmVwbGFjZVRyYW5zYWN0aW9uEiUucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXF1ZXN0GiYucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZSLOAsrzGPYBCAQQASACMAFCEVRSQU5TQUNUSU9OX01JTkVEQhVUUkFOU0FDVElPTl9DT05GSVJNRURCElRSQU5TQUNUSU9OX0ZBSUxFREITVFJBTlNBQ1RJT05fRVhQSVJFREIUVFJBTlNBQ1RJT05fQ0FOQ0VMRURCF1JFUExBQ0VNRU5UX1VOREVSUFJJQ0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhJJTlNVRkZJQ0lFTlRfRlVORFNCEkVYRUNVVElPTl9SRVZFUlRFREIUUkVDRUlWRVJfTk9UX0FMTE9XRURCElNJR05FUl9VTkFWQUlMQUJMRVABgtPkkwJNOgEqYgt0cmFuc2FjdGlvbho7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SqQMKEUNhbmNlbFRyYW5zYWN0aW9uEiQucmVsYXllci52MS5DYW5jZWxUcmFuc2FjdGlvblJlcXVlc3QaJS5yZWxheWVyLnYxLkNhbmNlbFRyYW5zYWN0aW9uUmVzcG9uc2UixgLK8xjxAQgEEAEgAUIRVFJBTlNBQ1RJT05fTUlORURCFVRSQU5TQUNUSU9OX0NPTkZJUk1FREISVFJBTlNBQ1RJT05fRkFJTEVEQhNUUkFOU0FDVElPTl9FWFBJUkVEQhRUUkFOU0FDVElPTl9DQU5DRUxFREIXUkVQTEFDRU1FTlRfVU5ERVJQUklDRURCFkdBU19QUklDRV9DQVBfRVhDRUVERURCEklOU1VGRklDSUVOVF9GVU5EU0ISRVhFQ1VUSU9OX1JFVkVSVEVEQhNDQU5DRUxfTk9UX1BPU1NJQkxFQhJTSUdORVJfVU5BVkFJTEFCTEWC0+STAkpiC3RyYW5zYWN0aW9uKjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRLGAQoZQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9ucxIsLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QaLS5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXNwb25zZSJMyvMYBggEEAEgAYLT5JMCPGIGcmVzdWx0KjIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvcGVuZGluZxK2AQoOR2V0VHJhbnNhY3Rpb24SIS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoiLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25SZXNwb25zZSJdkAIByvMYBggDEAEgAYLT5JMCSmILdHJhbnNhY3Rpb24SOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9Er4BCg9XYWl0VHJhbnNhY3Rpb24SIi5yZWxheWVyLnYxLldhaXRUcmFuc2FjdGlvblJlcXVlc3QaIy5yZWxheWVyLnYxLldhaXRUcmFuc2FjdGlvblJlc3BvbnNlImKQAgHK8xgGCAMQASABgtPkkwJPYgt0cmFuc2FjdGlvbhJAL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0vd2FpdBLlAQoVR2V0VHJhbnNhY3Rpb25CeU5vbmNlEigucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXF1ZXN0GikucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZSJ3kAIByvMYIAgDEAEgAUIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLgtPkkwJKYgt0cmFuc2FjdGlvbhI7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL2J5LW5vbmNlL3tub25jZX0SrAEKEExpc3RUcmFuc2FjdGlvbnMSIy5yZWxheWVyLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0GiQucmVsYXllci52MS5MaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2UiTZACAcrzGAYIAxABIAGC0+STAjpiDHRyYW5zYWN0aW9ucxIqL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zErYBCgxMaXN0QXR0ZW1wdHMSHy5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1JlcXVlc3QaIC5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1Jlc3BvbnNlImOQAgHK8xgGCAMQASABgtPkkwJQYghhdHRlbXB0cxJEL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0vYXR0ZW1wdHMSbgoRV2F0Y2hUcmFuc2FjdGlvbnMSJC5yZWxheWVyLnYxLldhdGNoVHJhbnNhY3Rpb25zUmVxdWVzdBolLnJlbGF5ZXIudjEuV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZSIKyvMYBggDEAEgATABQo4BCg5jb20ucmVsYXllci52MUIXVHJhbnNhY3Rpb25TZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
 
 /**
  * A transaction to send.
@@ -148,6 +148,128 @@ export const SendTransactionResponseSchema: GenMessage<SendTransactionResponse> 
   messageDesc(file_relayer_v1_transaction_service, 1);
 
 /**
+ * Transactions to send together.
+ *
+ * @generated from message relayer.v1.SendTransactionsRequest
+ */
+export type SendTransactionsRequest = Message<"relayer.v1.SendTransactionsRequest"> & {
+  /**
+   * The relayer to send through.
+   *
+   * @generated from field: string relayer_id = 1;
+   */
+  relayerId: string;
+
+  /**
+   * The transactions, at most 100, in the order of their slots.
+   *
+   * @generated from field: repeated relayer.v1.TransactionToSend transactions = 2;
+   */
+  transactions: TransactionToSend[];
+
+  /**
+   * As in SendTransactionRequest; one key for all of them.
+   *
+   * @generated from field: optional string idempotency_key = 40;
+   */
+  idempotencyKey?: string | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.SendTransactionsRequest.
+ * Use `create(SendTransactionsRequestSchema)` to create a new message.
+ */
+export const SendTransactionsRequestSchema: GenMessage<SendTransactionsRequest> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 2);
+
+/**
+ * One of several transactions to send.
+ *
+ * @generated from message relayer.v1.TransactionToSend
+ */
+export type TransactionToSend = Message<"relayer.v1.TransactionToSend"> & {
+  /**
+   * The content, in the shape of the relayer's network. In REST its fields are those of the item.
+   *
+   * @generated from oneof relayer.v1.TransactionToSend.transaction
+   */
+  transaction: {
+    /**
+     * For a relayer on an EVM network.
+     *
+     * @generated from field: relayer.v1.EvmTransactionRequest evm = 2;
+     */
+    value: EvmTransactionRequest;
+    case: "evm";
+  } | {
+    /**
+     * For a relayer on Stellar.
+     *
+     * @generated from field: relayer.v1.StellarTransactionRequest stellar = 3;
+     */
+    value: StellarTransactionRequest;
+    case: "stellar";
+  } | {
+    /**
+     * For a relayer on Solana.
+     *
+     * @generated from field: relayer.v1.SolanaTransactionRequest solana = 4;
+     */
+    value: SolanaTransactionRequest;
+    case: "solana";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * As in SendTransactionRequest.
+   *
+   * @generated from field: optional string external_id = 5;
+   */
+  externalId?: string | undefined;
+
+  /**
+   * As in SendTransactionRequest.
+   *
+   * @generated from field: repeated relayer.v1.TransactionLabel labels = 6;
+   */
+  labels: TransactionLabel[];
+};
+
+/**
+ * Describes the message relayer.v1.TransactionToSend.
+ * Use `create(TransactionToSendSchema)` to create a new message.
+ */
+export const TransactionToSendSchema: GenMessage<TransactionToSend> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 3);
+
+/**
+ * The accepted transactions.
+ *
+ * @generated from message relayer.v1.SendTransactionsResponse
+ */
+export type SendTransactionsResponse = Message<"relayer.v1.SendTransactionsResponse"> & {
+  /**
+   * The records, usually `pending`, in the order of the request.
+   *
+   * @generated from field: repeated relayer.v1.Transaction transactions = 1;
+   */
+  transactions: Transaction[];
+
+  /**
+   * Warnings and other log entries about this request.
+   *
+   * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
+   */
+  metadata?: ResponseMetadata | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.SendTransactionsResponse.
+ * Use `create(SendTransactionsResponseSchema)` to create a new message.
+ */
+export const SendTransactionsResponseSchema: GenMessage<SendTransactionsResponse> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 4);
+
+/**
  * New content for a transaction.
  *
  * @generated from message relayer.v1.ReplaceTransactionRequest
@@ -236,7 +358,7 @@ export type ReplaceTransactionRequest = Message<"relayer.v1.ReplaceTransactionRe
  * Use `create(ReplaceTransactionRequestSchema)` to create a new message.
  */
 export const ReplaceTransactionRequestSchema: GenMessage<ReplaceTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 2);
+  messageDesc(file_relayer_v1_transaction_service, 5);
 
 /**
  * The replaced transaction.
@@ -264,7 +386,7 @@ export type ReplaceTransactionResponse = Message<"relayer.v1.ReplaceTransactionR
  * Use `create(ReplaceTransactionResponseSchema)` to create a new message.
  */
 export const ReplaceTransactionResponseSchema: GenMessage<ReplaceTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 3);
+  messageDesc(file_relayer_v1_transaction_service, 6);
 
 /**
  * The transaction to cancel.
@@ -300,7 +422,7 @@ export type CancelTransactionRequest = Message<"relayer.v1.CancelTransactionRequ
  * Use `create(CancelTransactionRequestSchema)` to create a new message.
  */
 export const CancelTransactionRequestSchema: GenMessage<CancelTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 4);
+  messageDesc(file_relayer_v1_transaction_service, 7);
 
 /**
  * The canceled transaction.
@@ -328,7 +450,7 @@ export type CancelTransactionResponse = Message<"relayer.v1.CancelTransactionRes
  * Use `create(CancelTransactionResponseSchema)` to create a new message.
  */
 export const CancelTransactionResponseSchema: GenMessage<CancelTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 5);
+  messageDesc(file_relayer_v1_transaction_service, 8);
 
 /**
  * The relayer whose transactions the call cancels.
@@ -349,7 +471,7 @@ export type CancelPendingTransactionsRequest = Message<"relayer.v1.CancelPending
  * Use `create(CancelPendingTransactionsRequestSchema)` to create a new message.
  */
 export const CancelPendingTransactionsRequestSchema: GenMessage<CancelPendingTransactionsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 6);
+  messageDesc(file_relayer_v1_transaction_service, 9);
 
 /**
  * The result.
@@ -377,7 +499,7 @@ export type CancelPendingTransactionsResponse = Message<"relayer.v1.CancelPendin
  * Use `create(CancelPendingTransactionsResponseSchema)` to create a new message.
  */
 export const CancelPendingTransactionsResponseSchema: GenMessage<CancelPendingTransactionsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 7);
+  messageDesc(file_relayer_v1_transaction_service, 10);
 
 /**
  * The result of canceling the transactions of a relayer.
@@ -412,7 +534,7 @@ export type CancelPendingTransactionsResult = Message<"relayer.v1.CancelPendingT
  * Use `create(CancelPendingTransactionsResultSchema)` to create a new message.
  */
 export const CancelPendingTransactionsResultSchema: GenMessage<CancelPendingTransactionsResult> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 8);
+  messageDesc(file_relayer_v1_transaction_service, 11);
 
 /**
  * Identifies a transaction.
@@ -440,7 +562,7 @@ export type GetTransactionRequest = Message<"relayer.v1.GetTransactionRequest"> 
  * Use `create(GetTransactionRequestSchema)` to create a new message.
  */
 export const GetTransactionRequestSchema: GenMessage<GetTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 9);
+  messageDesc(file_relayer_v1_transaction_service, 12);
 
 /**
  * The transaction.
@@ -468,7 +590,7 @@ export type GetTransactionResponse = Message<"relayer.v1.GetTransactionResponse"
  * Use `create(GetTransactionResponseSchema)` to create a new message.
  */
 export const GetTransactionResponseSchema: GenMessage<GetTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 10);
+  messageDesc(file_relayer_v1_transaction_service, 13);
 
 /**
  * A wait for a transaction.
@@ -510,7 +632,7 @@ export type WaitTransactionRequest = Message<"relayer.v1.WaitTransactionRequest"
  * Use `create(WaitTransactionRequestSchema)` to create a new message.
  */
 export const WaitTransactionRequestSchema: GenMessage<WaitTransactionRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 11);
+  messageDesc(file_relayer_v1_transaction_service, 14);
 
 /**
  * The transaction.
@@ -538,7 +660,7 @@ export type WaitTransactionResponse = Message<"relayer.v1.WaitTransactionRespons
  * Use `create(WaitTransactionResponseSchema)` to create a new message.
  */
 export const WaitTransactionResponseSchema: GenMessage<WaitTransactionResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 12);
+  messageDesc(file_relayer_v1_transaction_service, 15);
 
 /**
  * Identifies a transaction by its nonce.
@@ -566,7 +688,7 @@ export type GetTransactionByNonceRequest = Message<"relayer.v1.GetTransactionByN
  * Use `create(GetTransactionByNonceRequestSchema)` to create a new message.
  */
 export const GetTransactionByNonceRequestSchema: GenMessage<GetTransactionByNonceRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 13);
+  messageDesc(file_relayer_v1_transaction_service, 16);
 
 /**
  * The transaction.
@@ -594,7 +716,7 @@ export type GetTransactionByNonceResponse = Message<"relayer.v1.GetTransactionBy
  * Use `create(GetTransactionByNonceResponseSchema)` to create a new message.
  */
 export const GetTransactionByNonceResponseSchema: GenMessage<GetTransactionByNonceResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 14);
+  messageDesc(file_relayer_v1_transaction_service, 17);
 
 /**
  * Request for a page of a relayer's transactions.
@@ -699,7 +821,7 @@ export type ListTransactionsRequest = Message<"relayer.v1.ListTransactionsReques
  * Use `create(ListTransactionsRequestSchema)` to create a new message.
  */
 export const ListTransactionsRequestSchema: GenMessage<ListTransactionsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 15);
+  messageDesc(file_relayer_v1_transaction_service, 18);
 
 /**
  * A page of transactions.
@@ -741,7 +863,7 @@ export type ListTransactionsResponse = Message<"relayer.v1.ListTransactionsRespo
  * Use `create(ListTransactionsResponseSchema)` to create a new message.
  */
 export const ListTransactionsResponseSchema: GenMessage<ListTransactionsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 16);
+  messageDesc(file_relayer_v1_transaction_service, 19);
 
 /**
  * Request for a page of a transaction's attempts.
@@ -804,7 +926,7 @@ export type ListAttemptsRequest = Message<"relayer.v1.ListAttemptsRequest"> & {
  * Use `create(ListAttemptsRequestSchema)` to create a new message.
  */
 export const ListAttemptsRequestSchema: GenMessage<ListAttemptsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 17);
+  messageDesc(file_relayer_v1_transaction_service, 20);
 
 /**
  * A page of attempts.
@@ -854,7 +976,7 @@ export type ListAttemptsResponse = Message<"relayer.v1.ListAttemptsResponse"> & 
  * Use `create(ListAttemptsResponseSchema)` to create a new message.
  */
 export const ListAttemptsResponseSchema: GenMessage<ListAttemptsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 18);
+  messageDesc(file_relayer_v1_transaction_service, 21);
 
 /**
  * The minimum price of a replacement on an EVM network. A legacy replacement must pay the higher of both as its `gas_price`.
@@ -882,7 +1004,7 @@ export type MinimumReplacementPrice = Message<"relayer.v1.MinimumReplacementPric
  * Use `create(MinimumReplacementPriceSchema)` to create a new message.
  */
 export const MinimumReplacementPriceSchema: GenMessage<MinimumReplacementPrice> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 19);
+  messageDesc(file_relayer_v1_transaction_service, 22);
 
 /**
  * The transactions to watch.
@@ -917,7 +1039,7 @@ export type WatchTransactionsRequest = Message<"relayer.v1.WatchTransactionsRequ
  * Use `create(WatchTransactionsRequestSchema)` to create a new message.
  */
 export const WatchTransactionsRequestSchema: GenMessage<WatchTransactionsRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 20);
+  messageDesc(file_relayer_v1_transaction_service, 23);
 
 /**
  * A message of a watch.
@@ -970,7 +1092,7 @@ export type WatchTransactionsResponse = Message<"relayer.v1.WatchTransactionsRes
  * Use `create(WatchTransactionsResponseSchema)` to create a new message.
  */
 export const WatchTransactionsResponseSchema: GenMessage<WatchTransactionsResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 21);
+  messageDesc(file_relayer_v1_transaction_service, 24);
 
 /**
  * Everything up to now was delivered: the snapshot, or what changed since the resume token.
@@ -985,7 +1107,7 @@ export type SnapshotComplete = Message<"relayer.v1.SnapshotComplete"> & {
  * Use `create(SnapshotCompleteSchema)` to create a new message.
  */
 export const SnapshotCompleteSchema: GenMessage<SnapshotComplete> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 22);
+  messageDesc(file_relayer_v1_transaction_service, 25);
 
 /**
  * Nothing has changed since the last message, or since the resume token.
@@ -1000,7 +1122,7 @@ export type Heartbeat = Message<"relayer.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_transaction_service, 23);
+  messageDesc(file_relayer_v1_transaction_service, 26);
 
 /**
  * What a call waits for.
@@ -1067,6 +1189,18 @@ export const TransactionService: GenService<{
     methodKind: "unary";
     input: typeof SendTransactionRequestSchema;
     output: typeof SendTransactionResponseSchema;
+  },
+  /**
+   * Accepts up to 100 transactions of one relayer in one commit: all of them or none. They take their slots in the order of the list, so that on EVM and
+   * Stellar their nonces or sequence numbers ascend. The call takes one token of the rate limit.
+   * Errors: those of SendTransaction. A violation names its transaction: `transactions[1].to`, over RPC `transactions[1].evm.to`.
+   *
+   * @generated from rpc relayer.v1.TransactionService.SendTransactions
+   */
+  sendTransactions: {
+    methodKind: "unary";
+    input: typeof SendTransactionsRequestSchema;
+    output: typeof SendTransactionsResponseSchema;
   },
   /**
    * Replaces the content of a transaction that is not mined yet. It keeps its id and its slot.

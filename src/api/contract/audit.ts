@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
+import { type DescField, type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { DomainError, type ErrorKind } from '../../core/errors/errors.js';
 import { traceIdOf } from '../../core/ports/telemetry.js';
@@ -8,7 +8,7 @@ import { shownName } from '../../core/text/safe-text.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { AuditLog } from '../../core/work/log.js';
 import { createTokenBuckets } from '../../core/work/token-bucket.js';
-import { type Call, callOf, loggedMs } from './call.js';
+import { type AuditFacts, type Call, callOf, loggedMs } from './call.js';
 import { effectBytes } from './effect-bytes.js';
 import { errorTable } from './error-table.js';
 import { domainErrorOf } from './errors.js';
@@ -24,8 +24,8 @@ export interface AuditDeps {
   readonly auditRefusal: AuditRefusal;
 }
 
-/** The ids in a call, by name (`relayer_id`). Only ids: other fields may hold secrets. */
-type Ids = Record<string, string>;
+/** The ids in a call, by name (`relayer_id`); several have the name `transaction_ids`. Only ids: other fields may hold secrets. */
+type Ids = AuditFacts;
 
 /** Where a method's messages hold ids, found once because audits run at every write. */
 interface Audited {
@@ -70,7 +70,7 @@ export function createAudit({ plans, log, auditRefusal }: AuditDeps): Intercepto
         write(domainErrorOf(error));
         throw error;
       });
-    if (!response.stream) addIdOfResponse(plan, response.message, asked);
+    if (!response.stream) addIdsOfResponse(plan, response.message, asked);
     write(null);
     if (log.auditHealth.refuses()) throw notAudited();
     return response;
@@ -94,23 +94,39 @@ function notAudited(): DomainError {
  * Returns what a call asked for that moves money or signs: the digest of its canonical request, and receiver and value on EVM. Calls that
  * manage have none: their requests may hold secrets that are short enough to be guessed from a digest.
  */
-function contentFacts({ plan }: Audited, message: Message): Record<string, string> {
+function contentFacts({ plan }: Audited, message: Message): AuditFacts {
   if (plan.scope !== 'transactions:write' && plan.scope !== 'sign') return {};
-  const { transaction } = message as Message & {
-    transaction?: { readonly case?: string; readonly value?: { readonly to?: string; readonly value?: string } };
-  };
-  const facts: Record<string, string> = {};
-  if (transaction?.case === 'evm' && transaction.value !== undefined) {
-    const { to = '', value = '' } = transaction.value;
-    if (to !== '') facts.to = shownName(to);
-    if (value !== '') facts.value = shownName(value);
-  }
+  const sent = message as Message & SentContent & { readonly transactions?: readonly SentContent[] };
+  const facts: AuditFacts = sent.transactions === undefined ? evmFacts(sent) : factsTogether(sent.transactions);
   try {
     facts.requestDigest = hash('sha256', effectBytes(plan.method.input, message), 'hex');
   } catch {
     // A request that cannot be encoded is refused.
   }
   return facts;
+}
+
+/** A request's content, or that of one of its transactions. */
+interface SentContent {
+  readonly transaction?: { readonly case?: string; readonly value?: { readonly to?: string; readonly value?: string } };
+}
+
+/** Returns receiver and value on EVM. */
+function evmFacts({ transaction }: SentContent): { to?: string; value?: string } {
+  const facts: { to?: string; value?: string } = {};
+  if (transaction?.case === 'evm' && transaction.value !== undefined) {
+    const { to = '', value = '' } = transaction.value;
+    if (to !== '') facts.to = shownName(to);
+    if (value !== '') facts.value = shownName(value);
+  }
+  return facts;
+}
+
+/** Returns the receivers and values of transactions that are sent together, in their order; an empty text for one without. */
+function factsTogether(transactions: readonly SentContent[]): { to?: readonly string[]; value?: readonly string[] } {
+  if (!transactions.some(({ transaction }) => transaction?.case === 'evm')) return {};
+  const facts = transactions.map(evmFacts);
+  return { to: facts.map(({ to = '' }) => to), value: facts.map(({ value = '' }) => value) };
 }
 
 /** How a call ended. */
@@ -218,13 +234,17 @@ function auditedFrom(plan: MethodPlan): Audited {
   const asked = method.input.fields
     .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
     .map(({ name, localName }) => ({ property: localName, name: name === 'id' ? `${http?.responseField}_id` : name }));
-  const answered = method.output.fields.find(({ name, fieldKind }) => name === http?.responseField && fieldKind === 'message');
+  const answered = method.output.fields.find(({ name, message }) => name === http?.responseField && message !== undefined);
   return {
     plan,
     successStatus: http?.successStatus ?? 200,
     asked,
-    answered: answered === undefined ? null : { property: answered.localName, name: `${answered.name}_id` },
+    answered: answered === undefined ? null : { property: answered.localName, name: idNameOf(answered) },
   };
+}
+
+function idNameOf({ name, fieldKind }: DescField): string {
+  return fieldKind === 'list' ? `${name.replace(/s$/, '')}_ids` : `${name}_id`;
 }
 
 function idsOfRequest({ asked }: Audited, message: Message): Ids {
@@ -236,12 +256,17 @@ function idsOfRequest({ asked }: Audited, message: Message): Ids {
   return ids;
 }
 
-/** Adds the id in the response: the id of a new resource is not known before. */
-function addIdOfResponse({ answered }: Audited, message: Message, ids: Ids): void {
+/** Adds the ids in the response: those of new resources are not known before. */
+function addIdsOfResponse({ answered }: Audited, message: Message, ids: Ids): void {
   if (answered === null) return;
-  const thing = (message as unknown as Record<string, Message | undefined>)[answered.property];
-  const id = thing === undefined ? '' : textOf(thing, 'id');
-  if (id !== '') ids[answered.name] = id;
+  const answer = (message as unknown as Record<string, Message | readonly Message[] | undefined>)[answered.property];
+  if (answer === undefined) return;
+  const found = isList(answer) ? answer.map((one) => textOf(one, 'id')) : textOf(answer, 'id');
+  if (found.length > 0) ids[answered.name] = found;
+}
+
+function isList(answer: Message | readonly Message[]): answer is readonly Message[] {
+  return Array.isArray(answer);
 }
 
 function textOf(message: Message, property: string): string {

@@ -5,6 +5,9 @@ import type { Change } from '../../core/ports/store/change.js';
 import type { Principal } from '../../core/records/principal.js';
 import type { Relayer } from '../../core/records/relayer.js';
 
+/** Facts of an audit line, by name. */
+export type AuditFacts = Record<string, string | readonly string[]>;
+
 /** The facts about a call besides its message; the same for RPC and REST, carried in Connect's context values. */
 export interface Call {
   readonly requestId: string;
@@ -15,7 +18,7 @@ export interface Call {
   /** When the request arrived, by `performance.now()`. */
   readonly startedAtMs: number;
   /** The facts in the audit line of the call besides ids and outcome. Never secrets. */
-  readonly auditFacts: Record<string, string>;
+  readonly auditFacts: AuditFacts;
   /** The status in the audit line that stands in the log in place of the request line; null: there is none (yet). */
   auditedStatus: number | null;
   /** True once the call has an audit line, or will have one when its work ends. */

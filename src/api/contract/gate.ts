@@ -1,4 +1,4 @@
-import type { DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
+import type { DescField, DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { compileFieldBounds } from '../../codec/field-bounds.js';
 import { unionRulesOf } from '../../codec/field-rules.js';
@@ -32,6 +32,8 @@ interface Rules {
 /** A union whose case must match the network type of the relayer. */
 interface NetworkUnion {
   readonly oneof: DescOneof;
+  /** The list whose items have the union; null: the request itself has it. */
+  readonly list: DescField | null;
   readonly isRequired: boolean;
   /** The property name of each case, by network type. */
   readonly cases: ReadonlyMap<string, string>;
@@ -88,12 +90,16 @@ async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => Promise<
 
 function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
   if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no response to store`);
-  const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
-    const { selector, under } = unionRulesOf(oneof);
-    if (selector.case !== 'relayerNetwork') return [];
-    if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer rule`);
-    return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
-  });
+  const { input } = plan.method;
+  const listed = input.fields.flatMap((list) => (list.fieldKind === 'list' && list.message ? [{ list, desc: list.message }] : []));
+  const unions = [{ list: null, desc: input }, ...listed].flatMap(({ list, desc }) =>
+    desc.oneofs.flatMap((oneof): NetworkUnion[] => {
+      const { selector, under } = unionRulesOf(oneof);
+      if (selector.case !== 'relayerNetwork') return [];
+      if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer rule`);
+      return [{ oneof, list, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
+    }),
+  );
   return { plan, unions, bounds: compileFieldBounds(plan.method.input), further: checkOf(plan.method) };
 }
 
@@ -126,7 +132,10 @@ function checkRequest(rules: Rules, message: Message, call: Call, directory: Gat
   if (plan.relayer !== 'any') {
     const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
-    for (const union of unions) checkShape(plan, union, message, relayer, call);
+    for (const union of unions) {
+      if (union.list === null) checkShape(plan, union, message, '', relayer, call);
+      else checkShapes(plan, union, union.list, message, relayer, call);
+    }
   }
   // The readers of bodies name fields as their callers do.
   const nameOf: FieldName = call.fieldNames === 'proto' ? (field) => protoPathOf(plan.method.input, message, field) : (field) => field;
@@ -152,6 +161,11 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
   return relayer;
 }
 
+function checkShapes(plan: MethodPlan, union: NetworkUnion, list: DescField, message: Message, relayer: Relayer, call: Call): void {
+  const items = (message as unknown as Record<string, readonly Message[]>)[list.localName] ?? [];
+  for (const [index, item] of items.entries()) checkShape(plan, union, item, `${list.name}[${index}].`, relayer, call);
+}
+
 /**
  * Throws if the union's case does not match the relayer's network. REST always sets the right case if the network has one; an RPC caller
  * may set another, or none.
@@ -160,6 +174,7 @@ function checkShape(
   plan: MethodPlan,
   { oneof, isRequired, cases }: NetworkUnion,
   message: Message,
+  at: string,
   { networkType }: Relayer,
   { bodyProblem }: Call,
 ): void {
@@ -175,9 +190,9 @@ function checkShape(
   }
   if (held?.case === undefined) {
     // A body with problems may hold a case that could not be read.
-    if (isRequired && bodyProblem === null) throw invalidField(oneof.name, 'is required');
+    if (isRequired && bodyProblem === null) throw invalidField(`${at}${oneof.name}`, 'is required');
   } else if (held.case !== wanted) {
-    const sentence = `${oneof.name} has the ${held.case} shape, but the relayer's network type is ${networkType}`;
+    const sentence = `${at}${oneof.name} has the ${held.case} shape, but the relayer's network type is ${networkType}`;
     throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence, { metadata: { shape: held.case, network_type: networkType } });
   }
 }

@@ -14,6 +14,7 @@ import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
+import { checkTransactions } from '../../core/transaction/send-transaction.js';
 import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
 import { newApiKeyFromProto } from './api-keys/api-key-service.js';
@@ -23,7 +24,7 @@ import { type RelayerServiceDeps, readNewRelayer } from './relayers/relayer-serv
 import { checkPage } from './shared/list-page.js';
 import { keyFrom } from './signers/signer-service.js';
 import { checkTransactionToSign, messageToSign, typedDataToSign } from './signing/signing-service.js';
-import { contentRequestOf, tagsOf } from './transactions/transaction.js';
+import { contentRequestOf, tagsOf, wantedTransactionsOf } from './transactions/transaction.js';
 import type { TransactionServiceDeps } from './transactions/transaction-service.js';
 
 export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
@@ -49,6 +50,10 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
   return new Map([
     checkOf(TransactionService.method.sendTransaction, (request, call, isRefused) =>
       readAll({ content: () => checkContent(request, call, isRefused), tags: () => tagsOf(request) }),
+    ),
+    checkOf(
+      TransactionService.method.sendTransactions,
+      (request, { relayer }, isRefused) => relayer && checkTransactions(deps, relayer, wantedTransactionsOf(request), isRefused),
     ),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
     checkOf(SigningService.method.signTypedData, (request, { relayer }) => relayer && typedDataToSign(request, relayer, deps.directory)),

@@ -243,6 +243,12 @@ export function withFieldNames(error: DomainError, nameOf: (field: string) => st
   return changed(error, sentence, fields);
 }
 
+/** Returns the error about a part of the request: its fields are those of the part, or its sentence begins with the path of the part. */
+export function withinPart(error: DomainError, path: string): DomainError {
+  if (error.fields.length > 0) return withFieldNames(error, (field) => `${path}.${field}`);
+  return changed(error, `${path}: ${error.message}`, []);
+}
+
 function changed(
   { kind, reason, metadata, fixedText, retryAfterMs, cause }: DomainError,
   sentence: string,

@@ -1,4 +1,5 @@
-import { DomainError } from '../errors/errors.js';
+import { DomainError, invalidField, withinPart } from '../errors/errors.js';
+import { type IsRefused, nothingRefused, readEachInTurn } from '../errors/read-all.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { DatabaseState } from '../ports/database-state.js';
 import type { Directory } from '../ports/directory.js';
@@ -31,6 +32,12 @@ export interface TransactionDeps {
   readonly ids: Ids;
 }
 
+/** A transaction as its caller wants it. */
+export interface WantedTransaction {
+  readonly request: ContentRequest;
+  readonly tags?: TransactionTags | null;
+}
+
 /** What may come with a transaction. */
 export interface SendOptions {
   readonly saveResponse?: SaveResponse<TransactionView>;
@@ -47,44 +54,140 @@ export async function sendTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
   request: ContentRequest,
-  { saveResponse = () => [], origin = noOrigin, tags = null }: SendOptions = {},
+  { saveResponse, origin = noOrigin, tags = null }: SendOptions = {},
 ): Promise<TransactionView> {
-  const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
-  const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
-  deps.lanes.requireCapacity(laneOf(relayer));
-  const step = deps.journal.accepting(origin);
-  const traceParent = step?.traceParent ?? origin.traceParent;
-  const statusReason = deps.lanes.whyUnsigned(laneOf(relayer), content);
-  const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent, tags });
-  const view: TransactionView = { transaction, shown: null };
-  const { change } = deps.store;
-  const changes = [
-    change.insertTransaction(transaction),
-    ...(tags?.externalId == null ? [] : [change.claimExternalId(transaction, tags.externalId)]),
-    ...deps.recordEvent(relayer, view),
-    ...saveResponse(view),
-  ];
-  await deps.store.commit(changes).catch(async (error: unknown) => {
-    if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, transaction);
-    // It may still be stored, and a repeated call gets its stored response.
-    if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(transaction);
-    // Another instance has deleted it, which this one is about to find out.
-    if (error instanceof ConflictError && error.change === 'insertTransaction') throw relayerNotFound(relayer.id);
-    throw error;
-  });
-  step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
-  deps.journal.accepted(transaction, origin);
-  deps.lanes.accept(transaction);
+  const save: SaveResponse<Accepted> = ([view]) => saveResponse?.(view) ?? [];
+  const [view] = await acceptTogether(deps, relayer, [{ request, tags }], { saveResponse: save, origin, named: (error) => error });
   return view;
 }
 
-async function externalIdTaken({ store }: Pick<TransactionDeps, 'store'>, { relayerId, tags }: Transaction): Promise<DomainError> {
-  const externalId = tags?.externalId ?? '';
-  const holder = (await store.read.externalIdHolder(relayerId, externalId)) ?? '';
+/** The maximum number of transactions that are sent together. */
+const maxTogether = 100;
+
+/**
+ * Accepts transactions in one commit: all of them or none. They are signed in this order. Throws as `sendTransaction` does; an error about
+ * one of them names it.
+ */
+export async function sendTransactions(
+  deps: TransactionDeps,
+  relayer: Relayer,
+  wanted: readonly WantedTransaction[],
+  { saveResponse = () => [], origin = noOrigin }: Pick<SendOptions, 'origin'> & { readonly saveResponse?: SaveResponse<Accepted> } = {},
+): Promise<Accepted> {
+  checkCount(wanted);
+  return acceptTogether(deps, relayer, wanted, { saveResponse, origin, named: namedPart });
+}
+
+/** Throws what `sendTransactions` would throw for these requests; the relayer's other transactions do not matter. */
+export async function checkTransactions(
+  { directory, clock }: Pick<TransactionDeps, 'directory' | 'clock'>,
+  relayer: Relayer,
+  wanted: readonly WantedTransaction[],
+  isRefused: IsRefused,
+): Promise<void> {
+  checkCount(wanted);
+  const options = {
+    named: namedPart,
+    isRefusedAt:
+      (index: number): IsRefused =>
+      (field) =>
+        isRefused(`${partAt(index)}.${field}`),
+  };
+  await contentsOf({ directory, clock }, relayer, wanted, options);
+}
+
+type Accepted = readonly [TransactionView, ...TransactionView[]];
+
+/** Names the transaction that an error is about. */
+type NamePart = (error: DomainError, index: number) => DomainError;
+
+const partAt = (index: number): string => `transactions[${index}]`;
+const namedPart: NamePart = (error, index) => withinPart(error, partAt(index));
+
+function checkCount({ length }: readonly WantedTransaction[]): void {
+  if (length === 0) throw invalidField('transactions', 'must have at least one item');
+  if (length > maxTogether) throw invalidField('transactions', `must have at most ${maxTogether} items; it has ${length}`);
+}
+
+/** Each in a turn of its own, since reading a large transaction takes a while. */
+function contentsOf(
+  { directory, clock }: Pick<TransactionDeps, 'directory' | 'clock'>,
+  relayer: Relayer,
+  wanted: readonly WantedTransaction[],
+  { named, isRefusedAt = () => nothingRefused }: { readonly named: NamePart; readonly isRefusedAt?: (index: number) => IsRefused },
+) {
+  const chain = directory.chainOf(relayer);
+  const nowMs = clock.nowMs();
+  const holders = new Map<string, number>();
+  return readEachInTurn(wanted, ({ request, tags = null }, index) => {
+    try {
+      const externalId = tags?.externalId ?? null;
+      const holder = externalId === null ? undefined : holders.get(externalId);
+      if (holder !== undefined) throw invalidField('external_id', `is ${externalId}, which ${partAt(holder)} has already`);
+      if (externalId !== null) holders.set(externalId, index);
+      return { ...chain.contentOf(request, { relayer, nowMs, earlier: null, isRefused: isRefusedAt(index) }), tags };
+    } catch (error) {
+      throw error instanceof DomainError ? named(error, index) : error;
+    }
+  });
+}
+
+async function acceptTogether(
+  deps: TransactionDeps,
+  relayer: Relayer,
+  wanted: readonly WantedTransaction[],
+  { saveResponse, origin, named }: { readonly saveResponse: SaveResponse<Accepted>; readonly origin: Origin; readonly named: NamePart },
+): Promise<Accepted> {
+  const contents = await contentsOf(deps, relayer, wanted, { named });
+  const lane = laneOf(relayer);
+  deps.lanes.requireCapacity(lane, wanted.length);
+  const sent = contents.map(({ content, validUntilMs, tags }) => {
+    const step = deps.journal.accepting(origin);
+    const traceParent = step?.traceParent ?? origin.traceParent;
+    const statusReason = deps.lanes.whyUnsigned(lane, content);
+    return { step, transaction: newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent, tags }) };
+  });
+  const views = sent.map(({ transaction }): TransactionView => ({ transaction, shown: null })) as readonly TransactionView[] as Accepted;
+  const { change } = deps.store;
+  const changes = [
+    ...views.flatMap((view) => {
+      const { transaction } = view;
+      const externalId = transaction.tags?.externalId ?? null;
+      const claims = externalId === null ? [] : [change.claimExternalId(transaction, externalId)];
+      return [change.insertTransaction(transaction), ...claims, ...deps.recordEvent(relayer, view)];
+    }),
+    ...saveResponse(views),
+  ];
+  await deps.store.commit(changes).catch(async (error: unknown) => {
+    if (error instanceof ConflictError && error.change === 'claimExternalId') throw await externalIdTaken(deps, views, named);
+    // They may still be stored, and a repeated call gets its stored response.
+    if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(lane);
+    // Another instance has deleted the relayer, which this one is about to find out.
+    if (error instanceof ConflictError && error.change === 'insertTransaction') throw relayerNotFound(relayer.id);
+    throw error;
+  });
+  for (const { step, transaction } of sent) {
+    step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
+    deps.journal.accepted(transaction, origin);
+    deps.lanes.accept(transaction);
+  }
+  return views;
+}
+
+/** Finds the first of the transactions whose external id belongs to another one. */
+async function externalIdTaken({ store }: Pick<TransactionDeps, 'store'>, views: Accepted, named: NamePart): Promise<DomainError> {
+  const tagged = views.flatMap(({ transaction: { relayerId, tags } }, index) =>
+    tags?.externalId == null ? [] : [{ relayerId, externalId: tags.externalId, index }],
+  );
+  const held = await Promise.all(
+    tagged.map(async (one) => ({ ...one, holder: await store.read.externalIdHolder(one.relayerId, one.externalId) })),
+  );
+  const { externalId, index, holder = '' } = held.find((one) => one.holder !== undefined) ?? { externalId: '', index: 0 };
   const sentence = `external_id ${externalId} belongs to transaction ${holder}; an external_id is never used twice`;
-  return new DomainError('already_exists', 'EXTERNAL_ID_TAKEN', sentence, {
+  const taken = new DomainError('already_exists', 'EXTERNAL_ID_TAKEN', sentence, {
     metadata: { external_id: externalId, transaction_id: holder },
   });
+  return named(taken, index);
 }
 
 /** Creates a pending transaction with a new id. The caller stores it. */

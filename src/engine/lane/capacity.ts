@@ -45,9 +45,9 @@ export function whyNoUnsequenced(lane: LaneContext): string | null {
     : `${maxUnsequencedOpen} transactions of the account are not final; will send when one is`;
 }
 
-/** Throws `rate_limited` if the maximum number of transactions of a relayer waits to be signed. */
-export function requireCapacityOf({ id }: Pick<Relayer, 'id'>, waiting: number): void {
-  if (waiting < maxWaiting) return;
+/** Throws `rate_limited` if, with this number of new ones, more than the maximum of a relayer's transactions would wait to be signed. */
+export function requireCapacityOf({ id }: Pick<Relayer, 'id'>, waiting: number, count: number): void {
+  if (waiting + count <= maxWaiting) return;
   const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
   throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, { metadata: { relayer_id: id, limit: String(maxWaiting) } });
 }

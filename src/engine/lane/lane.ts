@@ -36,7 +36,7 @@ export interface Lane {
   /** Reads the open transactions from the store. */
   load(): Promise<void>;
   /** See `Lanes`. */
-  requireCapacity(): void;
+  requireCapacity(count: number): void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   /** See `Engine.storeReturned`. */
@@ -171,7 +171,7 @@ export function createLane({ id, deps, chain, relayer, wakeWatcher }: LaneDeps):
       storedFinder.notePosition(await records.load());
       followingElsewhere.wake();
     },
-    requireCapacity: () => requireCapacityOf(relayer(), transactions.waitingCount()),
+    requireCapacity: (count) => requireCapacityOf(relayer(), transactions.waitingCount(), count),
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) records.put({ transaction, attempts: [] });
       endRest();

@@ -18,7 +18,7 @@ const countForMs = 1_000;
 
 /** The calls that callers make of a lane whose lease another instance has. */
 export interface RemoteLane {
-  requireCapacity(): void;
+  requireCapacity(count: number): void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
   whyUnsigned(): string;
@@ -67,9 +67,9 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
     });
 
   return {
-    requireCapacity() {
+    requireCapacity(count) {
       countWaiting();
-      requireCapacityOf(relayer(), waiting);
+      requireCapacityOf(relayer(), waiting, count);
     },
     accept: (transaction) => deps.feed.publish({ transaction, shown: null }),
     // The instance with the lease finds it when this one has reached the database again.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConflictError, StoreAwayError } from '../../../src/core/ports/store/change.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../src/core/transaction/find-transaction.js';
-import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
+import { sendTransaction, sendTransactions } from '../../../src/core/transaction/send-transaction.js';
 import { evmContent, evmRequest } from '../../support/evm.js';
 import { stellarRelayer } from '../../support/stellar.js';
 import { anAttempt, aStoredResponse, sampleLane } from '../../support/stored-samples.js';
@@ -95,6 +95,73 @@ describe('send', () => {
     });
     await assert.rejects(sendTransaction(rig.deps, rig.relayer, evmRequest()), full);
     assert.equal(await rig.store.read.transaction('new'), undefined);
+    await rig.close();
+  });
+});
+
+describe('send together', () => {
+  it('send together: are stored with their events and one response, in their order, and then in the lane', async () => {
+    const rig = await useCaseRig({ wanted: { valueWei: 9n, validUntilMs: null } });
+    let made = 0;
+    const asked: unknown[] = [];
+    Object.assign(rig.deps.ids, { timeOrdered: () => `new ${++made}` });
+    Object.assign(rig.deps.lanes, { requireCapacity: (...call: unknown[]) => asked.push(call) });
+    const response = aStoredResponse({});
+    const saved: unknown[] = [];
+    const saveResponse = (views: unknown) => {
+      saved.push(views, [...rig.told]);
+      return [rig.store.change.putStoredResponse(response, nowMs)];
+    };
+    const tags = { externalId: 'order', labels: [] };
+    const wanted = [{ request: evmRequest() }, { request: evmRequest(), tags }];
+    const views = await sendTransactions(rig.deps, rig.relayer, wanted, { saveResponse });
+    assert.deepEqual(
+      views.map(({ transaction: { id, tags } }) => [id, tags]),
+      [
+        ['new 1', null],
+        ['new 2', tags],
+      ],
+    );
+    assert.deepEqual(saved, [views, []], 'the lane gets them only after the commit');
+    assert.deepEqual(rig.told, ['accepted new 1', 'accepted new 2']);
+    assert.deepEqual(asked, [[sampleLane, 2]]);
+    assert.deepEqual(
+      rig.events,
+      views.map(({ transaction }) => transaction),
+    );
+    assert.deepEqual(await Promise.all(['new 1', 'new 2'].map((id) => rig.read(id))), views);
+    assert.deepEqual(await rig.store.read.storedResponse(response, nowMs), response);
+    const other = { request: evmRequest(), tags: { externalId: 'another', labels: [] } };
+    assert.deepEqual(await errorOf(sendTransactions(rig.deps, rig.relayer, [other, { request: evmRequest(), tags }])), [
+      'already_exists',
+      'EXTERNAL_ID_TAKEN',
+      'transactions[1]: external_id order belongs to transaction new 2; an external_id is never used twice',
+      { external_id: 'order', transaction_id: 'new 2' },
+    ]);
+    assert.equal(await rig.store.read.externalIdHolder('r1', 'another'), undefined);
+    await rig.close();
+  });
+
+  it('send together: from 1 to 100 with different external ids, or none is stored', async () => {
+    const rig = await useCaseRig();
+    const one = { request: evmRequest() };
+    const tagged = { ...one, tags: { externalId: 'x', labels: [] } };
+    for (const [wanted, sentence] of [
+      [[], 'transactions must have at least one item'],
+      [Array.from({ length: 101 }, () => one), 'transactions must have at most 100 items; it has 101'],
+      [[one, tagged, tagged], 'transactions[2].external_id is x, which transactions[1] has already'],
+    ] as const)
+      assert.equal((await errorOf(sendTransactions(rig.deps, rig.relayer, wanted)))[2], sentence);
+    assert.deepEqual(rig.events, []);
+    await rig.close();
+  });
+
+  it('send together: a lost answer is told to the lane once', async () => {
+    const rig = await useCaseRig();
+    const error = new StoreAwayError('away');
+    Object.assign(rig.deps, { store: { ...rig.store, commit: () => Promise.reject(error) } });
+    await assert.rejects(sendTransactions(rig.deps, rig.relayer, [{ request: evmRequest() }, { request: evmRequest() }]), error);
+    assert.deepEqual(rig.told, [`unanswered ${sampleLane.account}`]);
     await rig.close();
   });
 });

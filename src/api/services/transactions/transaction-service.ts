@@ -16,12 +16,21 @@ import { cancelPendingTransactions, cancelTransaction } from '../../../core/tran
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
-import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
+import { sendTransaction, sendTransactions, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import type { WatchDeps } from '../../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
-import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf, tagsOf, viewedAttempt, viewedTransaction } from './transaction.js';
+import {
+  contentRequestOf,
+  protoOfAttempt,
+  protoOfTransaction,
+  statusOf,
+  tagsOf,
+  viewedAttempt,
+  viewedTransaction,
+  wantedTransactionsOf,
+} from './transaction.js';
 import { createWaits, createWatch } from './wait.js';
 
 export type TransactionServiceDeps = TransactionDeps & {
@@ -42,6 +51,11 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
     const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), options);
     return { transaction: protoOfTransaction(view) };
   });
+  const sendTogether = replayable(TransactionService.method.sendTransactions, async (request, context, saveResponse) => {
+    const responseOf = (sent: readonly TransactionView[]) => ({ transactions: sent.map(protoOfTransaction) });
+    const options = { saveResponse: (sent: readonly TransactionView[]) => saveResponse(() => responseOf(sent)), origin: callOf(context) };
+    return responseOf(await sendTransactions(deps, relayerOf(context), wantedTransactionsOf(request), options));
+  });
   const replace = replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
     const wanted = contentRequestOf(request);
     if (wanted.network === 'evm' && wanted.to === undefined)
@@ -57,6 +71,7 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       waits.afterwards(context, request, TransactionService.method.sendTransaction.output);
       return send(request, context);
     },
+    sendTransactions: sendTogether,
     replaceTransaction(request, context) {
       waits.afterwards(context, request, TransactionService.method.replaceTransaction.output);
       return replace(request, context);

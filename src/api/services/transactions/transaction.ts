@@ -17,8 +17,8 @@ import {
   TransactionSchema,
   TransactionStatus,
 } from '../../../../gen/relayer/v1/transaction_pb.js';
-import type { SendTransactionRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError, invalidField } from '../../../core/errors/errors.js';
+import type { SendTransactionRequest, SendTransactionsRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import { DomainError, invalidField, withinPart } from '../../../core/errors/errors.js';
 import { readEach } from '../../../core/errors/read-all.js';
 import type { ContentRequest } from '../../../core/ports/chain.js';
 import { traceIdOf } from '../../../core/ports/telemetry.js';
@@ -30,6 +30,7 @@ import type {
   TransactionTags,
   TransactionView,
 } from '../../../core/records/transaction.js';
+import type { WantedTransaction } from '../../../core/transaction/send-transaction.js';
 import { present, presentAmount, presentTime } from '../shared/present.js';
 import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';
@@ -84,6 +85,17 @@ export function tagsOf({ externalId, labels }: Pick<SendTransactionRequest, 'ext
       throw invalidField(`labels[${index}].key`, `is ${key}, which labels have already`);
   });
   return { externalId: externalId ?? null, labels: labels.map(({ key, value }) => ({ key, value })) };
+}
+
+/** Returns the transactions that a caller sends together. Throws 400, which names the transaction. */
+export function wantedTransactionsOf({ transactions }: SendTransactionsRequest): readonly WantedTransaction[] {
+  return readEach(transactions, (item, index) => {
+    try {
+      return { request: contentRequestOf(item), tags: tagsOf(item) };
+    } catch (error) {
+      throw error instanceof DomainError ? withinPart(error, `transactions[${index}]`) : error;
+    }
+  });
 }
 
 const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {

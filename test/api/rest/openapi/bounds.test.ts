@@ -15,6 +15,7 @@ type Network = 'evm' | 'stellar' | 'solana';
 /** The calls whose bodies have limits, by the schema of the body. */
 const calls = {
   SendTransactionRequest: ['POST', '/relayers/r1/transactions'],
+  SendTransactionsRequest: ['POST', '/relayers/r1/transactions/batch'],
   SignTransactionRequest: ['POST', '/relayers/r1/sign-transaction'],
   CreateRelayerRequest: ['POST', '/relayers'],
   UpdateRelayerRequest: ['PATCH', '/relayers/r1'],
@@ -210,7 +211,7 @@ const solanaInstructions = solana('instructions', (size) => ({
 }));
 
 /** By schema, key and keyword. */
-const trials: Readonly<Record<string, Trial>> = {
+const trialsOfOne: Readonly<Record<string, Trial>> = {
   'EvmTransactionRequest.data maxLength': evmData,
   'SendTransactionRequestEvm.data maxLength': evmData,
   'SendTransactionRequestEvm.labels maxItems': trial('SendTransactionRequest', 'labels', (size) => ({
@@ -314,6 +315,30 @@ const trials: Readonly<Record<string, Trial>> = {
   'TurnkeySignerConfig.api_base_url maxLength': turnkey(),
   'VaultTransitSignerConfig.address maxLength': vault('vault_transit'),
   'CallRpcRequest.id maxLength': trial('CallRpcRequest', 'id', (size) => ({ method: 'eth_chainId', id: 'i'.repeat(size) })),
+};
+
+/* An item of several transactions has the fields of one. */
+const sendOne = /^SendTransactionRequest/;
+const trialsOfItems = Object.entries(trialsOfOne)
+  .filter(([name]) => sendOne.test(name))
+  .map(([name, { field, bodyOf, ...rest }]): [string, Trial] => [
+    name.replace(sendOne, 'TransactionToSend'),
+    {
+      ...rest,
+      schema: 'SendTransactionsRequest',
+      field: `transactions[0].${field}`,
+      bodyOf: (size) => ({ transactions: [bodyOf(size)] }),
+    },
+  ]);
+const severalPayments = trial('SendTransactionsRequest', 'transactions', (size) => ({
+  transactions: listOf({ to: evmAddress, value: '0' })(size),
+}));
+const trials: Readonly<Record<string, Trial>> = {
+  ...Object.fromEntries(trialsOfItems),
+  'SendTransactionsRequest.transactions minItems': severalPayments,
+  'SendTransactionsRequest.transactions maxItems': severalPayments,
+  // Later, since it changes policies.
+  ...trialsOfOne,
 };
 
 describe('the limits of the OpenAPI document', () => {
