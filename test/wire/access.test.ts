@@ -42,6 +42,7 @@ const services: readonly DescService[] = [
 /** The scopes of the contract, written again here to detect a wrong option in the definitions. */
 const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.SendTransaction': 'transactions:write',
+  'TransactionService.SendTransactions': 'transactions:write',
   'TransactionService.ReplaceTransaction': 'transactions:write',
   'TransactionService.CancelTransaction': 'transactions:write',
   'TransactionService.CancelPendingTransactions': 'transactions:write',

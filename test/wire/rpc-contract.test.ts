@@ -85,7 +85,7 @@ describe('messages of the RPC contract', () => {
     const taking = plans.filter(({ idempotent, method }) => idempotent && 'idempotencyKey' in method.input.field);
     assert.deepEqual(
       taking.map(({ label }) => label.replace(/.*\./, '')),
-      ['CreateApiKey', 'CreateNotification', 'CreateRelayer', 'CreateSigner', 'SendTransaction', 'ReplaceTransaction'],
+      ['CreateApiKey', 'CreateNotification', 'CreateRelayer', 'CreateSigner', 'SendTransaction', 'SendTransactions', 'ReplaceTransaction'],
     );
     for (const plan of plans) {
       assert.equal('idempotencyKey' in plan.method.input.field, plan.idempotent, plan.label);
