@@ -36,9 +36,11 @@ export function createBroadcaster(rpc: Rpc, log: Log, network: EvmNetwork): Broa
 
   return {
     async send(raws, isStillDue = () => true) {
-      const calls: readonly RpcCall<string>[] = raws.map(questions.broadcast);
+      const calls: readonly RpcCall<string>[] = raws.map((raw, index) => ({
+        ...questions.broadcast(raw),
+        isStillDue: () => isStillDue(index),
+      }));
       const settled = await rpc.batch(calls, {
-        isStillDue: (call) => isStillDue(calls.indexOf(call)),
         first: 'head',
         inOrder: true,
         copied: true,

@@ -1,8 +1,17 @@
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { HttpClient } from './http-client.js';
-import { batchBody, type Responder, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
-import { NodeError, TransportError } from './node-error.js';
+import {
+  batchBody,
+  isDue,
+  type Responder,
+  type RpcCall,
+  type Settled,
+  settledFromBatch,
+  settledFromSingle,
+  singleBody,
+} from './json-rpc.js';
+import { NodeError, TransportError, UnsentError } from './node-error.js';
 
 /** Number of concurrent reads if the endpoint rejects batches. */
 const maxConcurrentReads = 8;
@@ -35,7 +44,16 @@ export function createBatchSender({ networkName, responder, client, verified, cl
   /** The largest batch that the endpoint accepts, as far as it has shown that, and since when this is known. */
   let batchLimit: { readonly calls: number; readonly sinceMs: number } | null = null;
 
+  /** Calls may stop being due at any answer: requests follow one another, and each may take as long as an endpoint may. */
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne: boolean): Promise<readonly Settled<T>[]> {
+    const due = calls.filter(isDue);
+    if (due.length === calls.length) return sendDue(calls, inOrder, asOne);
+    const settled = due.length === 0 ? [] : await sendDue(due, inOrder, asOne);
+    const byCall = new Map(due.map((call, index) => [call, settled[index]]));
+    return calls.map((call) => byCall.get(call) ?? { error: new UnsentError(host) });
+  }
+
+  async function sendDue<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne: boolean): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
     const maxBatch = knownMaxBatch();
@@ -43,7 +61,7 @@ export function createBatchSender({ networkName, responder, client, verified, cl
     if (maxBatch === 1) return singles(calls, inOrder);
     if (calls.length > maxBatch) return inParts(calls, maxBatch, inOrder);
     const firstId = responder.takeIds(calls.length);
-    const response = await client.post(batchBody(calls, firstId), calls.length, verified);
+    const response = await client.post(batchBody(calls, firstId), calls.length, repeatable(calls));
     const answer = settledFromBatch(response, calls, responder, firstId);
     if (answer.kind === 'answered') return answer.settled;
     if (asOne) {
@@ -61,14 +79,14 @@ export function createBatchSender({ networkName, responder, client, verified, cl
         half,
         inOrder,
       );
-      if (again.some((item) => !isEndpointFailure(item)) && half < knownMaxBatch()) limitBatches(half, response.statusCode);
+      if (again.some(isAnswered) && half < knownMaxBatch()) limitBatches(half, response.statusCode);
       const settled = [...answer.settled];
       for (const [position, { index }] of open.entries()) settled[index] = again[position] ?? null;
       return settled.map((item) => item ?? { error: new TransportError(host, 'response to a batch lacks the result of one of its calls') });
     }
     // Single calls show whether the batch was the problem.
     const oneByOne = await singles(calls, inOrder);
-    if (oneByOne.some((item) => !isEndpointFailure(item))) limitBatches(1, response.statusCode);
+    if (oneByOne.some(isAnswered)) limitBatches(1, response.statusCode);
     return oneByOne;
   }
 
@@ -118,14 +136,23 @@ export function createBatchSender({ networkName, responder, client, verified, cl
     for (let at = 0; at < others.length; at += step) {
       const answers = await Promise.all(others.slice(at, at + step).map((call) => single(call).catch(transportErrorOf)));
       settled.push(...answers);
-      const unanswered = answers.find((answer) => 'error' in answer && answer.error instanceof TransportError);
+      const unanswered = answers.find((answer) => 'error' in answer && answer.error instanceof TransportError && !isUnsent(answer));
       if (unanswered !== undefined) return [...settled, ...others.slice(at + step).map(() => unanswered)];
     }
     return settled;
   }
 
   async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await client.post(singleBody(call, responder.takeIds(1)), 1, verified), call, responder);
+    if (!isDue(call)) return { error: new UnsentError(host) };
+    return settledFromSingle(await client.post(singleBody(call, responder.takeIds(1)), 1, repeatable([call])), call, responder);
+  }
+
+  /** Awaited before a request is repeated on a new connection. */
+  function repeatable<T>(calls: readonly RpcCall<T>[]): () => Promise<void> {
+    return async () => {
+      await verified();
+      if (!calls.every(isDue)) throw new UnsentError(host);
+    };
   }
 
   return { send };
@@ -133,7 +160,16 @@ export function createBatchSender({ networkName, responder, client, verified, cl
 
 /** True if the endpoint failed: no answer, a malformed answer, or a rate limit. */
 export function isEndpointFailure<T>(item: Settled<T>): item is Extract<Settled<T>, { error: unknown }> {
-  return 'error' in item && (item.error instanceof TransportError || item.error.isOverload);
+  return 'error' in item && !isUnsent(item) && (item.error instanceof TransportError || item.error.isOverload);
+}
+
+/** True if the endpoint answered, and did not fail. */
+export function isAnswered<T>(item: Settled<T>): boolean {
+  return !isUnsent(item) && !isEndpointFailure(item);
+}
+
+function isUnsent<T>(item: Settled<T>): boolean {
+  return 'error' in item && item.error instanceof UnsentError;
 }
 
 /** Returns a transport error as the result of a call. Throws any other error. */

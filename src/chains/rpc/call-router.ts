@@ -1,7 +1,7 @@
 import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
 import type { EndpointSelector, First } from './endpoint-selector.js';
-import type { RpcCall, Settled } from './json-rpc.js';
+import { isDue, type RpcCall, type Settled } from './json-rpc.js';
 import { type NodeError, TransportError } from './node-error.js';
 import type { Given } from './shared-calls.js';
 
@@ -36,8 +36,6 @@ export interface CallOptions {
 
 /** How to route a batch. */
 export interface BatchOptions<T> extends CallOptions {
-  /** False: the call goes to no further endpoint, since what it does is not wanted any more. Asked after each endpoint. Default: true. */
-  readonly isStillDue?: (call: RpcCall<T>) => boolean;
   /**
    * Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may still have
    * acted.
@@ -88,7 +86,7 @@ export function createCallRouter(
       // A tripped endpoint may keep the caller waiting: it gets only calls that nothing else answered, not a second opinion.
       if (endpoint.isTripped() && options.unanimous !== true)
         open = open.filter((call) => !empty.has(call) && nodeErrors.get(call)?.answer.error.isOverload !== false);
-      if (by !== null && options.isStillDue !== undefined) open = open.filter(options.isStillDue);
+      open = open.filter(isDue);
       if (open.length === 0) break;
       by = endpoint;
       const asking = endpoint.ask(open, options.inOrder === true, options.whole);

@@ -5,7 +5,7 @@ import type { Network, RpcUrl } from '../../core/records/network.js';
 import type { CallMark } from '../../core/work/breaker.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import { createBatchSender, isEndpointFailure, transportErrorOf } from './batch-sender.js';
+import { createBatchSender, isAnswered, isEndpointFailure, transportErrorOf } from './batch-sender.js';
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
 import { createHttpClient, type HttpClient, type HttpClientOptions, rpcTargetFrom } from './http-client.js';
 import { createIdentityCheck, OtherChainError } from './identity-check.js';
@@ -120,6 +120,7 @@ export function createEndpoint({
     try {
       const settled = await sendVerified(calls, inOrder, asOne);
       const failure = settled.find(isEndpointFailure);
+      if (failure === undefined && !settled.some(isAnswered)) return settled;
       if (failure === undefined) {
         breaker.worked(mark);
         silentSinceMs = null;

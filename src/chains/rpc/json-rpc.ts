@@ -17,12 +17,19 @@ export interface RpcCall<T> {
   readonly read: (result: unknown, responseText: string | null) => T;
   /** True if a node changes nothing because of it. Absent: it may. */
   readonly isQuestion?: boolean;
+  /** False: what it does is not wanted any more, so no request carries it from now on. Asked before each. Absent: it stays due. */
+  isStillDue?(): boolean;
   /** Whose word counts; see `Entry.asks`. Absent: that of any endpoint. */
   readonly asks?: 'any' | 'head' | 'several';
   /** True if the result says "I have none": it counts only if no other endpoint has one. Absent: no result does. */
   isEmpty?(result: T): boolean;
   /** True if the error answers the call; after any other, the next endpoint is asked. Absent: `NodeError.isAboutNode` decides. */
   isAnswer?(error: NodeError): boolean;
+}
+
+/** See `RpcCall.isStillDue`. */
+export function isDue<T>(call: RpcCall<T>): boolean {
+  return call.isStillDue?.() !== false;
 }
 
 /** The result of one call, or why there is none. */

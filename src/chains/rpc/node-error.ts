@@ -35,6 +35,13 @@ export class TransportError extends Error {
   }
 }
 
+/** The call was not sent, since it is not due any more. It says nothing about the endpoint either. */
+export class UnsentError extends TransportError {
+  constructor(host: string) {
+    super(host, 'not sent: it is not due any more');
+  }
+}
+
 /** An answer of an unexpected shape. Within a call it becomes a `TransportError`, so that another node is tried. */
 export class MalformedAnswerError extends Error {
   override readonly name = 'MalformedAnswerError';

@@ -26,7 +26,7 @@ export interface Entry<A extends readonly unknown[], T> {
 
 /** A question of a chain's table: called with its arguments, it is a call for `Rpc`. */
 export interface Question<A extends readonly unknown[], T> {
-  (...args: A): Required<Omit<RpcCall<T>, 'paramsJson'>>;
+  (...args: A): Required<Omit<RpcCall<T>, 'paramsJson' | 'isStillDue'>>;
   readonly entry: Entry<A, T>;
 }
 

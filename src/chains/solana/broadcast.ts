@@ -33,8 +33,11 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
   return {
     async send(raws, isStillDue = () => true) {
-      const calls: readonly RpcCall<string>[] = raws.map(questions.broadcast);
-      const settled = await rpc.batch(calls, { isStillDue: (call) => isStillDue(calls.indexOf(call)), first: 'head', copied: true });
+      const calls: readonly RpcCall<string>[] = raws.map((raw, index) => ({
+        ...questions.broadcast(raw),
+        isStillDue: () => isStillDue(index),
+      }));
+      const settled = await rpc.batch(calls, { first: 'head', copied: true });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };

@@ -82,12 +82,14 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
   return {
     async send(raws, isStillDue = () => true) {
-      const calls: readonly RpcCall<SendAnswer>[] = raws.map(questions.broadcast);
+      const calls: readonly RpcCall<SendAnswer>[] = raws.map((raw, index) => ({
+        ...questions.broadcast(raw),
+        isStillDue: () => isStillDue(index),
+      }));
       const settled = await rpc.batch<SendAnswer>(calls, {
         first: 'head',
         inOrder: true,
         copied: true,
-        isStillDue: (call) => isStillDue(calls.indexOf(call)),
         onAsked: (endpoint, asked, answers) => listen(endpoint, asked as readonly SendCall[], answers),
       });
       return settled.map((answer, index): BroadcastOutcome => {

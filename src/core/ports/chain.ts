@@ -433,8 +433,8 @@ export interface Chain {
   sign(draft: Draft, nonce: bigint | null, signer: Signer): Promise<Pick<Attempt, 'hash' | 'raw' | 'fields'>>;
   /**
    * Broadcasts signed bytes, in order, in as few requests as nodes accept. The outcomes are in the order of `raws`; one that the node did
-   * not answer is `unknown`. Sending the same bytes again is always safe. An endpoint may take its time: only bytes whose index is still
-   * due go to the next one.
+   * not answer is `unknown`. Sending the same bytes again is always safe. Endpoints may take their time: a request only carries
+   * bytes whose index is still due when it is made.
    */
   broadcastAll(raws: readonly string[], isStillDue?: (index: number) => boolean): Promise<readonly BroadcastOutcome[]>;
   /** Returns why a mined attempt failed, as far as nodes say: a sentence for `status_reason`. Never throws. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
 import { broadcastOne } from '../../support/evm.js';
-import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
+import { type AskedRequest, answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 import { waitFor } from '../../support/wait-for.js';
 
 let node: Anvil;
@@ -106,6 +106,34 @@ describe('broadcastAll', () => {
         .map(({ params }) => params[0]);
     await waitFor('the copy', () => (sent().includes('0x01') ? true : undefined));
     assert.deepEqual(sent().toSorted(), ['0x01', '0x02', '0x02'], 'the copy, and what is still due');
+  });
+
+  /** What a node got of three transactions, of which the second stops being due when the node gets this request. */
+  async function sentUntil(test: TestContext, expires: (request: AskedRequest) => boolean) {
+    let isExpired = false;
+    const sent: unknown[] = [];
+    const slow = await startFakeNode(test, (request) => {
+      isExpired ||= expires(request);
+      if (request.isBatch) return { status: 400, body: 'no batches' };
+      return answering(request, ({ method, params }) => {
+        if (method !== 'eth_sendRawTransaction') return null;
+        sent.push(params[0]);
+        return hash;
+      });
+    });
+    const { chain } = openChain(test, [slow.url]);
+    const outcomes = await chain.broadcastAll(['0x01', '0x02', '0x03'], (index) => !isExpired || index !== 1);
+    return { sent, kinds: outcomes.map(({ kind }) => kind), standing: chain.endpoints()[0]?.state };
+  }
+
+  const withoutSecond = { sent: ['0x01', '0x03'], kinds: ['accepted', 'unknown', 'accepted'], standing: 'in_use' };
+
+  it('broadcastAll: what expires while an endpoint without batches gets one after the other is not sent', async (test) => {
+    assert.deepEqual(await sentUntil(test, ({ calls }) => calls[0]?.params[0] === '0x01' && calls.length === 1), withoutSecond);
+  });
+
+  it('broadcastAll: what expires while the connection is verified is not sent', async (test) => {
+    assert.deepEqual(await sentUntil(test, ({ calls }) => calls[0]?.method === 'eth_chainId'), withoutSecond);
   });
 
   it('broadcastAll: a transaction that one endpoint accepts is accepted, regardless of the answer of another one', async (test) => {
