@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Wallet } from 'ethers';
+import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
+import type { Chain } from '../../src/core/ports/chain.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { restore } from '../../src/storage/restore.js';
 import { startAnvil } from '../support/anvil.js';
@@ -71,9 +73,9 @@ async function withForeign(test: TestContext, { isSigned, wei, count = 1, isFirs
     databaseUrl,
     paid: async () => BigInt(String(await anvil.rpc('eth_getBalance', [to, 'latest']))),
     mine: () => anvil.mine(),
-    async restart() {
+    async restart(changedChain?: (chain: Chain) => Chain) {
       const { store, lost } = await openStore(databaseUrl, { log: silentLog, instance });
-      const next = await startEvmRig(anvil, { folder, privateKey, store });
+      const next = await startEvmRig(anvil, { folder, privateKey, store, changedChain });
       test.after(() => next.stop());
       return { ...next, lost };
     },
@@ -173,6 +175,27 @@ it('a payment that is the first of its account is not made again either', async 
   await rig.stop();
   assert.match((await refusal()) ?? '', /run relayer restore$/);
 });
+
+for (const isFirst of [true, false])
+  it(`a payment is not made again because no node answered who made it${isFirst ? ', nor the first of an account' : ''}`, async (test) => {
+    const { paid, mine, restart, refusal } = await withForeign(test, { isSigned: false, wei: 5n, isFirst });
+    let searches = 0;
+    const rig = await restart((chain) => {
+      const { sequence } = chain;
+      assert.ok(sequence);
+      const findSender: typeof sequence.findSender = (...asked) => {
+        searches += 1;
+        return searches <= 3 ? Promise.reject(nodeUnavailable(null)) : sequence.findSender(...asked);
+      };
+      return { ...chain, sequence: { ...sequence, findSender } };
+    });
+    await untilFound(rig, async () => {
+      assert.equal(await paid(), 5n);
+      await mine();
+    });
+    await rig.stop();
+    assert.match((await refusal()) ?? '', /run relayer restore$/);
+  });
 
 it('what a key paid before a request was accepted shows nothing: a new relayer sends the same payment', async (test) => {
   const anvil = await startAnvil({ noMining: true });

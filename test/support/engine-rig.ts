@@ -221,7 +221,7 @@ export interface EvmRigOptions {
   /** What the engine signs with instead; default: the key itself. */
   readonly changedSigner?: (signer: Secp256k1Signer) => Signer;
   /** What the engine asks instead; default: the chain itself. */
-  readonly changedChain?: (chain: Chain) => Chain;
+  readonly changedChain?: ((chain: Chain) => Chain) | undefined;
   /** 32 bytes; default: a new key. */
   readonly privateKey?: Buffer;
   /** Closed with the rig; default: SQLite in the folder. */

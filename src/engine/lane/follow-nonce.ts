@@ -4,7 +4,7 @@ import { isOver } from '../../core/work/patience.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
 import { momentOf, waitedSince } from './moment.js';
-import { isPaidBelow } from './paid-before.js';
+import { paidBelow } from './paid-before.js';
 
 /** An account's nonce as an endpoint shows it. */
 export interface SeenNonce extends NonceAnswer {
@@ -50,7 +50,7 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     const first = lower(another.next, seen.next);
     // The only endpoint confirms a high nonce by another question. On Stellar an account's numbers begin at that of its first ledger.
     const isAlone = sequence.losesBlocks && first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint;
-    await believeUnpaid(lane, sequence, head, isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first);
+    await believeUnpaid(lane, sequence, head, { ...seen, next: isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first });
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
@@ -58,12 +58,17 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     doubt(lane, head, seen, seen.next);
     return;
   }
-  await believeUnpaid(lane, sequence, head, lower(await sequence.nextOf(lane.id.account), seen.next));
+  await believeUnpaid(lane, sequence, head, { ...seen, next: lower(await sequence.nextOf(lane.id.account), seen.next) });
 }
 
-/** Nothing takes a nonce if one of those before this one shows that the database has gone back to before the first signature. */
-async function believeUnpaid(lane: LaneContext, sequence: Sequence, head: Head, first: bigint): Promise<void> {
-  if (!(await isPaidBelow(lane, sequence, head, first))) lane.numbers.believe(first);
+/**
+ * Nothing takes a nonce if one of those before this one shows that the database has gone back to before the first signature. While
+ * nodes do not say who used them, the nonce counts as an increase that is to be confirmed.
+ */
+async function believeUnpaid(lane: LaneContext, sequence: Sequence, head: Head, first: SeenNonce): Promise<void> {
+  const answer = await paidBelow(lane, sequence, head, first.next);
+  if (answer === 'unpaid') lane.numbers.believe(first.next);
+  else if (answer === 'unanswered') doubt(lane, head, first, first.next);
 }
 
 function doubt(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: bigint): void {
@@ -110,14 +115,15 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   // What was signed meanwhile stays ours.
   if (believed === null || believed < numbers.signed) return;
   // Nothing takes a nonce meanwhile.
-  if (isHigher && (await isPaidBelow(lane, sequence, head, believed))) return;
+  const answer = isHigher ? await paidBelow(lane, sequence, head, believed) : 'unpaid';
+  if (answer === 'paid' || (answer === 'unanswered' && !isOver(aloneFor, waitedSince(lane, doubted.since)))) return;
   numbers.believe(believed);
   if (believed !== wanted) doubt(lane, head, seen, wanted);
 }
 
 /**
- * While no other node answers, or the others lack the state, the lane accepts an increase after the same node has shown it for this number
- * of heads and this long.
+ * While no other node answers, or the others lack the state, or nodes do not say who used the nonces, the lane accepts an increase after
+ * the same node has shown it for this number of heads and this long.
  */
 const aloneFor = { heads: 8, ms: 60_000 };
 /** A jump of the nonce that is higher needs the word of another endpoint, or the same one for longer. */

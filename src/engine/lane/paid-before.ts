@@ -41,23 +41,30 @@ function isBefore({ timeMs }: SenderUse, sinceMs: number): boolean {
 }
 
 /**
- * True if one of the transactions that used nonces from ours up to `next` shows that; see `isPaidBefore`. Searches the lowest ones: those
- * after them may be of requests that the database lacks too.
+ * Says whether one of the transactions that used nonces from ours up to `next` shows that; see `isPaidBefore`. Searches the lowest ones:
+ * those after them may be of requests that the database lacks too. `unanswered`: no node answered, which says nothing.
  */
-export async function isPaidBelow(lane: LaneContext, sequence: Sequence, head: Head, next: bigint): Promise<boolean> {
+export async function paidBelow(
+  lane: LaneContext,
+  sequence: Sequence,
+  head: Head,
+  next: bigint,
+): Promise<'paid' | 'unpaid' | 'unanswered'> {
   const waiting = () => [...lane.transactions.waiting()].flatMap(({ open }) => open?.transaction ?? []);
-  if (waiting().length === 0) return false;
+  if (waiting().length === 0) return 'unpaid';
+  let isUnanswered = false;
   const userOf = async (nonce: bigint): Promise<SenderUse | null> => {
     const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
+    isUnanswered ||= user === null;
     return typeof user === 'object' ? user : null;
   };
   const sinceMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
   const first = lane.numbers.signed === 0n ? await firstSince(userOf, next, sinceMs) : lane.numbers.next;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
-    if (user !== null && (await isPaidBefore(lane, user, waiting()))) return true;
+    if (user !== null && (await isPaidBefore(lane, user, waiting()))) return 'paid';
   }
-  return false;
+  return isUnanswered ? 'unanswered' : 'unpaid';
 }
 
 /**
