@@ -50,6 +50,8 @@ export interface Endpoint
   hashAt(height: bigint): Promise<string | null>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
+  /** Verifies which chain it serves before the next answer counts. */
+  verifyAgain(): void;
   /** How long it has answered nothing that it was asked; 0: it answered the last call. */
   silentForMs(): number;
   /** Removes the endpoint from rotation because its head is far behind, or cannot exist yet. */
@@ -155,6 +157,7 @@ export function createEndpoint({
       throw new TransportError(host, `did not return its newest block: ${settled?.error.message}`);
     },
     foreignGenesis: identity.foreignGenesis,
+    verifyAgain: identity.forget,
     silentForMs: () => (silentSinceMs === null ? 0 : clock.elapsedMs() - silentSinceMs),
     markOff: (standing) =>
       breaker.failed({ kind: standing === 'behind' ? 'lagging' : 'ahead', detail: offDetails[standing] }, breaker.begin()),

@@ -158,7 +158,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     silentForMs: (without) => Math.min(...endpoints.filter((_, place) => !without.includes(place)).map((one) => one.silentForMs())),
     isSingle: () => endpoints.length === 1,
     expectGenesis(hash) {
+      if (hash === genesis) return;
       genesis = hash;
+      // They were verified without it so far.
+      for (const endpoint of endpoints) endpoint.verifyAgain();
     },
     foreignGenesis() {
       const hashes = endpoints.map((endpoint) => endpoint.foreignGenesis());

@@ -445,6 +445,18 @@ describe('genesis block', () => {
     await isUnavailable(ask(alone, 'eth_x'));
     assert.equal(alone.foreignGenesis(), hashOf('b'));
   });
+
+  it('genesis block: once it is known, an endpoint that was used before without it must show it', async (test) => {
+    const [bad, good] = [await nodeFrom(test, hashOf('b')), await nodeFrom(test, hashOf('a'))];
+    const { rpc } = open(test, heavy(bad.url), light(good.url));
+    await ask(rpc, 'eth_x');
+    rpc.expectGenesis(hashOf('a'));
+    await ask(rpc, 'eth_acts');
+    assert.deepEqual(
+      [bad, good].map(({ methods }) => methods.includes('eth_acts')),
+      [false, true],
+    );
+  });
 });
 
 describe('batches', () => {
