@@ -285,7 +285,7 @@ describe('a node that was started from a recent state', { concurrency: 4 }, () =
   }
 
   it('is not believed about a fee bump that another node shows as landed', async (test) => {
-    const rig = await start(test, { nodeCount: 2 });
+    const rig = await start(test, { nodeCount: 3 });
     await rig.untilWithBlocks(await landedUnseen(rig), 'confirmed');
   });
 

@@ -4,9 +4,10 @@ import { monotonicMs } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { createSecondReading } from '../rpc/second-reading.js';
 import type { Branch } from './branch.js';
 import { questions } from './questions.js';
-import { createSecondReading, readFrom } from './second-reading.js';
+import { createReceiptReader, readFrom } from './receipt-reader.js';
 
 /** With this many transactions per block, fetching all receipts of a block costs less than fetching single ones. */
 const minHashesPerBlock = 25n;
@@ -14,8 +15,8 @@ const minHashesPerBlock = 25n;
 /** After a node's answer that it has no such method. */
 const withoutForMs = 10 * 60_000;
 
-/** More receipts do not wait for their confirmations at a time. One whose source is forgotten is asked for twice. */
-const maxSources = 20_000;
+/** The number of refuted receipts that are remembered. */
+const maxRefuted = 20_000;
 
 /** Finds receipts of transactions. */
 export interface Receipts {
@@ -34,24 +35,13 @@ export function createReceipts(
 ): Receipts {
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
-  /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
-  const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
   /** Blocks that do not hold a transaction although an endpoint said so, by the transaction's hash. */
   const refuted = new Map<string, string>();
-  const secondReading = createSecondReading({ rpc, contradicts, log, nowMs, sourceOf });
+  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, contradicts), log, nowMs });
 
-  /** Takes note of a receipt and of the endpoint that showed it, which cannot confirm it. */
   function take(found: Map<string, Receipt>, hash: string, receipt: Receipt, by: number | undefined): void {
     found.set(hash, receipt);
-    sources.delete(receipt.hash);
-    if (by !== undefined) sources.set(receipt.hash, { by, blockHash: receipt.blockHash });
-    if (sources.size > maxSources) for (const oldest of [...sources.keys()].slice(0, maxSources / 2)) sources.delete(oldest);
-  }
-
-  /** The endpoint that showed this receipt; undefined: unknown, such as after a restart. */
-  function sourceOf({ hash, blockHash }: Receipt): number | undefined {
-    const source = sources.get(hash);
-    return source?.blockHash === blockHash ? source.by : undefined;
+    secondReading.noteSource(receipt, by);
   }
 
   /** Returns the hashes without an answer. */
@@ -113,7 +103,7 @@ export function createReceipts(
     async readAgain(receipts) {
       const readings = await secondReading.of(receipts);
       for (const { hash, blockHash } of receipts) if (readings.get(hash) === 'absent') refuted.set(hash, blockHash);
-      if (refuted.size > maxSources) refuted.clear();
+      if (refuted.size > maxRefuted) refuted.clear();
       return readings;
     },
     async find(hashes, blocks) {

@@ -1,9 +1,9 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
+import { createPatience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createPaidFees, type Landed } from './paid-fees.js';
-import { createPatience } from './patience.js';
 import type { Positions } from './positions.js';
 import { questions, type SignatureStatus, type Statuses } from './questions.js';
 

@@ -1,9 +1,9 @@
 import type { Refusal } from '../../core/ports/chain.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
+import { createPatience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
-import { createPatience } from './patience.js';
 import type { Positions } from './positions.js';
 import { type BlockPosition, questions } from './questions.js';
 

@@ -1,17 +1,19 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import type { AttemptOutcome } from '../../core/ports/chain.js';
+import type { AttemptOutcome, SecondReading } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { type Attempt, hashesOf } from '../../core/records/transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { CallOptions } from '../rpc/call-router.js';
+import { createPatience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
+import type { SecondReadings } from '../rpc/second-reading.js';
 import { readAccounts } from './account.js';
 import { accountOf } from './address.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
 import type { NodeView } from './read-transaction.js';
-import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
+import { readTransactions, receiptFrom, type ShownView, withoutFee } from './receipts.js';
 
 /** Reads the outcomes of fee-bump envelopes around other accounts' transactions. */
 export interface AttemptOutcomes {
@@ -22,7 +24,8 @@ export interface AttemptOutcomes {
    * provably unused.
    *
    * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so for
-   * some ledgers and a while. Until then the attempt is open. Throws `NODE_UNAVAILABLE`.
+   * some ledgers and a while. Until then the attempt is open. A landed attempt is final when another endpoint shows the same, or after a
+   * minute in which none has a word about it. Throws `NODE_UNAVAILABLE`.
    */
   of(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
 }
@@ -30,6 +33,7 @@ export interface AttemptOutcomes {
 /** The dependencies of the reader. */
 export interface AttemptOutcomesDeps {
   readonly rpc: Rpc;
+  readonly secondReading: SecondReadings;
   readonly networkId: Buffer;
   readonly networkName: string;
   readonly clock: DurationClock;
@@ -38,16 +42,21 @@ export interface AttemptOutcomesDeps {
 
 /** The answer of a single endpoint counts after it has shown the same in this many ledgers and this long. */
 const alonePatience = { ledgers: 8n, ms: 60_000 };
+/** Without a word of another endpoint, a landed attempt is final after this long. */
+const unreadForMs = 60_000;
 /** Bounds the memory of a single endpoint's answers. */
 const maxDoubted = 10_000;
 
 /** Creates the reader. */
-export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log }: AttemptOutcomesDeps): AttemptOutcomes {
+export function createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log }: AttemptOutcomesDeps): AttemptOutcomes {
   /** By hash, since when the only endpoint has shown that the attempt is lost. */
   const doubted = new Map<string, { readonly ledger: bigint; readonly sinceMs: number }>();
+  const unread = createPatience(clock, unreadForMs);
+  const disputed = new Set<string>();
   let isReported = false;
 
-  const read = (attempts: readonly Attempt[], options: CallOptions) => readFrom({ rpc, networkId, clock }, attempts, options);
+  const read = (attempts: readonly Attempt[], options: CallOptions) =>
+    readFrom({ rpc, secondReading, networkId, clock }, attempts, options);
 
   /** Returns null if no endpoint answers that did not give the first answers: each of them would confirm itself. */
   async function readAgain(attempts: readonly Attempt[], answeredBy: ReadonlySet<number>): Promise<Views | null> {
@@ -74,13 +83,46 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
     return ledger - since.ledger >= alonePatience.ledgers && elapsedMs - since.sinceMs >= alonePatience.ms;
   }
 
+  /** Reads landed attempts again: nothing is final by the word of one endpoint. */
+  async function confirm(attempts: readonly Attempt[], outcomes: ReadonlyMap<string, AttemptOutcome>): Promise<Outcomes> {
+    const landed = attempts.flatMap((attempt) => {
+      const outcome = outcomes.get(attempt.hash);
+      return outcome?.kind === 'landed' ? [{ attempt, receipt: outcome.receipt }] : [];
+    });
+    const readings = await secondReading.of(landed.map(({ receipt }) => receipt));
+    const confirmed = new Map(outcomes);
+    for (const { attempt, receipt } of landed) {
+      const reading = readings.get(receipt.hash) ?? 'unknown';
+      if (reading !== 'unknown') unread.forget(attempt.hash);
+      noteDispute(attempt, reading);
+      const isFinal = typeof reading !== 'string' || reading === 'same' || reading === 'alone' || isUnreadLong(attempt, reading);
+      const shown = typeof reading === 'string' ? receipt : reading;
+      // Without our fee-bump envelope around it, another account paid the fee.
+      const own = receipt.hash === attempt.hash ? shown : withoutFee(shown);
+      confirmed.set(attempt.hash, reading === 'absent' ? { kind: 'open' } : { kind: 'landed', receipt: own, isFinal });
+    }
+    return confirmed;
+  }
+
+  function isUnreadLong({ hash }: Attempt, reading: SecondReading): boolean {
+    return reading === 'unknown' && unread.isOver(hash);
+  }
+
+  function noteDispute({ hash, transactionId }: Attempt, reading: SecondReading): void {
+    const isDisputed = reading === 'different' || reading === 'status';
+    if (isDisputed && !disputed.has(hash))
+      log.warn({ network: networkName, transaction: transactionId }, 'RPC nodes show different receipts for a transaction');
+    if (!isDisputed) disputed.delete(hash);
+    else if (disputed.size < maxDoubted) disputed.add(hash);
+  }
+
   return {
     async of(attempts) {
       const answeredBy = new Set<number>();
       const { outcomes: believed } = await read(attempts, { first: 'head', answeredBy });
       for (const { hash } of attempts) if (believed.get(hash)?.kind !== 'dead') doubted.delete(hash);
       const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
-      if (doubtful.size === 0) return believed;
+      if (doubtful.size === 0) return confirm(attempts, believed);
       // Attempts around the same inner transaction are distinguished only if the request names all of them.
       const asked = attempts.filter((attempt) => doubtful.has(sourceOf(attempt)));
       const second = await readAgain(asked, answeredBy);
@@ -92,10 +134,12 @@ export function createAttemptOutcomes({ rpc, networkId, networkName, clock, log 
         const isBelieved = agreed.kind !== 'dead' || !rpc.isSingle() || (second !== null && isLasting(hash, second.ledger));
         outcomes.set(hash, isBelieved ? agreed : { kind: 'open' });
       }
-      return outcomes;
+      return confirm(attempts, outcomes);
     },
   };
 }
+
+type Outcomes = ReadonlyMap<string, AttemptOutcome>;
 
 function isLost(outcome: AttemptOutcome | undefined): boolean {
   return outcome?.kind === 'dead' || outcome?.kind === 'unknown';
@@ -112,13 +156,13 @@ function combined(lost: AttemptOutcome, second: AttemptOutcome | undefined): Att
 
 /** The state that one endpoint shows. */
 interface Views {
-  readonly outcomes: ReadonlyMap<string, AttemptOutcome>;
+  readonly outcomes: Outcomes;
   /** Its newest ledger when it looked for lost attempts; 0 if there was none to look for. */
   readonly ledger: bigint;
 }
 
 async function readFrom(
-  { rpc, networkId, clock }: Pick<AttemptOutcomesDeps, 'rpc' | 'networkId' | 'clock'>,
+  { rpc, secondReading, networkId, clock }: Pick<AttemptOutcomesDeps, 'rpc' | 'secondReading' | 'networkId' | 'clock'>,
   attempts: readonly Attempt[],
   options: CallOptions,
 ): Promise<Views> {
@@ -130,7 +174,11 @@ async function readFrom(
   const due = attempts.filter((attempt) => mayHaveEnded(attempt, accountOfAttempt(attempt), closeTimeMs));
   const views = await readTransactions(rpc, networkId, due.flatMap(hashesOf), options);
   const outcomes = new Map<string, AttemptOutcome>(attempts.map(({ hash }) => [hash, { kind: 'open' }]));
-  for (const attempt of due) outcomes.set(attempt.hash, outcomeOf(attempt, views, accountOfAttempt(attempt)));
+  for (const attempt of due) {
+    const outcome = outcomeOf(attempt, views, accountOfAttempt(attempt));
+    outcomes.set(attempt.hash, outcome);
+    if (outcome.kind === 'landed') secondReading.noteSource(outcome.receipt, views.get(outcome.receipt.hash)?.by ?? undefined);
+  }
   const ledger = [...views.values()].reduce((max, { latestLedger }) => (latestLedger > max ? latestLedger : max), 0n);
   return { outcomes, ledger };
 }
@@ -145,12 +193,11 @@ function sourceOf({ fields }: Attempt): string {
 }
 
 /** An account that no longer exists has no use for the number: if it is created again, it begins above it. */
-function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account: Account | null): AttemptOutcome {
+function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, ShownView>, account: Account | null): AttemptOutcome {
   for (const hash of hashesOf(attempt)) {
     const known = views.get(hash);
     const receipt = known === undefined ? null : receiptFrom(hash, known);
-    // Without our fee-bump envelope around it, another account paid the fee.
-    if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
+    if (receipt !== null) return { kind: 'landed', receipt, isFinal: false };
   }
   // The views may come from different nodes: only ledgers that all of them know count.
   const [first, ...others] = hashesOf(attempt).flatMap((hash) => views.get(hash) ?? []);

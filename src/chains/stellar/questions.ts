@@ -136,7 +136,8 @@ export const questions = {
     },
     asks: 'head',
     decides: 'a final state',
-    fallback: 'the attempt stays open; that it is dead needs a second endpoint, or 8 ledgers and a minute of the only one',
+    fallback:
+      'the attempt stays open; that it is in a ledger needs a second endpoint, or a minute without one; that it is dead, a second endpoint, or 8 ledgers and a minute of the only one',
   }),
   history: question({
     method: 'getTransactions',

@@ -1,9 +1,14 @@
 import type { Receipt } from '../../core/ports/chain.js';
 import type { CallOptions } from '../rpc/call-router.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import type { ReceiptReader, Word } from '../rpc/second-reading.js';
 import { questions } from './questions.js';
 import type { NodeView } from './read-transaction.js';
+
+/** What a node shows, and the place of its endpoint. */
+export type ShownView = NodeView & { readonly by: number | null };
 
 /**
  * Reads the transaction that nodes have for each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is
@@ -14,7 +19,7 @@ export async function readTransactions(
   networkId: Buffer,
   hashes: readonly string[],
   options: CallOptions = { first: 'head' },
-): Promise<ReadonlyMap<string, NodeView>> {
+): Promise<ReadonlyMap<string, ShownView>> {
   const asked = new Set(hashes);
   const views = await rpc.batch(
     hashes.map((hash) => questions.transaction(hash, networkId, rpc.newestNumber())),
@@ -26,26 +31,72 @@ export async function readTransactions(
       if (view === undefined || 'error' in view) throw nodeUnavailable(view?.error);
       const { found } = view.result;
       const isReportedByBump = found !== null && found.hash !== hash && asked.has(found.hash);
-      return [hash, isReportedByBump ? { ...view.result, found: null } : view.result];
+      return [hash, { ...view.result, ...(isReportedByBump ? { found: null } : {}), by: view.by }];
     }),
   );
 }
 
 /**
- * Returns the receipt of the transaction with the requested hash, under the hash of the outermost envelope; null if no ledger contains it.
- * A closed ledger is final and nodes report no ledger hash with a transaction, so the ledger number replaces it. The fee is 0 if another
- * account's fee-bump envelope paid it.
+ * Returns the receipt of the transaction with the requested hash, which the receipt names; null if no ledger contains it. A closed ledger
+ * is final and nodes report no ledger hash with a transaction, so the ledger number replaces it. The fee is 0 if another account's fee-bump
+ * envelope paid it.
  */
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;
   const { ledger, succeeded, facts } = found;
-  const receipt: Receipt = { hash: found.hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
+  const receipt: Receipt = { hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
   return found.hash === hash ? receipt : withoutFee(receipt);
 }
 
 /** Returns a receipt whose fee another account paid. */
 export function withoutFee(receipt: Receipt): Receipt {
   return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feePaid: 0n } };
+}
+
+/** Reads receipts from the endpoints that a second reading names. One that has dropped their ledger, or lacks it, gives no word. */
+export function createReceiptReader(rpc: Rpc, networkId: Buffer): ReceiptReader {
+  /** What one endpoint shows of each; left out: it gives no word. `silent` gets those and the endpoint that answered. */
+  async function readOnce(receipts: readonly Receipt[], first: First, silent: Map<Receipt, number>): Promise<Map<string, Word>> {
+    const calls = receipts.flatMap((receipt) => [receipt.hash, ...(receipt.otherHashes ?? [])].map((asked) => ({ receipt, asked })));
+    const answers = await rpc.batch(
+      calls.map(({ asked }) => questions.transaction(asked, networkId, rpc.newestNumber())),
+      { first, shared: true },
+    );
+    const words = new Map<string, Word>();
+    for (const receipt of receipts) {
+      const shown = answers.flatMap((answer, at) => {
+        const call = calls[at];
+        if (call?.receipt !== receipt || 'error' in answer || answer.by === null) return [];
+        const found = receiptFrom(call.asked, answer.result);
+        return [{ found: found === null ? null : { ...found, hash: receipt.hash }, view: answer.result, by: answer.by }];
+      });
+      const [one] = [...shown.filter(({ found }) => found !== null), ...shown];
+      if (one === undefined) continue;
+      const isAnswered = shown.length === 1 + (receipt.otherHashes?.length ?? 0);
+      const hasLedger = shown.every(({ view }) => view.oldestLedger <= receipt.blockNumber && receipt.blockNumber <= view.latestLedger);
+      if (one.found !== null || (isAnswered && hasLedger)) words.set(receipt.hash, { receipt: one.found, by: one.by });
+      else silent.set(receipt, one.by);
+    }
+    return words;
+  }
+
+  async function read(receipts: readonly Receipt[], first: First): Promise<ReadonlyMap<string, Word>> {
+    if (receipts.length === 0) return new Map();
+    const silent = new Map<Receipt, number>();
+    const words = await readOnce(receipts, first, silent);
+    if (silent.size === 0 || typeof first === 'string' || 'only' in first) return words;
+    const asked = new Set([...first.otherThan, ...silent.values()]);
+    return new Map([...words, ...(await read([...silent.keys()], { otherThan: asked }))]);
+  }
+
+  return {
+    read,
+    async leftOutBy(receipt, first) {
+      const word = (await read([receipt], first)).get(receipt.hash);
+      return word !== undefined && word.receipt?.blockNumber !== receipt.blockNumber ? word.by : null;
+    },
+    shownBy: async (source, receipt) => (await read([receipt], { only: source })).get(receipt.hash)?.receipt,
+  };
 }
 
 /** Returns the name that replaces the hash of a ledger. */

@@ -7,6 +7,7 @@ import { systemClock } from '../../core/work/clock.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { firstFor } from '../rpc/endpoint-selector.js';
 import { createNodes } from '../rpc/nodes.js';
+import { createSecondReading } from '../rpc/second-reading.js';
 import { lockedOf, readAccount, whyPowerless } from './account.js';
 import { accountOf } from './address.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
@@ -19,7 +20,7 @@ import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
 import { questions } from './questions.js';
-import { ledgerName, readTransactions, receiptFrom } from './receipts.js';
+import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { readEnvelopeToSign, signForeignTransaction } from './sign-foreign.js';
@@ -38,7 +39,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
-  const outcomes = createAttemptOutcomes({ rpc, networkId, networkName, clock, log });
+  const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId), log, nowMs: clock.elapsedMs });
+  const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
   const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));
 
   return {
@@ -94,7 +96,9 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         const found = new Map<string, Receipt>();
         for (const [hash, view] of views) {
           const receipt = receiptFrom(hash, view);
-          if (receipt !== null) found.set(hash, receipt);
+          if (receipt === null) continue;
+          found.set(hash, receipt);
+          secondReading.noteSource(receipt, view.by ?? undefined);
         }
         return { found, unanswered: new Set() };
       },
@@ -109,8 +113,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       maxInFlight: async () => 1,
       // The search of the account's history has read the ledgers.
       areGone: async () => true,
-      // A closed ledger is final.
-      readAgain: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])),
+      readAgain: secondReading.of,
       cannotFail: async () => false,
       // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null || 'unreported',

@@ -194,6 +194,8 @@ export interface Receipt extends SenderTransaction {
   readonly succeeded: boolean;
   /** Null: the node's answer has none. */
   readonly facts: MinedFacts | null;
+  /** Other hashes under which its block may contain it: see `hashesOf`. Absent: none. */
+  readonly otherHashes?: readonly string[];
 }
 
 /**

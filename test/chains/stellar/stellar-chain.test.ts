@@ -175,16 +175,16 @@ describe('findSender', { concurrency: 4 }, () => {
     assert.equal(await chain.sequence.findSender(wallet.address, BigInt(first.sequence), { from: 0n, to: head.number }), 'pruned');
   });
 
-  it('receipts: name the fee-bump envelope that landed a plain transaction, also if only that one is looked up', async (test) => {
+  it('receipts: have the hash that was asked for, and no fee if the fee-bump envelope of another account landed it', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const plain = wallet.build([pay(other)]);
     const bump = other.bump(plain, 400n);
     node.ledger.submit(bump.toXdr());
     node.ledger.close();
-    const [inner, outer] = [hashOf(plain), hashOf(bump)];
+    const inner = hashOf(plain);
     const { number } = await chain.head();
     const { found } = await chain.sequence.receipts([inner], { from: 0n, to: number });
-    assert.deepEqual([found.get(inner)?.hash, found.get(inner)?.facts?.feePaid], [outer, 0n]);
+    assert.deepEqual([found.get(inner)?.hash, found.get(inner)?.facts?.feePaid], [inner, 0n]);
   });
 
   it('nextAt: knows the next sequence number since the account last used one', async (test) => {
@@ -304,6 +304,31 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await outcomeOf({ chain }, attempt), 'open');
     isPartial = false;
     assert.equal(await outcomeOf({ chain }, attempt), 'dead');
+  });
+
+  it('outcome of a fee-bump envelope around another account’s transaction: is not final while another node has its ledger without it', async (test) => {
+    const rig = await start(test);
+    const honest = await startStellar();
+    test.after(() => honest.stop());
+    const attempt = await signed(rig, soon());
+    submitInner(rig, attempt);
+    rig.node.ledger.close();
+    const finality = async (...nodes: readonly StellarNode[]) => {
+      const chain = open(
+        test,
+        nodes.map(({ url }) => url),
+      );
+      await chain.head();
+      const outcome = (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+      return outcome?.kind === 'landed' ? outcome.isFinal : outcome?.kind;
+    };
+    assert.equal(await finality(rig.node, honest), false, 'a node behind its ledger does not confirm it');
+    while (honest.ledger.latest().sequence < rig.node.ledger.latest().sequence) honest.ledger.close();
+    const alike = await startStellar({ ledger: rig.node.ledger });
+    test.after(() => alike.stop());
+    assert.equal(await finality(rig.node, honest), false);
+    assert.equal(await finality(rig.node, alike), true);
+    assert.equal(await finality(rig.node), true);
   });
 
   it('outcome of a fee-bump envelope around another account’s transaction: is open until a ledger closes after its time bounds', async (test) => {
@@ -490,5 +515,50 @@ describe('draft', { concurrency: 4 }, () => {
         must_remain_stroops: '50000000',
       },
     });
+  });
+});
+
+describe('second reading of a transaction', { concurrency: 4 }, () => {
+  it('second reading of a transaction: an endpoint does not confirm its own word, after a restart too', async (test) => {
+    const { node, wallet, other } = await start(test);
+    const honest = await startStellar();
+    test.after(() => honest.stop());
+    const transaction = wallet.build([pay(other)]);
+    node.ledger.submit(transaction.toXdr());
+    node.ledger.close();
+    while (honest.ledger.latest().sequence < node.ledger.latest().sequence) honest.ledger.close();
+    const hash = hashOf(transaction);
+    const blocks = { from: 0n, to: BigInt(node.ledger.latest().sequence) };
+    const first = open(test, [node.url, honest.url]);
+    await first.head();
+    const receipt = (await first.sequence.receipts([hash], blocks)).found.get(hash);
+    assert.ok(receipt !== undefined);
+    assert.equal((await first.sequence.readAgain([receipt])).get(hash), 'different');
+    for (const urls of [
+      [node.url, honest.url],
+      [honest.url, node.url],
+    ]) {
+      const restarted = open(test, urls);
+      await restarted.head();
+      assert.equal((await restarted.sequence.readAgain([receipt])).get(hash), 'different');
+    }
+  });
+
+  it('second reading of a transaction: one in the fee bump of another account is the same under its own hash', async (test) => {
+    const { node, wallet, other } = await start(test);
+    const inner = wallet.build([pay(other)]);
+    node.ledger.submit(other.bump(inner, 400n).toXdr());
+    node.ledger.close();
+    const alike = await startStellar({ ledger: node.ledger });
+    test.after(() => alike.stop());
+    const chain = open(test, [node.url, alike.url]);
+    await chain.head();
+    const hash = hashOf(inner);
+    const receipt = (await chain.sequence.receipts([hash], { from: 0n, to: 9n })).found.get(hash);
+    assert.ok(receipt !== undefined);
+    assert.equal(receipt.facts?.feePaid, 0n);
+    assert.equal((await chain.sequence.readAgain([receipt])).get(hash), 'same');
+    const ownBump = { ...receipt, hash: 'ab'.repeat(32), otherHashes: [hash] };
+    assert.equal((await chain.sequence.readAgain([ownBump])).get(ownBump.hash), 'same');
   });
 });

@@ -138,7 +138,9 @@ async function readFinalsAgain(sequence: Sequence, finals: readonly Receipt[]): 
 /** The receipt that the record shows; null: the transaction is in no block. */
 function minedReceipt({ transaction: { mined }, attempts }: OpenTransaction): Receipt | null {
   const attempt = attempts.find(({ version }) => version === mined?.version);
-  return mined === null || attempt === undefined ? null : { hash: attempt.hash, ...mined };
+  if (mined === null || attempt === undefined) return null;
+  const otherHashes = hashesOf(attempt).filter((hash) => hash !== attempt.hash);
+  return { hash: attempt.hash, ...mined, ...(otherHashes.length === 0 ? {} : { otherHashes }) };
 }
 
 /** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */

@@ -1,9 +1,7 @@
 import type { Receipt, SecondReading } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
-import type { First } from '../rpc/endpoint-selector.js';
-import type { Rpc } from '../rpc/rpc.js';
-import type { Branch } from './branch.js';
-import { questions } from './questions.js';
+import type { First } from './endpoint-selector.js';
+import type { Rpc } from './rpc.js';
 
 /** The same warning comes at most once in this time. */
 const quietForMs = 10 * 60_000;
@@ -11,51 +9,68 @@ const quietForMs = 10 * 60_000;
 /** After this long without any answer of another endpoint, the receipts of one endpoint count as if the network had no other one. */
 const silentForMs = 60_000;
 
-/** What the endpoint at this place shows. Null: a receipt in a block that is not on our branch. */
-interface Word {
+/** More receipts do not wait for their confirmations at a time. One whose source is forgotten is asked for twice. */
+const maxSources = 20_000;
+
+/** What the endpoint at this place shows. Null: a receipt in a block that is not on our branch, or none although it has the block. */
+export interface Word {
   readonly receipt: Receipt | null;
   readonly by: number;
 }
 
 type Shown = Word & { readonly receipt: Receipt };
 
-type Contradicts = Branch['contradicts'];
+/** Reads receipts in a chain's own words. */
+export interface ReceiptReader {
+  /** What endpoints show of these receipts, by hash; left out: what none of them has a word about. Never throws because of a node. */
+  read(receipts: readonly Receipt[], first: First): Promise<ReadonlyMap<string, Word>>;
+  /** Returns the endpoint that shows another block there, or that block without the transaction; null: none of these does. */
+  leftOutBy(receipt: Receipt, first: First): Promise<number | null>;
+  /** The receipt that the endpoint at this place shows now; null: it shows none; undefined: it gives no readable answer. */
+  shownBy(source: number, receipt: Receipt): Promise<Receipt | null | undefined>;
+}
 
 /** The dependencies of second readings. */
 interface SecondReadingDeps {
-  readonly rpc: Rpc;
-  readonly contradicts: Contradicts;
+  readonly rpc: Pick<Rpc, 'isSingle' | 'silentForMs'>;
+  readonly reader: ReceiptReader;
   readonly log: Log;
   nowMs(): number;
-  /** The endpoint that showed this receipt; undefined: unknown, such as after a restart. */
-  sourceOf(receipt: Receipt): number | undefined;
 }
 
-/** Reads receipts again before they become final. No endpoint confirms its own receipt. */
-export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: SecondReadingDeps) {
+/** Reads receipts again before they become final. */
+export interface SecondReadings {
+  /** Takes note of the endpoint that showed a receipt, which cannot confirm it; undefined: it is unknown. */
+  noteSource(receipt: Receipt, by: number | undefined): void;
+  /** See `Sequence.readAgain`. */
+  of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>>;
+}
+
+/** Creates second readings. No endpoint confirms its own receipt. */
+export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDeps): SecondReadings {
+  const { leftOutBy } = reader;
+  /** The endpoint that showed a receipt last, and its block, by the transaction's hash. */
+  const sources = new Map<string, { readonly by: number; readonly blockHash: string }>();
   /** Two endpoints may differ in a fact of every receipt. */
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** Like `readFrom`, each from an endpoint that none of these words about it is from. */
-  async function readFromOthers(receipts: readonly Receipt[], words: readonly ReadonlyMap<string, Word>[]) {
-    const groups = new Map<string, { readonly asked: readonly number[]; readonly hashes: string[] }>();
-    for (const { hash } of receipts) {
-      const asked = words.flatMap((word) => word.get(hash)?.by ?? []);
-      const group = groups.get(asked.join()) ?? { asked, hashes: [] };
-      groups.set(asked.join(), group);
-      group.hashes.push(hash);
-    }
-    const read = await Promise.all(
-      [...groups.values()].map(({ asked, hashes }) => readFrom(rpc, contradicts, hashes, { otherThan: new Set(asked) })),
-    );
-    return new Map(read.flatMap((one) => [...one]));
+  /** The endpoint that showed this receipt; undefined: unknown, such as after a restart. */
+  function sourceOf({ hash, blockHash }: Receipt): number | undefined {
+    const source = sources.get(hash);
+    return source?.blockHash === blockHash ? source.by : undefined;
   }
 
-  /** Returns the endpoint that shows another block there, or that block without the transaction; null: none of these does. */
-  async function leftOutBy({ hash, blockNumber, blockHash }: Receipt, first: First): Promise<number | null> {
-    const [answer] = await rpc.batch([questions.hashesInBlock(blockNumber)], { first, shared: true });
-    const block = answer !== undefined && 'result' in answer ? answer.result : null;
-    return block !== null && (block.hash !== blockHash || !block.hashes.has(hash)) ? (answer?.by ?? null) : null;
+  /** Like `reader.read`, each from an endpoint that none of these words about it is from. */
+  async function readFromOthers(receipts: readonly Receipt[], words: readonly ReadonlyMap<string, Word>[]) {
+    const groups = new Map<string, { readonly asked: readonly number[]; readonly ofGroup: Receipt[] }>();
+    for (const receipt of receipts) {
+      const asked = words.flatMap((word) => word.get(receipt.hash)?.by ?? []);
+      const group = groups.get(asked.join()) ?? { asked, ofGroup: [] };
+      groups.set(asked.join(), group);
+      group.ofGroup.push(receipt);
+    }
+    const read = await Promise.all([...groups.values()].map(({ asked, ofGroup }) => reader.read(ofGroup, { otherThan: new Set(asked) })));
+    return new Map(read.flatMap((one) => [...one]));
   }
 
   /** If words name another block than the receipt, drops each that the block of its own endpoint does not fit. */
@@ -67,13 +82,8 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
 
   /** True if the endpoint that showed the receipt has none any more, or another one, or its block does not fit it. */
   async function isWithdrawn(receipt: Receipt, source: number): Promise<boolean> {
-    const [[answer], denier] = await Promise.all([
-      rpc.batch([questions.receipt(receipt.hash)], { first: { only: source } }),
-      leftOutBy(receipt, { only: source }),
-    ]);
-    if (denier !== null) return true;
-    if (answer === undefined || 'error' in answer || answer.result === 'unreadable') return false;
-    return answer.result === null || !isAlike(answer.result, receipt);
+    const [shown, denier] = await Promise.all([reader.shownBy(source, receipt), leftOutBy(receipt, { only: source })]);
+    return denier !== null || shown === null || (shown !== undefined && !isAlike(shown, receipt));
   }
 
   /** Judges a receipt that its source shows and no other endpoint confirms. */
@@ -96,17 +106,25 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
     if (facts === null || other.facts === null) return receipt;
     const gasUsed = isDisputed(facts.gasUsed, other.facts.gasUsed) ? null : facts.gasUsed;
     const feePaid = isDisputed(facts.feePaid, other.facts.feePaid) ? null : facts.feePaid;
-    if (gasUsed === facts.gasUsed && feePaid === facts.feePaid) return receipt;
+    const returnValueXdr = isDisputed(facts.returnValueXdr, other.facts.returnValueXdr) ? null : facts.returnValueXdr;
+    if (gasUsed === facts.gasUsed && feePaid === facts.feePaid && returnValueXdr === facts.returnValueXdr) return receipt;
     if (nowMs() >= quietUntilMs) {
       quietUntilMs = nowMs() + quietForMs;
-      log.warn({ transaction: hash }, 'RPC nodes differ in the gas or the fee of a receipt; what they differ in is left out of the record');
+      log.warn(
+        { transaction: hash },
+        'RPC nodes differ in the gas, the fee or the return value of a receipt; what they differ in is left out of the record',
+      );
     }
-    return { ...receipt, facts: { ...facts, gasUsed, feePaid } };
+    return { ...receipt, facts: { ...facts, gasUsed, feePaid, returnValueXdr } };
   }
 
   return {
-    /** See `Sequence.readAgain`. */
-    async of(receipts: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>> {
+    noteSource(receipt, by) {
+      sources.delete(receipt.hash);
+      if (by !== undefined) sources.set(receipt.hash, { by, blockHash: receipt.blockHash });
+      if (sources.size > maxSources) for (const oldest of [...sources.keys()].slice(0, maxSources / 2)) sources.delete(oldest);
+    },
+    async of(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));
       if (rpc.isSingle() || receipts.length === 0) return readings;
       const agree = (receipt: Receipt, agreed: Receipt) => readings.set(receipt.hash, agreed === receipt ? 'same' : agreed);
@@ -114,8 +132,8 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
         const by = sourceOf(receipt);
         return by === undefined ? [] : [[receipt.hash, { receipt, by }]];
       });
-      const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined).map(({ hash }) => hash);
-      const first = new Map([...known, ...(await readFrom(rpc, contradicts, sourceless, 'head'))]);
+      const sourceless = receipts.filter((receipt) => sourceOf(receipt) === undefined);
+      const first = new Map([...known, ...(await reader.read(sourceless, 'head'))]);
       const second = await readFromOthers(receipts, [first]);
       const isConfirmed = (receipt: Receipt, ...words: (Word | undefined)[]): boolean =>
         words.every((word) => isShown(word) && isAlike(receipt, word.receipt));
@@ -141,24 +159,6 @@ export function createSecondReading({ rpc, contradicts, log, nowMs, sourceOf }: 
   };
 }
 
-/** Returns what endpoints show of receipts, by hash. */
-export async function readFrom(
-  rpc: Rpc,
-  contradicts: Contradicts,
-  hashes: readonly string[],
-  first: First,
-): Promise<ReadonlyMap<string, Word>> {
-  if (hashes.length === 0) return new Map();
-  const settled = await rpc.batch(hashes.map(questions.receipt), { first, shared: true });
-  const found = new Map<string, Word>();
-  for (const [index, hash] of hashes.entries()) {
-    const answer = settled[index];
-    if (answer === undefined || 'error' in answer || answer.result === null || answer.result === 'unreadable') continue;
-    if (answer.by !== null) found.set(hash, { receipt: contradicts(answer.result) ? null : answer.result, by: answer.by });
-  }
-  return found;
-}
-
 function isShown(word: Word | undefined): word is Shown {
   return word !== undefined && word.receipt !== null;
 }
@@ -173,6 +173,6 @@ function isInSameBlock(one: Receipt, other: Receipt): boolean {
 }
 
 /** A fact that one of them lacks is not disputed. */
-function isDisputed(one: bigint | null, other: bigint | null): boolean {
+function isDisputed<T extends bigint | string>(one: T | null, other: T | null): boolean {
   return one !== null && other !== null && one !== other;
 }
