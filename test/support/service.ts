@@ -126,6 +126,7 @@ async function makeHome(options: CommonHomeOptions, network: NetworkParts): Prom
       DATABASE_URL: `sqlite:${join(dir, 'relayer.db')}`,
       STORAGE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       API_KEY: apiKey,
+      HELD_TRANSACTIONS_FILE: join(dir, 'held-transactions.jsonl'),
       APP_PORT: '0',
       WEBHOOK_ALLOW_PRIVATE: 'true',
       RATE_LIMIT_REQUESTS_PER_SECOND: '0',
