@@ -27,7 +27,7 @@ describe('the lane of an EVM relayer', () => {
     // Another user of the key, before the service runs.
     const provider = new JsonRpcProvider(anvil.url, 31337, { staticNetwork: true });
     const wallet = new Wallet(home.privateKey, provider);
-    for (let nonce = 0; nonce < foreignUses; nonce += 1) await wallet.sendTransaction({ to: receiver, value: 1, nonce, gasLimit: 21_000 });
+    for (let nonce = 0; nonce < foreignUses; nonce += 1) await wallet.sendTransaction({ to: receiver, value: 7, nonce, gasLimit: 21_000 });
     await anvil.mine();
     provider.destroy();
     service = await startService(home);

@@ -71,6 +71,8 @@ describe('relayers, signers and networks over the API', () => {
     }
   });
 
+  let paid = 0;
+
   async function restart(start: (home: ServiceHome) => Promise<RunningService> = startServiceHere): Promise<void> {
     assert.equal(await service.stop(), 0);
     service = await start(home);
@@ -84,8 +86,10 @@ describe('relayers, signers and networks over the API', () => {
     assert.equal(created.status, 201, JSON.stringify(created.body));
   }
 
+  /** Each pays another amount: a new service that pays what its key has just paid looks like one with an older database. */
   async function sendThrough(relayer: string): Promise<string> {
-    const sent = await rest('POST', `/relayers/${relayer}/transactions`, { to, value: 1, speed: 'fast' });
+    paid += 1;
+    const sent = await rest('POST', `/relayers/${relayer}/transactions`, { to, value: paid, speed: 'fast' });
     assert.equal(sent.status, 200, JSON.stringify(sent.body));
     return sent.body.data.id;
   }

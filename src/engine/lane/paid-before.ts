@@ -8,8 +8,10 @@ import type { LaneContext } from './lane-context.js';
 const maxSearched = 8n;
 /** This many nonces before the first that a lane takes are searched for the first that was used while its transactions waited. */
 const newestSearched = 1_024n;
-/** By how much the time of a block may be before that of an instance's clock. */
+/** By how much the time of a block may be before that of an instance's clock, if a signed nonce says which others are later. */
 const clockSlackMs = 600_000;
+/** The same if the lane never signed: a program that used the key until a moment ago, such as an earlier relayer, often paid the same. */
+const newLaneSlack = { ms: 2_000, blocks: 2 };
 
 /**
  * True if a transaction of our key that no attempt explains did what one of these transactions asks for: the database lacks that attempt,
@@ -21,7 +23,7 @@ const clockSlackMs = 600_000;
 export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: Iterable<Transaction>): Promise<boolean> {
   for (const { id, intent, content, failureReason, createdAtMs } of unpaid) {
     // A restored transaction gets no other nonce.
-    if (intent !== 'content' || failureReason !== null || isBefore(user, createdAtMs) || !user.does(content)) continue;
+    if (intent !== 'content' || failureReason !== null || isBefore(lane, user, createdAtMs) || !user.does(content)) continue;
     const { deps, relayer } = lane;
     const evidence = `transaction ${user.hash} of account ${lane.id.account} did what transaction ${id} of relayer ${relayer().id} asks for, and no stored attempt explains it`;
     try {
@@ -36,8 +38,9 @@ export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: I
 }
 
 /** True if the block of a transaction is from before this time. */
-function isBefore({ timeMs }: SenderUse, sinceMs: number): boolean {
-  return timeMs !== null && timeMs < sinceMs - clockSlackMs;
+function isBefore({ numbers, relayer }: LaneContext, { timeMs }: SenderUse, sinceMs: number): boolean {
+  const newLaneSlackMs = newLaneSlack.ms + newLaneSlack.blocks * relayer().network.averageBlockTimeMs;
+  return timeMs !== null && timeMs < sinceMs - (numbers.signed === 0n ? newLaneSlackMs : clockSlackMs);
 }
 
 /**
@@ -59,7 +62,7 @@ export async function paidBelow(
     return typeof user === 'object' ? user : null;
   };
   const sinceMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
-  const first = lane.numbers.signed === 0n ? await firstSince(userOf, next, sinceMs) : lane.numbers.next;
+  const first = lane.numbers.signed === 0n ? await firstSince(lane, userOf, next, sinceMs) : lane.numbers.next;
   for (let nonce = first; nonce < next && nonce < first + maxSearched; nonce += 1n) {
     const user = await userOf(nonce);
     if (user !== null && (await isPaidBefore(lane, user, waiting()))) return 'paid';
@@ -71,10 +74,15 @@ export async function paidBelow(
  * Returns the lowest of the newest nonces below `next` that was used at this time or later. A lane that never signed has no nonce of its
  * own, and the account may have been used by others for long.
  */
-async function firstSince(userOf: (nonce: bigint) => Promise<SenderUse | null>, next: bigint, sinceMs: number): Promise<bigint> {
+async function firstSince(
+  lane: LaneContext,
+  userOf: (nonce: bigint) => Promise<SenderUse | null>,
+  next: bigint,
+  sinceMs: number,
+): Promise<bigint> {
   const isSince = async (nonce: bigint): Promise<boolean> => {
     const user = await userOf(nonce);
-    return user !== null && !isBefore(user, sinceMs);
+    return user !== null && !isBefore(lane, user, sinceMs);
   };
   // Mostly there is nothing since.
   if (next === 0n || !(await isSince(next - 1n))) return next;
