@@ -111,9 +111,9 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
   it('release slot: attempts that every node refuses as invalid delay the next one by seconds', async (test) => {
     const rig = await start(test);
     // The local ledger does not know this operation, and the service finds nothing wrong with it.
-    const clawback = Operation.clawbackClaimableBalance({ balanceId: `00000000${'ab'.repeat(32)}` });
+    const withdrawal = Operation.liquidityPoolWithdraw({ liquidityPoolId: 'ab'.repeat(32), amount: '1', minAmountA: '1', minAmountB: '1' });
     const unsupported = () => {
-      const built = walletOf(rig.node.ledger, rig.key.keys).build([clawback]);
+      const built = walletOf(rig.node.ledger, rig.key.keys).build([withdrawal]);
       built.signatures.splice(0);
       return rig.send({ transactionXdr: built.toXdr(), validUntilMs: laterMs() });
     };
