@@ -187,9 +187,9 @@ export function createEndpointSelector(
       if (probedAtMs !== null) return;
       for (const other of endpoints.slice(1).filter((one) => !early.has(one))) {
         const asked = askPosition(other);
-        // The probe handles it.
-        asked.position.catch(() => undefined);
         early.set(other, asked);
+        // The probe handles it; one that begins later reads the position itself.
+        asked.position.catch(() => early.delete(other));
       }
     },
     async takeHead(endpoint, position, askedAtMs) {
@@ -199,6 +199,8 @@ export function createEndpointSelector(
         probedAtMs = clock.elapsedMs();
         const isDue = (other: Endpoint): boolean => !other.isTripped() || (forks.has(other) && other.isProbeDue());
         const probes = endpoints.filter((other) => other !== endpoint && isDue(other)).map((other) => probe(other, endpoint));
+        // Later probes ask again: an old position would make an endpoint look late.
+        early.clear();
         if (isFirst) await Promise.all(probes);
       }
       if (headSource !== null && headSource !== endpoint && (await forks.isForked(endpoint, position, headSource))) return false;

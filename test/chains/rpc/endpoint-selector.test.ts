@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createRotation } from '../../../src/chains/rpc/endpoint-selector.js';
+import type { Endpoint } from '../../../src/chains/rpc/endpoint.js';
+import { createEndpointSelector, createRotation } from '../../../src/chains/rpc/endpoint-selector.js';
+import { TransportError } from '../../../src/chains/rpc/node-error.js';
+import { silentLog } from '../../support/stored-samples.js';
 
 interface Candidate {
   readonly name: string;
@@ -45,4 +48,41 @@ describe('endpoint rotation', () => {
     const picks = [[a, b], [b], [b], [a, b], [a, b], [a, b]].map((candidates) => next(candidates).name);
     assert.equal(picks.join(''), 'abbbab');
   });
+});
+
+it('endpoint probes: judge an endpoint by its present block, not by the one from before the first head', async () => {
+  let elapsedMs = 0;
+  let number = 100n;
+  const asked: string[] = [];
+  const endpointAt = (host: string, isDown = false) =>
+    ({
+      host,
+      weight: 100,
+      isTripped: () => isDown,
+      isBlocked: () => false,
+      isProbeDue: () => false,
+      trippedBy: () => null,
+      hashAt: async () => null,
+      caughtUp: () => undefined,
+      markOff: (standing: string) => assert.fail(`${host} is called ${standing}`),
+      async position() {
+        asked.push(host);
+        if (isDown) throw new TransportError(host, 'is down');
+        return { number, timestampMs: null };
+      },
+    }) as unknown as Endpoint;
+  const [first, second] = [endpointAt('first'), endpointAt('second')];
+  const selector = createEndpointSelector([endpointAt('dead', true), first, second], {
+    networkName: 'test-network',
+    averageBlockTimeMs: 1_000,
+    requiredConfirmations: 1,
+    clock: { nowMs: () => elapsedMs, elapsedMs: () => elapsedMs },
+    log: silentLog,
+  });
+  selector.expectHead();
+  assert.ok(await selector.takeHead(first, { number, timestampMs: null }, elapsedMs));
+  elapsedMs = 50_000;
+  number = 150n;
+  assert.ok(await selector.takeHead(second, { number, timestampMs: null }, elapsedMs));
+  assert.deepEqual(asked, ['first', 'second', 'first']);
 });
