@@ -4,6 +4,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import { type Attempt, hashesOf } from '../../core/records/transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
+import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { createPatience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -13,7 +14,7 @@ import { accountOf } from './address.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
 import type { NodeView } from './read-transaction.js';
-import { readTransactions, receiptFrom, type ShownView, withoutFee } from './receipts.js';
+import { ledgerName, readTransactions, receiptFrom, type ShownView, withoutFee } from './receipts.js';
 
 /** Reads the outcomes of fee-bump envelopes around other accounts' transactions. */
 export interface AttemptOutcomes {
@@ -23,8 +24,8 @@ export interface AttemptOutcomes {
    * that node still has every ledger since the draft. If the node lacks some of them, the outcome is unknown, unless the sequence number is
    * provably unused.
    *
-   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so for
-   * some ledgers and a while. Until then the attempt is open. A landed attempt is final when another endpoint shows the same, or after a
+   * One node's word that an attempt never landed or is lost ends nothing: another endpoint must agree. A single endpoint must say so at
+   * some heads and for a while. Until then the attempt is open. A landed attempt is final when another endpoint shows the same, or after a
    * minute in which none has a word about it. Throws `NODE_UNAVAILABLE`.
    */
   of(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
@@ -40,8 +41,8 @@ export interface AttemptOutcomesDeps {
   readonly log: Log;
 }
 
-/** The answer of a single endpoint counts after it has shown the same in this many ledgers and this long. */
-const alonePatience = { ledgers: 8n, ms: 60_000 };
+/** The answer of a single endpoint counts after it has shown the same at this many heads and this long. */
+const aloneFor = { heads: 8, ms: 60_000 };
 /** Without a word of another endpoint, a landed attempt is final after this long. */
 const unreadForMs = 60_000;
 /** Bounds the memory of a single endpoint's answers. */
@@ -49,8 +50,8 @@ const maxDoubted = 10_000;
 
 /** Creates the reader. */
 export function createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log }: AttemptOutcomesDeps): AttemptOutcomes {
-  /** By hash, since when the only endpoint has shown that the attempt is lost. */
-  const doubted = new Map<string, { readonly ledger: bigint; readonly sinceMs: number }>();
+  /** By hash, for how long the only endpoint has shown that the attempt is lost. */
+  const doubted = new Map<string, Lasting>();
   const unread = createPatience(clock, unreadForMs);
   const disputed = new Set<string>();
   let isReported = false;
@@ -75,12 +76,12 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
 
   /** True if the only endpoint has shown it for long enough. */
   function isLasting(hash: string, ledger: bigint): boolean {
-    const elapsedMs = clock.elapsedMs();
+    const nowMs = clock.elapsedMs();
     const [oldest] = doubted.keys();
     if (!doubted.has(hash) && doubted.size >= maxDoubted && oldest !== undefined) doubted.delete(oldest);
-    const since = doubted.get(hash) ?? { ledger, sinceMs: elapsedMs };
-    doubted.set(hash, since);
-    return ledger - since.ledger >= alonePatience.ledgers && elapsedMs - since.sinceMs >= alonePatience.ms;
+    const lasting = seenAt(doubted.get(hash) ?? null, { hash: ledgerName(ledger) }, nowMs);
+    doubted.set(hash, lasting);
+    return isOver(aloneFor, lasted(lasting, nowMs));
   }
 
   /** Reads landed attempts again: nothing is final by the word of one endpoint. */

@@ -137,7 +137,7 @@ export const questions = {
     asks: 'head',
     decides: 'a final state',
     fallback:
-      'the attempt stays open; that it is in a ledger needs a second endpoint, or a minute without one; that it is dead, a second endpoint, or 8 ledgers and a minute of the only one',
+      'the attempt stays open; that it is in a ledger needs a second endpoint, or a minute without one; that it is dead, a second endpoint, or 8 heads and a minute of the only one',
   }),
   history: question({
     method: 'getTransactions',
