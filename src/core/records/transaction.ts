@@ -98,7 +98,7 @@ export interface Transaction extends LaneId {
   readonly relayerId: string;
   readonly status: TransactionStatus;
   readonly statusReason: string | null;
-  /** Why it failed; with intent `release_slot`, why it will. Null in all other states. */
+  /** Why it failed; with intent `release_slot`, why it will; if it is restored, why it may. Null in all other states. */
   readonly failureReason: FailureReason | null;
   readonly intent: Intent;
   readonly content: Content;
@@ -124,6 +124,14 @@ export interface Transaction extends LaneId {
   readonly tags: TransactionTags | null;
   /** Grows with every write; it guards a write against a concurrent one. */
   readonly revision: number;
+}
+
+/**
+ * True if a backup of the database had this signed transaction when it was restored. An attempt that the backup lacks may have been sent
+ * since, so it gets no other nonce, and an unsequenced one is not signed again.
+ */
+export function isRestored({ intent, nonce, failureReason }: Pick<Transaction, 'intent' | 'nonce' | 'failureReason'>): boolean {
+  return intent === 'content' ? failureReason !== null : intent === 'release_slot' && nonce === null;
 }
 
 /** A signed version of a transaction. */

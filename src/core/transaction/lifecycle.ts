@@ -5,6 +5,7 @@ import {
   changed,
   type FailureReason,
   type Intent,
+  isRestored,
   isSigned,
   type MinedAt,
   type Transaction,
@@ -114,7 +115,7 @@ export function replacementQueued(transaction: Transaction, queued: Content, val
 
 /** Gives up an unsequenced transaction: it is not broadcast again, and ends when all its attempts are dead. */
 export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): Transaction {
-  return next(transaction, { intent, queued: null, statusReason: unsequencedReason({ intent, queued: null }) });
+  return next(transaction, { intent, queued: null, statusReason: unsequencedReason({ ...transaction, intent, queued: null }) });
 }
 
 const restoredReason = 'restored from a backup: a later attempt may have been sent since, so it is not signed again';
@@ -143,8 +144,9 @@ export function restored(transaction: Transaction): Transaction {
 }
 
 /** The reason of an unsequenced transaction that was broadcast. */
-function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
-  if (intent === 'release_slot') return restoredReason;
+function unsequencedReason(transaction: Pick<Transaction, 'intent' | 'queued' | 'nonce' | 'failureReason'>): string | null {
+  const { intent, queued } = transaction;
+  if (isRestored(transaction)) return restoredReason;
   const untilDead = 'it is not rebroadcast, but may still be mined until its attempts expire';
   if (intent === 'cancel') return `being canceled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
@@ -154,11 +156,15 @@ function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'que
 /** Ends an unsequenced transaction that was given up and whose attempts are all dead. */
 export function endedDead(transaction: Transaction): Transaction {
   const dead = 'its attempts can no longer be mined';
-  if (transaction.intent === 'release_slot')
+  if (isRestored(transaction))
     return failed(transaction, 'unresolvable', `${restoredReason}; check the account's history before you resend`);
-  return transaction.intent === 'expire'
-    ? next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` })
-    : next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${dead}` });
+  return transaction.intent === 'expire' ? ended(transaction, 'expired', dead) : ended(transaction, 'canceled', dead);
+}
+
+/** Ends a transaction as its caller or its time limit wanted. */
+function ended(transaction: Transaction, status: 'canceled' | 'expired', why: string): Transaction {
+  const statusReason = `${status === 'canceled' ? 'canceled' : 'valid_until passed'}: ${why}`;
+  return next(transaction, { status, mined: null, failureReason: null, statusReason });
 }
 
 /** Records that a node accepted the live attempt. */
@@ -240,7 +246,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
   const taken = `${slotOf(transaction)} was used by the foreign transaction ${foreignHash}`;
   switch (transaction.intent) {
     case 'content':
-      if (transaction.failureReason !== null)
+      if (isRestored(transaction))
         return failed(
           transaction,
           'displaced',
@@ -254,9 +260,9 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
         statusReason: `waiting: ${taken}; will send with another ${slotTerms(transaction).slot}`,
       });
     case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${taken}` });
+      return ended(transaction, 'canceled', taken);
     case 'expire':
-      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${taken}` });
+      return ended(transaction, 'expired', taken);
     case 'release_slot':
       return failed(transaction, 'displaced', `${transaction.statusReason ?? 'it could not be sent'}; ${taken}`);
   }

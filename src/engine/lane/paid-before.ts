@@ -1,7 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, SenderUse, Sequence } from '../../core/ports/chain.js';
 import { ConflictError } from '../../core/ports/store/change.js';
-import type { Transaction } from '../../core/records/transaction.js';
+import { isRestored, type Transaction } from '../../core/records/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** This many nonces are searched when the chain shows that many were used: each search takes about twenty calls. */
@@ -21,9 +21,9 @@ const newLaneSlack = { ms: 2_000, blocks: 2 };
  * Another program may use the key too, so a foreign transaction alone shows nothing, nor does one from before the request was accepted.
  */
 export async function isPaidBefore(lane: LaneContext, user: SenderUse, unpaid: Iterable<Transaction>): Promise<boolean> {
-  for (const { id, intent, content, failureReason, createdAtMs } of unpaid) {
-    // A restored transaction gets no other nonce.
-    if (intent !== 'content' || failureReason !== null || isBefore(lane, user, createdAtMs) || !user.does(content)) continue;
+  for (const transaction of unpaid) {
+    const { id, intent, content, createdAtMs } = transaction;
+    if (intent !== 'content' || isRestored(transaction) || isBefore(lane, user, createdAtMs) || !user.does(content)) continue;
     const { deps, relayer } = lane;
     const evidence = `transaction ${user.hash} of account ${lane.id.account} did what transaction ${id} of relayer ${relayer().id} asks for, and no stored attempt explains it`;
     try {
