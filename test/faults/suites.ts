@@ -4,9 +4,9 @@ import { faultyNode } from './faulty-node.js';
 import { dropped } from './healing/dropped.js';
 import { foreignUse } from './healing/foreign-use.js';
 import { funds } from './healing/funds.js';
+import { lostBlocks } from './healing/lost-blocks.js';
 import { nonceTooHigh } from './healing/nonce-too-high.js';
 import { otherGenesis } from './healing/other-genesis.js';
-import { rewound } from './healing/rewound.js';
 import { instances } from './instances.js';
 import { kill } from './kill.js';
 import { lostFile } from './operations/lost-file.js';
@@ -39,9 +39,9 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['healing/foreign-use/in-flight', foreignUse.inFlight],
   ['healing/dropped', dropped],
   ['healing/nonce-too-high', nonceTooHigh],
-  ['healing/rewound/reorg', rewound.byReorg],
-  ['healing/rewound/while-down', rewound.whileDown],
-  ['healing/rewound/revert', rewound.byRevert],
+  ['healing/lost-blocks/reorg', lostBlocks.byReorg],
+  ['healing/lost-blocks/while-down', lostBlocks.whileDown],
+  ['healing/lost-blocks/revert', lostBlocks.byRevert],
   ['healing/funds', funds],
   ['healing/other-genesis/at-start', otherGenesis.atStart],
   ['healing/other-genesis/while-running', otherGenesis.whileRunning],

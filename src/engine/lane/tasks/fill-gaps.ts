@@ -8,7 +8,7 @@ import { emptyNonces } from '../account-numbers.js';
 import { commitMoves } from '../commit-moves.js';
 import type { LaneContext } from '../lane-context.js';
 
-/** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
+/** The number of heads between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;
 
 /** A nonce that nothing uses, and the attempts ever signed for it. */
@@ -17,12 +17,11 @@ interface Gap {
   readonly attempts: readonly Attempt[];
 }
 
-/** The lowest nonce whose final transaction the chain lost, and the looks at it. */
-interface Rewound {
+/** The lowest nonce whose final transaction the chain lost, the looks at it, and the `Heads.count` at the next one. */
+interface LostFinals {
   readonly nonce: bigint | null;
   readonly looks: number;
-  readonly seenAtBlock: bigint;
-  readonly nextAtBlock: bigint;
+  readonly nextAtHead: number;
 }
 
 /** More gaps than this were not made by a reorg: the chain was reset, or the node is wrong. They are not filled. */
@@ -32,7 +31,7 @@ const maxLooks = 1_024;
 
 /**
  * Makes the task that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which
- * nothing is mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
+ * nothing is mined. A gap appears if the chain lost blocks: ours, or that of a foreign transaction that had used our key.
  *
  * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again.
  * Otherwise a self-transfer takes the nonce, as a transaction of its own, and outbids any attempt of ours that a node may still hold there.
@@ -40,12 +39,12 @@ const maxLooks = 1_024;
  */
 export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   /** The head at which each empty nonce was first seen. */
-  const seenAt = new Map<bigint, string>();
+  const firstSeen = new Map<bigint, string>();
 
   /** One answer proves nothing: a node behind the others shows a used nonce as free. */
   async function isGap(head: Head, nonce: bigint, nextAtHead: () => ReturnType<Sequence['nextAt']>): Promise<boolean> {
-    const firstSeenAt = seenAt.get(nonce);
-    if (firstSeenAt === undefined) seenAt.set(nonce, head.hash);
+    const firstSeenAt = firstSeen.get(nonce);
+    if (firstSeenAt === undefined) firstSeen.set(nonce, head.hash);
     if (firstSeenAt === undefined || firstSeenAt === head.hash) return false;
     const { next: used } = await nextAtHead();
     return used === 'pruned' || (used !== 'absent' && used <= nonce);
@@ -54,8 +53,8 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   let lookedAtHash: string | null = null;
   /** The obstacle in the log; null: none since the last gap that was filled. */
   let reported: Refusal['refused'] | null = null;
-  /** The last rewind under final transactions, and the block of the next look at it: nodes may drop transactions that they accepted. */
-  let rewound: Rewound | null = null;
+  /** The final transactions that the chain lost. Nodes may drop those that they accepted again. */
+  let lost: LostFinals | null = null;
 
   /** Fills gaps, lowest first. The obstacle of one is that of all above it. */
   async function fill(gaps: readonly Gap[]): Promise<void> {
@@ -74,23 +73,23 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     }
   }
 
-  /** Rebroadcasts final transactions that the chain lost, after more and more blocks while it does not mine them. */
-  async function restore(head: Head, finals: readonly Attempt[]): Promise<void> {
+  /** Rebroadcasts final transactions that the chain lost, after more and more heads while it does not mine them. */
+  async function rebroadcast(head: Head, finals: readonly Attempt[]): Promise<void> {
     const [lowest] = finals;
     if (lowest === undefined) {
-      rewound = null;
+      lost = null;
       return;
     }
-    if (rewound !== null && rewound.nonce === lowest.nonce && head.number >= rewound.seenAtBlock && head.number < rewound.nextAtBlock)
-      return;
-    const looks = rewound?.nonce === lowest.nonce ? rewound.looks + 1 : 1;
-    const nextAtBlock = head.number + 2n ** BigInt(Math.min(looks - 1, maxDoublings));
-    const isReported = rewound !== null;
-    rewound = { nonce: lowest.nonce, looks, seenAtBlock: head.number, nextAtBlock };
+    const { count } = lane.heads;
+    const isReported = lost !== null;
+    const known = lost?.nonce === lowest.nonce ? lost : null;
+    if (known !== null && count < known.nextAtHead) return;
+    const looks = (known?.looks ?? 0) + 1;
+    lost = { nonce: lowest.nonce, looks, nextAtHead: count + 2 ** Math.min(looks - 1, maxDoublings) };
     const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
     const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
     const facts = { relayer: lane.relayer().id, head: head.number, finals: finals.length, taken };
-    if (!isReported) lane.deps.log.warn(facts, 'the chain was rewound: rebroadcasting final transactions that it no longer has');
+    if (!isReported) lane.deps.log.warn(facts, 'the chain lost blocks of final transactions: rebroadcasting them');
   }
 
   return async (head) => {
@@ -98,7 +97,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     const { transactions } = lane;
     const empty = emptyNonces(lane.numbers.onChain, lane.numbers.signed, (nonce) => transactions.atNonce(nonce) !== undefined, maxLooks);
     const stillEmpty = new Set(empty);
-    for (const nonce of seenAt.keys()) if (!stillEmpty.has(nonce)) seenAt.delete(nonce);
+    for (const nonce of firstSeen.keys()) if (!stillEmpty.has(nonce)) firstSeen.delete(nonce);
     const finals: Attempt[] = [];
     const gaps: Gap[] = [];
     /** Gaps, and nonces that may be gaps. */
@@ -128,7 +127,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     }
     await lane.doubts.dismiss('reset');
     await fill(gaps);
-    await restore(head, finals);
+    await rebroadcast(head, finals);
   };
 }
 

@@ -11,13 +11,19 @@ import { untilAll, untilEverythingIsFinal } from '../until.js';
 const payments = 5;
 
 /** Removes every block that contains a transaction of ours; resolves when the chain has none. */
-type Rewind = () => Promise<void>;
+type LoseBlocks = () => Promise<void>;
 
 /** Confirms some payments in a block each, and returns the functions that undo them. */
 async function confirmSome(
   run: FaultRun,
   way: 'reorg' | 'revert',
-): Promise<{ rig: FaultRig; records: readonly TransactionRecord[]; client: RelayerClient; stop(): Promise<unknown>; rewind: Rewind }> {
+): Promise<{
+  rig: FaultRig;
+  records: readonly TransactionRecord[];
+  client: RelayerClient;
+  stop(): Promise<unknown>;
+  loseBlocks: LoseBlocks;
+}> {
   const rig = await openRig(run, { requiredConfirmations: 2 });
   const { anvil, home } = rig;
   await anvil.mine(3);
@@ -34,14 +40,14 @@ async function confirmSome(
     records,
     client,
     stop: () => service.stop(),
-    async rewind() {
+    async loseBlocks() {
       if (way === 'revert') await anvil.rpc('evm_revert', [snapshot]);
       else {
         const { height, transactions } = await readLedger(anvil, home.address);
         await anvil.rpc('anvil_reorg', [height - (transactions[0]?.blockNumber ?? height) + 1, []]);
       }
       const left = await readLedger(anvil, home.address);
-      if (left.transactions.length > 0) throw new Error('the chain was not rewound');
+      if (left.transactions.length > 0) throw new Error('the chain has not lost the blocks');
     },
   };
 }
@@ -71,26 +77,26 @@ async function healed(run: FaultRun, rig: FaultRig, client: RelayerClient, confi
 
 /** The chain loses more blocks than the confirmations, and grows new ones to the same height. */
 const byReorg: FaultSuite = async (run) => {
-  const { rig, client, records, rewind } = await confirmSome(run, 'reorg');
-  await rewind();
+  const { rig, client, records, loseBlocks } = await confirmSome(run, 'reorg');
+  await loseBlocks();
   return healed(run, rig, client, records);
 };
 
 /** The same while the service is down. */
 const whileDown: FaultSuite = async (run) => {
-  const { rig, records, stop, rewind } = await confirmSome(run, 'reorg');
+  const { rig, records, stop, loseBlocks } = await confirmSome(run, 'reorg');
   await stop();
-  await rewind();
+  await loseBlocks();
   const { client } = await rig.start();
   return healed(run, rig, client, records);
 };
 
 /** The chain is reset to an earlier, lower state. */
 const byRevert: FaultSuite = async (run) => {
-  const { rig, client, records, rewind } = await confirmSome(run, 'revert');
-  await rewind();
+  const { rig, client, records, loseBlocks } = await confirmSome(run, 'revert');
+  await loseBlocks();
   return healed(run, rig, client, records);
 };
 
 /** The same genesis, and confirmed blocks are gone. */
-export const rewound = { byReorg, whileDown, byRevert };
+export const lostBlocks = { byReorg, whileDown, byRevert };
