@@ -1,0 +1,117 @@
+import { DomainError } from '../../../src/core/errors/errors.js';
+import type { EvmRequest } from '../../../src/core/records/evm.js';
+import type { Relayer } from '../../../src/core/records/relayer.js';
+import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
+import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../../src/core/transaction/send-transaction.js';
+import type { DurationClock } from '../../../src/core/work/clock.js';
+import { evmRequest } from '../../support/evm.js';
+import type { EventLog } from '../event-log.js';
+import { revertingData } from '../evm/ledger.js';
+import type { Service } from '../service.js';
+import type { VirtualTime } from '../virtual-time.js';
+import { at, type Story } from './cell-story.js';
+
+/** The callers of a cell: three payments, of which the second may be replaced, canceled or expire, and in a busy world some more. */
+export interface CellCallers {
+  /** The numbers of the accepted requests, by the id of their transaction. */
+  readonly accepted: ReadonlyMap<string, number>;
+  /** The id of the transaction of a request; undefined: it is not accepted. */
+  idOf(request: number): string | undefined;
+  isCalling(): boolean;
+  areAllAccepted(): boolean;
+  sendFirst(): void;
+  sendOthers(): void;
+  /** Replaces or cancels the second request, if the cell is about that. */
+  act(): void;
+  /** The process was killed, and with it its calls. */
+  forgetCalls(): void;
+}
+
+/** The parts of callers. */
+export interface CellCallersParts {
+  readonly story: Story;
+  readonly relayer: Relayer;
+  /** The process that runs now. */
+  service(): Service;
+  readonly time: VirtualTime;
+  readonly clock: DurationClock;
+  readonly log: EventLog;
+  fail(error: unknown): void;
+}
+
+/** Creates the callers, who have sent nothing. */
+export function createCellCallers({ story, relayer, service, time, clock, log, fail }: CellCallersParts): CellCallers {
+  const { action, subject } = story.cell;
+  const accepted = new Map<string, number>();
+  const ids = new Map<number, string>();
+  let openCalls = 0;
+
+  /** Calls the service until it accepts, as a caller does whose nodes are down, or show an empty account or a block that is not there. */
+  function call<T>(what: string, make: (deps: TransactionDeps) => Promise<T>, then: (result: T) => void = () => undefined): void {
+    log.write(what);
+    const asked = service();
+    openCalls += 1;
+    make(asked.deps).then(
+      (result) => {
+        openCalls -= 1;
+        log.write(`${what}: done`);
+        then(result);
+      },
+      (error: unknown) => {
+        openCalls -= 1;
+        log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+        if (!(error instanceof DomainError)) return fail(error);
+        if (['NODE_UNAVAILABLE', 'INSUFFICIENT_FUNDS', 'TRANSACTION_MINED'].includes(error.reason) || asked !== service()) retry();
+      },
+    );
+    function retry(): void {
+      openCalls += 1;
+      time.after(5_000, () => {
+        openCalls -= 1;
+        call(what, make, then);
+      });
+    }
+  }
+
+  function send(request: number, content: Partial<EvmRequest>): void {
+    call(
+      `send ${request}`,
+      (deps) => sendTransaction(deps, relayer, payment({ valueWei: BigInt(request), ...content })),
+      ({ transaction }) => {
+        accepted.set(transaction.id, request);
+        ids.set(request, transaction.id);
+      },
+    );
+  }
+
+  return {
+    accepted,
+    idOf: (request) => ids.get(request),
+    isCalling: () => openCalls > 0,
+    areAllAccepted: () => accepted.size === 3 + story.more.length,
+    sendFirst: () => send(1, {}),
+    sendOthers() {
+      send(2, {
+        data: `0x${'ab'.repeat(20)}`,
+        gasLimit: 200_000n,
+        validUntilMs: action === 'expiry' ? clock.nowMs() + at.validUntil - at.second : undefined,
+      });
+      for (const request of story.more) send(request, {});
+      send(3, subject.world === 'reverting' ? { data: revertingData, gasLimit: 200_000n } : { data: `0x${'cd'.repeat(20)}` });
+    },
+    act() {
+      const id = ids.get(2);
+      if (id === undefined) return;
+      if (action === 'replace') call('replace 2', (deps) => replaceTransaction(deps, relayer, id, payment({ valueWei: 22n })));
+      if (action === 'cancel') call('cancel 2', (deps) => cancelTransaction(deps, relayer, id));
+    },
+    forgetCalls() {
+      openCalls = 0;
+    },
+  };
+}
+
+function payment(content: Partial<EvmRequest>): EvmRequest {
+  return evmRequest({ to: `0x${'99'.repeat(20)}`, speed: 'average', ...content });
+}
