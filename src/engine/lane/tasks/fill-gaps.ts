@@ -53,7 +53,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   let lookedAtHash: string | null = null;
   /** The obstacle in the log; null: none since the last gap that was filled. */
   let reported: Refusal['refused'] | null = null;
-  /** The final transactions that the chain lost. Nodes may drop those that they accepted again. */
+  /** The final transactions that the chain lost. Nodes may accept and drop them again. */
   let lost: LostFinals | null = null;
 
   /** Fills gaps, lowest first. The obstacle of one is that of all above it. */
