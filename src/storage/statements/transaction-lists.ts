@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import { type DomainError, invalidField } from '../../core/errors/errors.js';
 import type { PageOf, PageQuery } from '../../core/ports/store/page.js';
 import type { TransactionFilter, TransactionListReads } from '../../core/ports/store/transactions.js';
 import type { LaneId } from '../../core/records/transaction.js';
@@ -226,6 +227,8 @@ const counted = 1_000;
 /** Rows that one query reads, first and at most: SQLite answers in this thread. */
 const firstStride = 256;
 const maxStride = 4_000;
+/** Rows that one list reads at most: a filter by label and by a status that few have could read all transactions of a relayer. */
+const maxRead = 100_000;
 /** By how much the clocks of instances may differ, and how long a commit may take, with room. */
 const clockSlackMs = 120_000;
 /** One hash or nonce has no more transactions than this. */
@@ -295,10 +298,16 @@ function filteredReads({ transactions, transactionLists: lists }: Statements, qu
         .sort((left, right) => right.seq - left.seq)
         .slice(0, part.limit);
     };
-    /** Returns the positions of at most `wanted` transactions of the list, newest first. */
-    const walk = async (wanted: number, start: number): Promise<number[]> => {
+    let isCut = false;
+    /** Returns the positions of at most `wanted` transactions of the list, newest first. The first `needed` must be found. */
+    const walk = async (wanted: number, needed: number, start: number): Promise<number[]> => {
       const found: number[] = [];
+      let left = maxRead;
       for (let before = start, limit = firstStride; found.length < wanted; limit = Math.min(4 * limit, maxStride)) {
+        if (left < limit && found.length < needed) throw tooFewWanted(filter);
+        isCut = left < limit;
+        if (isCut) break;
+        left -= limit;
         const rows = await read({ before, limit });
         found.push(...rows.filter((row) => isWanted(filter, row)).map(({ seq }) => seq));
         const last = rows.at(-1);
@@ -308,16 +317,26 @@ function filteredReads({ transactions, transactionLists: lists }: Statements, qu
       }
       return found.slice(0, wanted);
     };
-    const all = await walk(page.offset + counted + 1, end);
+    const all = await walk(page.offset + counted + 1, page.after === undefined ? page.offset + page.limit : 0, end);
+    const isCountCut = isCut;
     const [position] = page.after === undefined ? [] : await query(transactions.position, { id: page.after });
     const seqs =
-      position === undefined ? all.slice(page.offset, page.offset + page.limit) : await walk(page.limit, Math.min(end, position.seq));
-    const hasMore = all.length > page.offset + counted;
-    const length = { total: hasMore ? all.length - 1 : all.length, ...(hasMore ? { hasMore } : {}) };
+      position === undefined
+        ? all.slice(page.offset, page.offset + page.limit)
+        : await walk(page.limit, page.limit, Math.min(end, position.seq));
+    const isFull = all.length > page.offset + counted;
+    const length = { total: isFull ? all.length - 1 : all.length, ...(isFull || isCountCut ? { hasMore: true as const } : {}) };
     if (seqs.length === 0) return { items: [], ...length };
     const padded = paddedToPowerOfTwo(seqs);
     return { items: (await query(lists.bySeqs(padded.length), numbered('seq', padded))).map(viewFromRow), ...length };
   };
+}
+
+function tooFewWanted({ label }: TransactionFilter): DomainError {
+  return invalidField(
+    label === undefined ? 'page' : 'label',
+    `leads through more than ${maxRead} transactions, of which too few match; limit the list by created_after and created_before`,
+  );
 }
 
 function isWanted(
