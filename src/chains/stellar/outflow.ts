@@ -38,6 +38,9 @@ function outflowOf(body: xdr.OperationBody): bigint {
     }
     case 'createClaimableBalance':
       return isNative(body.createClaimableBalanceOp.asset) ? body.createClaimableBalanceOp.amount : 0n;
+    // The operation names the pool alone, and the native asset is always the first of a pool.
+    case 'liquidityPoolDeposit':
+      return body.liquidityPoolDepositOp.maxAmountA;
     default:
       return 0n;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Asset, Operation } from '@stellar/stellar-sdk';
+import { Asset, Claimant, Operation } from '@stellar/stellar-sdk';
 import { nativeOutflowStroops } from '../../../src/chains/stellar/outflow.js';
 import { stellarKey } from '../../support/stellar.js';
 
@@ -31,6 +31,24 @@ it('outflow: counts the most that each operation of the account can pay in the n
       ...{ ...to, sendAsset: dollar, sendAmount: '0.0000031', destAsset: native, destMin: '0.0000037', path: [] },
       ...one(source),
     }),
+    'sell offer': Operation.manageSellOffer({ selling: native, buying: dollar, amount: '0.0000041', price: 2, ...one(source) }),
+    'sell offer of another asset': Operation.manageSellOffer({
+      selling: dollar,
+      buying: native,
+      amount: '0.0000043',
+      price: 2,
+      ...one(source),
+    }),
+    'passive offer': Operation.createPassiveSellOffer({ selling: native, buying: dollar, amount: '0.0000047', price: 2, ...one(source) }),
+    'buy offer': Operation.manageBuyOffer({ selling: native, buying: dollar, buyAmount: '0.0000053', price: '0.5', ...one(source) }),
+    'claimable balance': Operation.createClaimableBalance({
+      ...{ asset: native, amount: '0.0000059', claimants: [new Claimant(other)] },
+      ...one(source),
+    }),
+    'pool deposit': Operation.liquidityPoolDeposit({
+      ...{ liquidityPoolId: 'ab'.repeat(32), maxAmountA: '0.0000061', maxAmountB: '0.0000067', minPrice: '1', maxPrice: '2' },
+      ...one(source),
+    }),
     data: Operation.manageData({ name: 'a', value: 'b', ...one(source) }),
   });
   const outflows = (source?: string) =>
@@ -43,11 +61,17 @@ it('outflow: counts the most that each operation of the account can pay in the n
     'path to receive native': 0n,
     'path to send': 23n,
     'path to send native': 0n,
+    'sell offer': 41n,
+    'sell offer of another asset': 0n,
+    'passive offer': 47n,
+    'buy offer': 27n,
+    'claimable balance': 59n,
+    'pool deposit': 61n,
     data: 0n,
   };
   assert.deepEqual(outflows(), expected);
   assert.deepEqual(outflows(own), expected);
   assert.deepEqual(new Set(Object.values(outflows(other))), new Set([0n]));
   const all = Object.values(operations()).map((operation) => operation.toXDR('base64'));
-  assert.equal(nativeOutflowStroops(all, own), 3n + 5n + 11n + 23n);
+  assert.equal(nativeOutflowStroops(all, own), 3n + 5n + 11n + 23n + 41n + 47n + 27n + 59n + 61n);
 });
