@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
+import type { Store } from '../core/ports/store/store.js';
 import { type Ended, endWaiting } from '../core/transaction/end-waiting.js';
 import type { Log } from '../core/work/log.js';
 import { addressFromUrl } from './database-url.js';
@@ -78,15 +79,24 @@ function removeDatabase(file: string): void {
   for (const end of ['', '.lock', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
-async function endWaitingIn(databaseUrl: string, log: Log, { isComplete = false, onEnded }: RestoreOptions = {}): Promise<void> {
+async function endWaitingIn(databaseUrl: string, log: Log, options: RestoreOptions = {}): Promise<void> {
   const { store } = await openStore(databaseUrl, { log, acceptsCopy: true });
   try {
-    // The original may have given positions away since the backup, which this database now uses for other changes.
-    await store.commit([store.change.replaceDatabaseId(randomUUID())]);
-    if (!isComplete) await endWaiting(store, Date.now(), onEnded);
-    // Last: after an end in between, the service must not start on what still waits.
-    await store.commit([store.change.acceptDatabase()]);
+    await acceptRestored(store, Date.now(), options);
   } finally {
     await store.close();
   }
+}
+
+/** Ends the transactions of a database that must not be signed again, and lets the service start on it. */
+export async function acceptRestored(
+  store: Pick<Store, 'read' | 'change' | 'commit'>,
+  nowMs: number,
+  { isComplete = false, onEnded }: RestoreOptions = {},
+): Promise<void> {
+  // The original may have given positions away since the backup, which this database now uses for other changes.
+  await store.commit([store.change.replaceDatabaseId(randomUUID())]);
+  if (!isComplete) await endWaiting(store, nowMs, onEnded);
+  // Last: after an end in between, the service must not start on what still waits.
+  await store.commit([store.change.acceptDatabase()]);
 }

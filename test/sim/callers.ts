@@ -1,5 +1,6 @@
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { ContentRequest } from '../../src/core/ports/chain.js';
+import { SigningHeldError } from '../../src/core/ports/database-state.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
@@ -61,7 +62,8 @@ export function startCallers(
     make(service.deps)
       .then(then, (error: unknown) => {
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-        if (!(error instanceof DomainError) && !(error instanceof StoreAwayError) && !isLostDatabase(error)) context.fail(error);
+        const isExpected = [DomainError, StoreAwayError, SigningHeldError].some((type) => error instanceof type);
+        if (!isExpected && !isLostDatabase(error)) context.fail(error);
       })
       .finally(() => count(-1));
   }

@@ -16,6 +16,13 @@ export interface SimDatabase {
   connect(process: DatabaseProcess): Database;
   /** Opens it for one of several processes that share it. */
   readonly share: Server['connect'];
+  /** Opens it for a command while no process runs. */
+  openAlone(): Database;
+  /**
+   * Keeps what is committed now, and returns what puts that in place again, until it is called again: a standby that has received
+   * nothing since takes over, and all connections are lost.
+   */
+  keep(): () => void;
   /** For checks: runs a query on what is committed. */
   query<R>(sql: string, ...values: readonly unknown[]): readonly R[];
   /** Grows with each batch that was written. */
@@ -56,6 +63,22 @@ const noFacts = {
   is_synchronous: null,
 };
 
+/** What is the same for all processes that use the database alone. */
+const alone: Omit<Database, 'query' | 'runBatch'> = {
+  own: async () => ({ number: 1, token: 'alone' }),
+  ownNumber: () => 1,
+  isRemoved: () => false,
+  rewind: () => null,
+  lost: new Promise(() => {}),
+  isAway: () => false,
+  onReturn: () => undefined,
+  logBytes: () => 0,
+  close: async () => {},
+};
+
+/** The table of the last numbers that SQLite gave to rows. */
+const sequences = 'sqlite_sequence';
+
 let template: Promise<Buffer> | null = null;
 
 async function migrated(): Promise<Buffer> {
@@ -75,6 +98,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
   const never = new Promise<never>(() => {});
   let writes = 0;
   let owners = 0;
+  db.exec(`attach ':memory:' as kept`);
   const server = createServer(db, () => {
     writes += 1;
   });
@@ -116,18 +140,37 @@ export async function openSimDatabase(): Promise<SimDatabase> {
               });
             });
           }),
+        ...alone,
         own: async () => own,
-        ownNumber: () => 1,
-        isRemoved: () => false,
-        rewind: () => null,
         lost: ownership.lost,
-        isAway: () => false,
-        onReturn: () => undefined,
-        logBytes: () => 0,
-        close: async () => {},
       };
     },
     share: server.connect,
+    openAlone() {
+      const write = createSqliteBatch(db, () => {});
+      return {
+        ...alone,
+        query: async (statement, values) => prepared(statement).all(statement.bind(values)) as never,
+        async runBatch(lists) {
+          writes += 1;
+          return write(lists);
+        },
+      };
+    },
+    keep() {
+      const names = db.prepare<[], { name: string }>(`select name from sqlite_master where type = 'table'`).all();
+      // The sequences last: rows that are put in place move them.
+      const tables = [...names.filter(({ name }) => name !== sequences), { name: sequences }];
+      for (const { name } of tables)
+        db.exec(`drop table if exists kept.kept_${name}; create table kept.kept_${name} as select * from main.${name}`);
+      return () => {
+        db.pragma('foreign_keys = OFF');
+        for (const { name } of tables) db.exec(`delete from main.${name}; insert into main.${name} select * from kept.kept_${name}`);
+        db.pragma('foreign_keys = ON');
+        writes += 1;
+        server.failOver();
+      };
+    },
     query<R>(sql: string, ...values: readonly unknown[]) {
       const statement = checks.get(sql) ?? db.prepare<unknown[]>(sql);
       checks.set(sql, statement);

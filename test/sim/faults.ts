@@ -162,6 +162,7 @@ const instanceFaults = [
   'late news',
   'repeated news',
   'different clocks',
+  'rewind',
 ] as const;
 
 /** These are about a process that takes over a database which one process uses alone. */

@@ -119,6 +119,14 @@ export const storagePlants: readonly Plant[] = [
   },
 ];
 
+/** An instance whose commits are lost joins again as one that was removed. */
+const unnoticedRewind = seam(() => import('../../src/storage/postgres/own-record.js'), {
+  createOwnRecord: (original) => (deps) => {
+    const quiet = { ...deps.log, error: () => undefined };
+    return { ...original({ ...deps, log: quiet }), rewind: () => null };
+  },
+});
+
 /** The faults of several instances on one database. */
 export const instancePlants: readonly Plant[] = [
   {
@@ -235,5 +243,11 @@ export const instancePlants: readonly Plant[] = [
       }),
     ],
     faults: ['lost observers', 'late news', 'burst'],
+  },
+  {
+    name: 'instances: a rewind is not noticed',
+    instances: 3,
+    seams: [unnoticedRewind],
+    faults: ['rewind', 'burst', 'lost connections'],
   },
 ];

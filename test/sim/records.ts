@@ -45,6 +45,13 @@ export interface RecordChecks {
   record(row: Row, before: Row | undefined): void;
 }
 
+/** What a database has lost that went back in time. */
+export interface Lost {
+  readonly attempts: readonly AttemptRow[];
+  /** How many transactions that callers know. */
+  readonly accepted: number;
+}
+
 /** The records as far as they were checked. */
 export interface Records {
   readonly known: ReadonlyMap<string, Row>;
@@ -61,6 +68,12 @@ export interface Records {
   broadcast(hash: string, nowMs: number, graceMs: number): void;
   /** Reads and checks what was stored since the last time. */
   look(): void;
+  /** The database has lost what was stored last. `accepted`: the IDs of the transactions that callers know. Returns what it lacks. */
+  wentBack(accepted: Iterable<string>): Lost;
+  /** An operator has ended transactions, of which no event says anything. */
+  restored(): void;
+  /** True for an attempt that the database has lost. */
+  isLost(hash: string): boolean;
   /** Checks that these requests are stored and that everything is final. */
   finish(accepted: Iterable<string>): void;
 }
@@ -78,8 +91,12 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
   const positions = new Map<string, number>();
   const told = new Map<string, string>();
   const met = new Map<string, number>();
+  /** The hashes of attempts and the IDs of transactions that the database has lost. */
+  const lost = new Set<string>();
   let lastAttempt = 0;
   let lastEvent = 0;
+  /** What is read was checked before. */
+  let isReread = false;
 
   function history(id: string): string {
     const rows = [
@@ -105,6 +122,7 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
       attempts.set(row.transaction_id, own);
       require(!hashes.has(row.hash), () => `two attempts have the hash ${row.hash}`);
       hashes.set(row.hash, row);
+      if (isReread) continue;
       attempt(row, own);
       if (own.length > 1) count(`attempt over attempt: ${row.purpose}`);
     }
@@ -129,6 +147,10 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
   function see(row: Row): void {
     const before = known.get(row.id);
     known.set(row.id, row);
+    if (isReread) {
+      told.set(row.id, row.status);
+      return;
+    }
     if (before?.status !== row.status) count(`${before?.status ?? 'new'} > ${row.status}`);
     if (before !== undefined && finals.includes(before.status))
       throw new Violation(`${row.id} was ${before.status} and changed to ${row.status}`);
@@ -154,6 +176,12 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
     }
   }
 
+  function reread(): void {
+    isReread = true;
+    look();
+    isReread = false;
+  }
+
   return {
     known,
     met,
@@ -167,6 +195,7 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
         'select a.purpose, t.valid_until_ms, t.id, t.mined_version from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
         hash,
       );
+      if (stored === undefined && lost.has(hash)) return;
       if (stored === undefined) throw new Violation(`${hash} is broadcast, but not stored`);
       const { id, purpose, valid_until_ms: until, mined_version: minedVersion } = stored;
       // What was mined in time is restored if the chain loses it.
@@ -174,9 +203,23 @@ export function followRecords({ database, relayerIds, attempt, record }: RecordC
       require(mayGo, () => `${id} is broadcast ${nowMs - (until ?? 0)} ms after its valid_until:\n${history(id)}`);
     },
     look,
+    wentBack(accepted) {
+      const before = [...hashes.values()];
+      for (const map of [known, attempts, hashes, positions, told]) map.clear();
+      [lastAttempt, lastEvent] = [0, 0];
+      reread();
+      const gone = before.filter(({ hash }) => !hashes.has(hash));
+      for (const { hash } of gone) lost.add(hash);
+      const lostIds = [...accepted].filter((id) => !known.has(id));
+      const added = lostIds.filter((id) => !lost.has(id));
+      for (const id of lostIds) lost.add(id);
+      return { attempts: gone, accepted: added.length };
+    },
+    restored: reread,
+    isLost: (hash) => lost.has(hash),
     finish(accepted) {
       look();
-      for (const id of accepted) require(known.has(id), () => `${id} was accepted and is not stored`);
+      for (const id of accepted) require(known.has(id) || lost.has(id), () => `${id} was accepted and is not stored`);
       for (const row of known.values())
         require(finals.includes(row.status), () => `${row.id} is ${row.status} in the end: ${row.status_reason}`);
     },

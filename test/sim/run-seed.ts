@@ -8,6 +8,7 @@ import { createEventLog } from './event-log.js';
 import { makeEvmWorld } from './evm/world.js';
 import { type Fault, type SimNetwork, swarm } from './faults.js';
 import { Violation } from './records.js';
+import { startRewinds } from './rewinds.js';
 import { type Service, type SharingWorld, startService } from './service.js';
 import { makeSolanaWorld } from './solana/world.js';
 import { makeStellarWorld } from './stellar/world.js';
@@ -73,6 +74,8 @@ interface Process {
   /** The units on which it works. */
   readonly units: Set<string>;
   isStopping: boolean;
+  /** Since when it knows that it must not broadcast; null: it may. */
+  heldSinceMs: number | null;
 }
 
 /** Runs the service through one seeded life, and checks it after every event. */
@@ -165,12 +168,14 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     };
   }
 
-  function sent({ machine, resumedAtMs, hungMs }: Process, host: string, body: string): void {
+  function sent(process: Process, host: string, body: string): void {
+    const { machine, resumedAtMs, hungMs } = process;
     const elapsedMs = time.elapsedMs();
     const methods = [...body.matchAll(/"method":"(?:eth_)?(\w+)"/g)].map(([, method]) => method);
     const from = instances === 1 ? '' : `${machine.name} `;
     log.write(`${from}> ${host} ${methods.length > 4 ? `${methods[0]} x${methods.length}` : methods.join(' ')}`);
     for (const hash of world.broadcasts(body)) {
+      requireNoHold(process);
       const isResumed = elapsedMs - resumedAtMs < 2 * graceMs;
       const lateMs = isResumed ? hungMs : 0;
       // What was decided before the clock moved forward may be on its way. An unfenced owner does not know what another one has made of a transaction.
@@ -183,6 +188,11 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
         context.fail(error);
       }
     }
+  }
+
+  function requireNoHold({ machine, heldSinceMs }: Process): void {
+    const heldMs = heldSinceMs === null ? 0 : time.elapsedMs() - heldSinceMs;
+    if (heldMs > 2 * graceMs) context.fail(new Violation(`${machine.name} broadcasts ${heldMs} ms after it knew of a rewind`));
   }
 
   function fate(host: string, body: string): RequestFate {
@@ -274,6 +284,8 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
         log.write(`${machine.name} joins as ${number}`);
         if (process().number !== null) count('instance: joins again after it was removed');
         process().number = number;
+        const joined = process();
+        rewinds.joined(() => processes.has(joined));
         if (units.size > 0) context.fail(new Violation(`${machine.name} joins while it works on ${[...units].join(', ')}`));
       },
       begins(unit) {
@@ -335,6 +347,10 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
         const { err } = fields as { err?: unknown };
         if (level !== 'error') return;
         if (world.mayLog(message)) return;
+        if (rewinds.happened() > 0 && message.startsWith('the database lacks commits')) {
+          self().heldSinceMs ??= time.elapsedMs();
+          return;
+        }
         if (isLostDatabase(err)) return;
         if (err instanceof Error && ['StoreAwayError', 'ConflictError'].includes(err.name)) return;
         context.fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
@@ -352,7 +368,16 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
       },
       sharing: instances === 1 ? null : sharingOf(self),
     });
-    process = { service, machine, resumedAtMs: Number.NEGATIVE_INFINITY, hungMs: 0, number: null, units: new Set(), isStopping: false };
+    process = {
+      service,
+      machine,
+      resumedAtMs: Number.NEGATIVE_INFINITY,
+      hungMs: 0,
+      number: null,
+      units: new Set(),
+      isStopping: false,
+      heldSinceMs: null,
+    };
     machine.process = process;
     processes.add(process);
   }
@@ -366,6 +391,22 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
   function startLater(machine: Machine): void {
     time.after(commits.between(0, world.maxDowntimeMs), () => start(machine));
   }
+
+  const rewinds = startRewinds(context, {
+    wentBack: auditor.wentBack,
+    accepted: auditor.accepted,
+    stopAll() {
+      const stopped = [...processes];
+      for (const one of stopped) {
+        one.service.shared?.end(true);
+        end(one);
+      }
+      return () => {
+        for (const machine of new Set(stopped.map((one) => one.machine))) startLater(machine);
+      };
+    },
+    count,
+  });
 
   for (const machine of machines) {
     if (faults.has('different clocks')) machine.clock.skew(choices.between(-90_000, 30_000));
@@ -448,7 +489,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     const before = time.elapsedMs();
     time.runNext();
     do await turn();
-    while ([...processes].some(({ service }) => service.isBusy()));
+    while (rewinds.isBusy() || [...processes].some(({ service }) => service.isBusy()));
     atOnce = time.elapsedMs() === before ? atOnce + 1 : 0;
     if (atOnce > maxEventsAtOnce) throw new Violation('the service runs in circles');
     if (database.writes() !== lookedAt) {
@@ -460,6 +501,7 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
 
   const isQuiet = (): boolean =>
     callers.open() === 0 &&
+    !rewinds.isOpen() &&
     // None can know yet what its last commit has ended.
     machines.every(({ process }) => process?.service.isReady() === true && !process.service.isHanging()) &&
     // An owner may still find what an unfenced one has done.

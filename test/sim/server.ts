@@ -2,12 +2,16 @@ import type Sqlite from 'better-sqlite3';
 import type { Message } from '../../src/core/ports/news.js';
 import type { Backend, Member, Observer, SharedDatabase as Port, Rewind } from '../../src/core/ports/shared-database.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
+import type { Log } from '../../src/core/work/log.js';
 import type { ChangeList, Outcome } from '../../src/storage/database/commit-queue.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { payloadOf, readMessage } from '../../src/storage/postgres/news-channel.js';
+import { connectionOf, createOwnRecord, type RecordConnection } from '../../src/storage/postgres/own-record.js';
+import { NotOwnerError } from '../../src/storage/postgres/postgres-batch.js';
 import { type MemberRow, memberFromRow } from '../../src/storage/postgres/postgres-instances.js';
+import type { Step } from '../../src/storage/sql/bound-change.js';
+import type { SqlValue } from '../../src/storage/sql/statement.js';
 import { createSqliteBatch, preparedStatements } from '../../src/storage/sqlite/sqlite-batch.js';
-import type { OwnConnection, OwnRow } from '../../src/storage/statements/instances.js';
 import { type CommitFate, DiskError } from './disk-error.js';
 import { statements } from './statements.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -20,6 +24,7 @@ import type { VirtualTime } from './virtual-time.js';
 /** A process that shares the database. */
 export interface SharingProcess {
   readonly time: VirtualTime;
+  readonly log: Log;
   /** The database's clock, which agrees with that of the process. */
   nowMs(): number;
   /** Gives the process what arrives there, unless it has ended. It may hang. */
@@ -59,11 +64,13 @@ export interface SharedDatabase extends Pick<Port, 'openObserver'> {
 /** The server of a database. */
 export interface Server {
   connect(process: SharingProcess): SharedDatabase;
+  /** A standby takes the place of the server. Its rows were put in place before. */
+  failOver(): void;
 }
 
-interface Connection {
-  readonly pid: number;
-  readonly own: OwnConnection;
+interface Connection extends RecordConnection {
+  /** The last batch that was written before this connection. */
+  batchBefore: number | null;
   isOpen: boolean;
   /** When its process has last sent something. */
   beatMs: number;
@@ -74,6 +81,7 @@ interface Connection {
 
 interface Listener {
   hear(payload: string, delayMs: number, isRepeated: boolean): void;
+  close(): void;
 }
 
 /** How long a process waits for its connection, as `postgres-link.ts` does. */
@@ -83,13 +91,9 @@ const durability = { fsync: true, full_page_writes: true, synchronous_standby_na
 /** How long it may take until a process finds that its other connection is lost. */
 const answerTimeoutMs = 3_000;
 
-/** Another process has removed the row of this one. */
-class NotOwnerError extends Error {}
-
 /** Makes the server. `wrote` is called for each batch that was written. */
 export function createServer(db: Sqlite.Database, wrote: () => void): Server {
   const prepared = preparedStatements(db);
-  const { beginBatch, returnTo, leave } = statements.instances;
   const connections = new Map<number, Connection>();
   const listeners = new Set<Listener>();
   const held = db.prepare<[number], { key: string }>(`select key from leases where kind = 'lane' and holder = ?`);
@@ -100,6 +104,15 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     `select rewound_at_ms as foundAtMs, rewind_evidence as evidence from database_ids where rewound_at_ms is not null`,
   );
   let pids = 0;
+  let timeline = 1;
+  const writer: RecordConnection['writer'] = {
+    async query<R extends object>(sql: string, values: SqlValue[]) {
+      const prepared = db.prepare<unknown[], R>(sql);
+      if (prepared.reader) return { rows: prepared.all(...values), rowCount: null };
+      rows = null;
+      return { rows: [], rowCount: prepared.run(...values).changes };
+    },
+  };
   /** The rows that were read last; null: something was written since. */
   let rows: readonly Member[] | null = null;
 
@@ -131,34 +144,29 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     const waiting: (() => void)[] = [];
     let connection: Connection | null = null;
     let lostAtMs = 0;
-    let own: OwnRow | null = null;
-    let isRemoved = false;
-    /** The last batch of the process, and how many it has begun. */
-    let answered: number | null = null;
-    let batches = 0;
+    const record = createOwnRecord({ isShared: true, statements: statements.instances, clock: process, log: process.log });
     let cutObserver = (): void => undefined;
-    /** The connection of the batch that is being written. */
-    let writing: Connection | null = null;
+    /** What begins the batch that is being written. */
+    let fence: Step | null = null;
     const write = createSqliteBatch(db, () => {
-      if (own === null || writing === null) return;
-      const values = beginBatch.bind({ ...own, ...writing.own, batch: batches, before: answered });
-      if (prepared(beginBatch).run(values).changes !== 1) throw new NotOwnerError();
+      if (fence !== null && prepared(fence.statement).run(fence.values).changes !== 1) throw new NotOwnerError();
     });
-    open();
+    connection = open();
 
-    function open(): void {
+    function open(): Connection {
       pids += 1;
-      const pid = pids;
       const opened: Connection = {
-        pid,
-        own: { backend_pid: pid, backend_started: `${time.elapsedMs()}`, timeline: 1, is_synchronous: 0 },
+        writer,
+        backend: { pid: pids, started: `${time.elapsedMs()}` },
+        history: { timeline, isSynchronous: false },
+        batchBefore: null,
         isOpen: true,
         beatMs: time.elapsedMs(),
         isSending: process.isSending,
         ended: () => process.arrive(() => drop(opened)),
       };
-      connections.set(pid, opened);
-      connection = opened;
+      connections.set(pids, opened);
+      return opened;
     }
 
     function delay(ms: number): Promise<void> {
@@ -171,32 +179,18 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
       return new Promise((resolve) => time.after(ms, resolve));
     }
 
-    function removedError(): StoreAwayError {
-      return new StoreAwayError('the database is unavailable: another instance took over the work of this instance; rejoining');
-    }
-
-    function remove(): StoreAwayError {
-      own = null;
-      isRemoved = true;
-      return removedError();
-    }
-
     function drop(broken: Connection): void {
       broken.isOpen = false;
       if (connection !== broken) return;
       connection = null;
       lostAtMs = time.elapsedMs();
-      time.after(process.awayMs(), () => process.arrive(reconnect));
+      time.after(process.awayMs(), () => process.arrive(() => void reconnect()));
     }
 
-    function reconnect(): void {
-      open();
-      const next = connection as Connection | null;
-      if (own !== null && next !== null) {
-        const values = returnTo.bind({ ...own, ...next.own, checked_at_ms: 0 });
-        if (prepared(returnTo).run(values).changes !== 1) remove();
-        rows = null;
-      }
+    async function reconnect(): Promise<void> {
+      const next = open();
+      next.batchBefore = await record.moveTo(next);
+      connection = next;
       for (const listener of returned) listener();
       for (const resolve of waiting.splice(0)) resolve();
     }
@@ -213,35 +207,32 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
 
     function checkLeases(changes: ChangeList): void {
       for (const change of changes) {
-        if (change.name !== 'moveLane' || own === null) continue;
+        const row = record.row();
+        if (change.name !== 'moveLane' || row === null) continue;
         const values = change.stepsAt(0).flatMap((one) => one.values);
-        const isHeld = held.all(own.number).some(({ key }) => values.includes(key.slice(key.lastIndexOf('/') + 1)));
+        const isHeld = held.all(row.number).some(({ key }) => values.includes(key.slice(key.lastIndexOf('/') + 1)));
         if (!isHeld) process.tookUnleased(values.join(' '));
       }
     }
 
-    function writeOn(used: Connection, lists: readonly ChangeList[]): readonly Outcome[] {
-      writing = used;
-      batches += 1;
+    function writeAfter(begins: Step | null, lists: readonly ChangeList[]): readonly Outcome[] {
+      fence = begins;
       try {
         const outcomes = write(lists);
-        if (own !== null) answered = batches;
         rows = null;
         wrote();
         checkLeases(lists.filter((_, index) => outcomes[index] === undefined).flat());
         return outcomes;
-      } catch (error) {
-        throw error instanceof NotOwnerError ? remove() : error;
       } finally {
-        writing = null;
+        fence = null;
       }
     }
 
     async function runBatch(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
       for (;;) {
-        if (isRemoved) throw removedError();
+        record.requireJoined();
         const used = await connected();
-        if (isRemoved) throw removedError();
+        const { row, batch, statement } = record.fence(used);
         const fate = process.fate();
         const halfMs = process.commitDelayMs() / 2;
         await sending(halfMs);
@@ -257,18 +248,22 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         }
         let outcomes: readonly Outcome[];
         try {
-          outcomes = writeOn(used, lists);
+          outcomes = writeAfter(statement, lists);
         } catch (error) {
+          const refusal = error instanceof NotOwnerError ? await record.refusal(used, row) : error;
           await delay(halfMs);
-          throw error;
+          throw refusal;
         }
         await delay(halfMs);
-        if (fate !== 'lost' && used.isOpen) return outcomes;
-        // The next connection reads that it was written.
+        if (fate !== 'lost' && used.isOpen) {
+          record.answered(batch);
+          return outcomes;
+        }
+        record.unanswered(batch);
         drop(used);
-        await connected();
-        if (isRemoved) throw removedError();
-        return outcomes;
+        // The next connection reads whether it was written.
+        const next = await connected();
+        if (next.batchBefore === batch) return outcomes;
       }
     }
 
@@ -298,12 +293,13 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           hearAt(time.elapsedMs() + delayMs);
           if (isRepeated) hearAt(heardAtMs + delayMs);
         },
+        close() {
+          isOpen = false;
+          listeners.delete(listener);
+        },
       };
       listeners.add(listener);
-      const close = (): void => {
-        isOpen = false;
-        listeners.delete(listener);
-      };
+      const { close } = listener;
       cutObserver = close;
       /** The server gets a request. */
       async function ask(): Promise<void> {
@@ -349,29 +345,28 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         query: (statement, values) => (process.isAlive() ? query(statement, values) : new Promise(() => undefined)),
         async own(recordOf) {
           const used = await connected();
-          const record = recordOf(used.own);
+          const { own, change } = recordOf(connectionOf(used));
           await delay(process.commitDelayMs());
           const fate = process.fate();
           if (fate !== 'done' || !used.isOpen) throw new DiskError('SQLITE_FULL');
-          own = null;
-          const [outcome] = writeOn(used, [[record.change]]);
+          const [outcome] = writeAfter(null, [[change]]);
           if (outcome !== undefined) throw outcome;
-          own = record.own;
-          answered = null;
-          isRemoved = false;
+          record.taken(own);
           return own;
         },
         ownNumber: () => 1,
-        isRemoved: () => isRemoved,
-        rewind: () => null,
+        isRemoved: record.isRemoved,
+        rewind: record.rewind,
         lost: new Promise(() => undefined),
         isAway: () => connection === null,
         onReturn: (listener) => void returned.push(listener),
         logBytes: () => 0,
         async close() {
           if (connection === null) return;
+          const own = record.row();
           if (own !== null) {
             const { giveAll } = statements.leases;
+            const { leave } = statements.instances;
             prepared(giveAll).run(giveAll.bind({ holder: own.number }));
             prepared(leave).run(leave.bind(own));
             rows = null;
@@ -389,5 +384,13 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
     };
   }
 
-  return { connect };
+  return {
+    connect,
+    failOver() {
+      timeline += 1;
+      rows = null;
+      for (const { backend } of connections.values()) endBackend(backend);
+      for (const { close } of listeners) close();
+    },
+  };
 }

@@ -22,6 +22,7 @@ import { createStore } from '../../src/storage/create-store.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { createSharedDatabase } from '../../src/storage/postgres/shared-database.js';
 import { BoundChange, step } from '../../src/storage/sql/bound-change.js';
+import { recordingRewind } from '../../src/storage/statements/rewinds.js';
 import type { Random } from '../support/seeded-random.js';
 import type { SimDatabase } from './database.js';
 import type { CommitFate } from './disk-error.js';
@@ -105,6 +106,9 @@ export interface Shared extends Pick<SharedDatabase, 'cutWriter' | 'cutObserver'
   stop(): Promise<void>;
 }
 
+/** The reasons of a hold are written again after this time if that fails. */
+const explainAgainMs = 2_000;
+
 /** A process without a connection. */
 const noBackend = { backend_pid: null, backend_started: null, timeline: null, is_synchronous: null };
 
@@ -145,6 +149,7 @@ export function startService(world: ServiceWorld): Service {
       : database.share({
           ...sharing,
           time: wire.time,
+          log,
           nowMs: clock.nowMs,
           arrive,
           isAlive,
@@ -203,7 +208,7 @@ export function startService(world: ServiceWorld): Service {
             openObserver: shared.openObserver,
             statements,
             database: recorded,
-            record: (state, backend) => {
+            record: (state, backend, rewind) => {
               const row = { number: random.between(2, 2 ** 31), token: `process ${random.next()}` };
               const facts = {
                 host: 'sim',
@@ -214,8 +219,14 @@ export function startService(world: ServiceWorld): Service {
                 config_hashes: null,
                 state,
               };
-              const joined = step(statements.instances.join, { ...row, ...facts, ...noBackend, ...backend });
-              return { own: row, change: new BoundChange('recordInstance', [joined, step(statements.leases.freeOrphans, {})]) };
+              const { instances, leases, databaseIds, rewinds } = statements;
+              const steps = [
+                step(instances.join, { ...row, ...facts, ...noBackend, ...backend }),
+                step(leases.freeOrphans, {}),
+                step(databaseIds.insertIfMissing, { number: 1, id: 'sim' }),
+                ...(rewind === null ? [] : [recordingRewind(rewinds, rewind, clock.nowMs())]),
+              ];
+              return { own: row, change: new BoundChange('recordInstance', steps) };
             },
             clock,
             commit: own.commit,
@@ -276,6 +287,9 @@ export function startService(world: ServiceWorld): Service {
     await engine.start();
     connection.onReturn(() => engine.storeReturned());
     members?.onNews(({ relayers: changed }) => engine.changedElsewhere(changed));
+    members?.onHold(function explain() {
+      engine.explainHold().catch(() => void timers.after(explainAgainMs, explain));
+    });
     await leases.start();
   }
   start().then(

@@ -18,6 +18,10 @@ export interface NetworkAuditor {
   broadcast(hash: string, nowMs: number, graceMs: number): void;
   /** Checks what was stored since the last time. */
   look(): void;
+  /** The database has lost what was stored last. True: also something that a caller was answered or a node received. */
+  wentBack(): boolean;
+  /** An operator has accepted such a database, and ended transactions. */
+  accepted(): void;
   /** Checks everything at the end. */
   finish(): void;
   /** What was covered, by how often it was seen. */

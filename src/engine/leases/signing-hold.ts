@@ -76,10 +76,10 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
   /** What the listeners were called for last. */
   let explained: string | null = null;
 
+  const isRewound = (): boolean => rewind !== null || ownRewind() !== null;
+
   function holdOfAll(): string | null {
-    return rewind === null && ownRewind() === null
-      ? settings.refusal()
-      : 'the database lacks commits that it had answered; run relayer restore';
+    return isRewound() ? 'the database lacks commits that it had answered; run relayer restore' : settings.refusal();
   }
 
   function ownHold(): string | null {
@@ -127,7 +127,7 @@ export function createSigningHold({ requiresStandby, ownObstacle, ownRewind, clo
       const hold = ownHold();
       if (hold === heldBecause) return false;
       if (hold === null) log.info({}, signsAgain);
-      else if (rewind === null) log.error({ reason: hold }, signsNothing);
+      else if (!isRewound()) log.error({ reason: hold }, signsNothing);
       heldBecause = hold;
       return true;
     },

@@ -2,12 +2,17 @@ import { StoreAwayError } from '../../core/ports/store/change.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { step } from '../sql/bound-change.js';
-import { postgres } from '../sql/dialect.js';
-import { instanceStatements, type OwnConnection, type OwnRow } from '../statements/instances.js';
+import type { SqlValue } from '../sql/statement.js';
+import type { instanceStatements, OwnConnection, OwnRow } from '../statements/instances.js';
 import { NotOwnerError } from './postgres-batch.js';
 import type { LockedWriter } from './postgres-lock.js';
 
-const { beginBatch, lastBatch, returnTo, wasRemoved } = instanceStatements(postgres);
+/** A connection that can commit, as far as the record uses it. */
+export interface RecordConnection extends Pick<LockedWriter, 'backend' | 'history'> {
+  readonly writer: {
+    query<R extends object>(sql: string, values: SqlValue[]): Promise<{ readonly rows: readonly R[]; readonly rowCount: number | null }>;
+  };
+}
 
 /** Thrown while another instance has removed the record of this one. */
 export class RemovedError extends StoreAwayError {
@@ -45,27 +50,29 @@ export interface OwnRecord {
   /** Throws if this instance has to join again. */
   requireJoined(): void;
   /** Returns the record, and the statement that begins a batch with it. Throws if there is no record. */
-  fence(on: LockedWriter): { readonly row: OwnRow; readonly batch: number; readonly statement: ReturnType<typeof step> };
+  fence(on: RecordConnection): { readonly row: OwnRow; readonly batch: number; readonly statement: ReturnType<typeof step> };
   /** The batch was written. */
   answered(batch: number): void;
   /** The batch may have been written. */
   unanswered(batch: number): void;
   /** Returns why this process may not commit any more, although it is connected. */
-  refusal(on: LockedWriter, row: OwnRow): Promise<Error>;
+  refusal(on: RecordConnection, row: OwnRow): Promise<Error>;
   /**
    * Moves the right to commit to a new connection. Returns the last batch that was written; null: none, or another instance has removed
    * the record. Throws if a process that uses the database alone is not its owner any more.
    */
-  moveTo(on: LockedWriter): Promise<number | null>;
+  moveTo(on: RecordConnection): Promise<number | null>;
 }
 
 /** Creates the record of a process that has none yet. */
 export function createOwnRecord({
   isShared,
+  statements: { beginBatch, lastBatch, returnTo, wasRemoved },
   clock,
   log,
 }: {
   readonly isShared: boolean;
+  readonly statements: Pick<ReturnType<typeof instanceStatements>, 'beginBatch' | 'lastBatch' | 'returnTo' | 'wasRemoved'>;
   readonly clock: Clock;
   readonly log: Log;
 }): OwnRecord {
@@ -113,12 +120,12 @@ export function createOwnRecord({
     return new RewoundError();
   }
 
-  async function lastOf(writer: LockedWriter['writer'], row: OwnRow): Promise<{ readonly batch: number | null } | undefined> {
+  async function lastOf(writer: RecordConnection['writer'], row: OwnRow): Promise<{ readonly batch: number | null } | undefined> {
     return (await writer.query<{ batch: number | null }>(lastBatch.sql, lastBatch.bind(row))).rows[0];
   }
 
   /** Why this process may not commit any more, although it is connected or connects again. */
-  async function refusal({ writer, history }: LockedWriter, { number, token }: OwnRow): Promise<Error> {
+  async function refusal({ writer, history }: RecordConnection, { number, token }: OwnRow): Promise<Error> {
     const row = await lastOf(writer, { number, token });
     if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
       return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
@@ -178,6 +185,6 @@ export function createOwnRecord({
 }
 
 /** Describes a connection as the record names it. */
-export function connectionOf({ backend: { pid, started }, history }: LockedWriter): OwnConnection {
+export function connectionOf({ backend: { pid, started }, history }: Pick<RecordConnection, 'backend' | 'history'>): OwnConnection {
   return { backend_pid: pid, backend_started: started, timeline: history.timeline, is_synchronous: Number(history.isSynchronous) };
 }

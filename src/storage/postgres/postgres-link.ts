@@ -81,7 +81,8 @@ interface Session {
   readonly batchBefore: number | null;
 }
 
-const { release, leave, forgetBatches } = instanceStatements(postgres);
+const statements = instanceStatements(postgres);
+const { release, leave, forgetBatches } = statements;
 const { giveAll } = leaseStatements(postgres.builder);
 
 /** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
@@ -109,7 +110,7 @@ export function createPostgresLink(
 ): PostgresLink {
   const ending = new AbortController();
   let session: Session | null = null;
-  const record = createOwnRecord({ isShared, clock, log });
+  const record = createOwnRecord({ isShared, statements, clock, log });
   let lostAtMs = 0;
   let returning: Promise<void> = Promise.resolve();
   let refusedCommits = 0;

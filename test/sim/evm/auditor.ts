@@ -172,7 +172,8 @@ export function createAuditor({
       return;
     }
     require(status !== 'confirmed', () => `${id} is confirmed without a block`);
-    require(row.failure_reason !== 'unresolvable', () => `${id} is given up although nodes can show what used its nonce:\n${history(id)}`);
+    require(row.failure_reason !== 'unresolvable' || faults.has('rewind'), () =>
+      `${id} is given up although nodes can show what used its nonce:\n${history(id)}`);
     const landed = contents.find(({ hash }) => ledger.blockOf(hash) !== undefined);
     require(landed === undefined, () => `${id} is ${status}, but attempt ${landed?.version} of its content is on the chain`);
   }
@@ -262,6 +263,13 @@ export function createAuditor({
       count('the key is used elsewhere');
     },
     look: records.look,
+    accepted: records.restored,
+    wentBack() {
+      const { attempts, accepted } = records.wentBack(orders.accepted().keys());
+      // Their nonces are used, or are gaps.
+      foreign += attempts.length;
+      return accepted > 0 || attempts.some(({ hash }) => received.has(hash));
+    },
     finish() {
       records.finish(orders.accepted().keys());
       for (const row of known.values()) requireTrue(row);

@@ -62,7 +62,8 @@ export function createSolanaAuditor(options: SolanaAuditorOptions): SolanaAudito
     for (const { transaction, error } of landed) {
       const own = relayers.find(({ account }) => account === transaction.payer);
       if (own === undefined) continue;
-      require(records.attemptBy(transaction.signature) !== undefined, () => `${transaction.signature} is in a block, but not stored`);
+      const isKnown = records.attemptBy(transaction.signature) !== undefined || records.isLost(transaction.signature);
+      require(isKnown, () => `${transaction.signature} is in a block, but not stored`);
       if (error !== null) continue;
       for (const { lamports } of transfersOf(transaction.message, own.account)) {
         const request = orders.requestOf(lamports);
@@ -158,6 +159,11 @@ export function createSolanaAuditor(options: SolanaAuditorOptions): SolanaAudito
     received: (signature) => void received.add(signature),
     broadcast: records.broadcast,
     look: records.look,
+    accepted: records.restored,
+    wentBack() {
+      const { attempts, accepted } = records.wentBack(orders.accepted().keys());
+      return accepted > 0 || attempts.some(({ hash }) => received.has(hash));
+    },
     finish() {
       records.finish(orders.accepted().keys());
       for (const row of records.known.values()) requireTrue(row);

@@ -217,6 +217,12 @@ export function createStellarAuditor({ database, ledger, orders, relayers, elaps
     },
     broadcast: records.broadcast,
     look: records.look,
+    accepted: records.restored,
+    wentBack() {
+      const { attempts, accepted } = records.wentBack(orders.accepted().keys());
+      for (const { hash } of attempts) foreign.add(hash);
+      return accepted > 0 || attempts.some(({ hash }) => received.has(hash));
+    },
     finish() {
       records.finish(orders.accepted().keys());
       for (const row of records.known.values()) requireTrue(row);
