@@ -814,7 +814,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.StellarPolicies.max_fee": "Maximum `max_fee` that a transaction may set; it also limits the default. In stroops, decimal, at least 1. Absent: 1000000000 stroops (100 XLM).",
   "relayer.v1.StellarPolicies.allow_account_changes": "Account changes that the relayer signs although they take away what its key can do. Empty: none.",
   "relayer.v1.StellarPolicies.check_memo_required": "Check that a payment to an account that requires a memo has one (SEP-29). Absent: true.",
-  "relayer.v1.StellarPolicies.operation_source_accounts": "Accounts other than its own (`G...`) that `operations` may name as their source: the relayer's key is a signer of them. `allow_account_changes` applies to\nthem, too. Empty: none.",
+  "relayer.v1.StellarPolicies.operation_source_accounts": "Accounts other than its own (`G...`) that operations may have as their source: the relayer's key is a signer of them. `allow_account_changes` applies to\nthem, too. Empty: none.",
   "relayer.v1.StellarPolicies.resource_fee_margin_percent": "How much more than its simulation a contract operation declares as its resource fee, in percent, within `max_fee`. Absent: 15. 0 to 100.",
   "relayer.v1.StellarPolicies.restore_archived": "Let contract calls restore the archived entries that they use, which costs rent. False: such a call fails before it is signed. Absent: true.",
   "relayer.v1.StellarFeePaymentStrategy": "Who pays the fee of a transaction on Stellar.",

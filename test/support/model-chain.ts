@@ -361,6 +361,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         const content = { network: 'evm', ...what, pricing } as const;
         return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
+      whyForbidden: () => null,
       isUnsequenced: () => false,
       unsequenced: null,
       signForeign: null,

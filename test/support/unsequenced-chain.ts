@@ -97,6 +97,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
         const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
         return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
+      whyForbidden: () => null,
       isUnsequenced: () => true,
       genesisHash: unused,
       expectGenesis: unused,

@@ -12,6 +12,7 @@ import { listedOperations } from '../../src/chains/stellar/operation-table.js';
 import { operationFrom } from '../../src/chains/stellar/operations.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';
+import { defaultPolicies } from '../../src/core/records/relayer.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
 import { type Ed25519App, startEd25519App } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
@@ -130,7 +131,7 @@ describe('Stellar operations as JSON', () => {
       assert.ok(operation !== undefined);
       const [read] = stellarRequestOf(create(StellarTransactionRequestSchema, { operations: [operation] })).operations;
       assert.ok(read !== undefined);
-      const { operation: ours } = operationFrom(read, 'operations[0]', { account: app.home.address, others: [] });
+      const { operation: ours } = operationFrom(read, 'operations[0]', { account: app.home.address, policies: defaultPolicies.stellar });
       assert.equal(ours.toXdr('base64'), builtBy(type, ownIssuer(example)).toXdr('base64'), type);
     }
   });

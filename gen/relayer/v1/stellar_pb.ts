@@ -2886,7 +2886,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   checkMemoRequired?: boolean | undefined;
 
   /**
-   * Accounts other than its own (`G...`) that `operations` may name as their source: the relayer's key is a signer of them. `allow_account_changes` applies to
+   * Accounts other than its own (`G...`) that operations may have as their source: the relayer's key is a signer of them. `allow_account_changes` applies to
    * them, too. Empty: none.
    *
    * @generated from field: repeated string operation_source_accounts = 6;

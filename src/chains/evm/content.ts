@@ -1,11 +1,12 @@
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/errors/read-all.js';
-import type { RequestContext } from '../../core/ports/chain.js';
+import { forbiddenBecause, type Refusal, type RequestContext } from '../../core/ports/chain.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
+import { onNetwork } from '../../core/records/on-network.js';
 import type { EvmPolicies, Relayer } from '../../core/records/relayer.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
-import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
+import { requireEvmPolicy, whyReceiverForbidden } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';
 import { callDataOf } from './call-data.js';
@@ -61,6 +62,12 @@ export function contentFromRequest(
     pricing: price.pricing,
   };
   return { content: called === null ? content : { ...content, call: orThrow(called).call }, validUntilMs: read.validUntilMs };
+}
+
+/** See `Chain.whyForbidden`. */
+export function whyForbidden({ to }: EvmContent, relayer: Relayer): Refusal | null {
+  const problem = whyReceiverForbidden(relayer, onNetwork('evm', relayer.policies), to);
+  return forbiddenBecause(problem === null ? null : `to ${problem}`);
 }
 
 type Called = ReturnType<typeof callDataOf>;

@@ -8,6 +8,7 @@ import { onNetwork } from '../../core/records/on-network.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { First } from '../rpc/endpoint-selector.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { whyForbidden } from './content.js';
 import { withinCeiling } from './fee-ceiling.js';
 import { estimateGas, findRejection, maxTransactionGas, readTransactionLimit } from './gas.js';
 import { gasAcceptedEverywhere } from './intrinsic-gas.js';
@@ -40,6 +41,8 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const policies = onNetwork('evm', request.relayer.policies);
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(account) : onNetwork('evm', request.content);
+  const forbidden = isFiller ? null : whyForbidden(content, request.relayer);
+  if (forbidden !== null) return forbidden;
   // A self-transfer must free its slot even if the account is nearly empty.
   const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;
   // Decided first: a node refuses to estimate if the balance is too low, and each node words that differently. A known balance saves the

@@ -16,7 +16,7 @@ import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { createConfirmations } from './confirmations.js';
-import { contentFromRequest } from './content.js';
+import { contentFromRequest, whyForbidden } from './content.js';
 import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
@@ -110,6 +110,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
         earlierSpeed: speedOf(earlier),
       });
     },
+    whyForbidden: (content, relayer) => whyForbidden(onNetwork('evm', content), relayer),
     isUnsequenced: () => false,
     async genesisHash() {
       const genesis = agreedIdentity((await rpc.opinions(questions.anchor(genesisAnchor)).catch(noneIfRefused)) ?? []);

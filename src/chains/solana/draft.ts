@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getAddressDecoder } from '@solana/kit';
-import type { Refusal } from '../../core/ports/chain.js';
+import { forbiddenBecause, type Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
@@ -8,14 +8,13 @@ import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import type { Patience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { forbiddenChangeIn } from './account-changes.js';
 import { systemProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { compileInstructions } from './instructions.js';
 import type { Lifetimes } from './lifetime.js';
 import type { Market } from './market.js';
 import { outflowLamports } from './outflow.js';
-import { disallowedAmong, restrictsAccounts } from './policy.js';
+import { disallowedAmong, restrictsAccounts, whyMessageForbidden } from './policy.js';
 import { type Pricing, priceAttempt, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { mustStay, readTransaction } from './read-transaction.js';
@@ -38,9 +37,8 @@ export interface DraftDeps {
  */
 export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, isFixed } = baseOf(content, relayer.address);
-  // The policies may have changed since the content was accepted.
-  const forbidden = forbiddenChangeIn(base, relayer);
-  if (forbidden !== null) return { refused: 'not_allowed', sentence: `the transaction ${forbidden}`, lasting: true };
+  const forbidden = refusalOf(base, relayer);
+  if (forbidden !== null) return forbidden;
   const lifetime = isFixed ? await deps.lifetimes.given(base.blockhash) : await deps.lifetimes.fresh();
   if ('refused' in lifetime) return lifetime;
   const bound: Message = { ...base, blockhash: lifetime.blockhash };
@@ -70,6 +68,16 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
     costLamports,
   };
   return (await fundsRefusal(deps, relayer, costLamports)) ?? remainderRefusal(relayer, balanceAfter) ?? draft;
+}
+
+/** See `Chain.whyForbidden`. */
+export function whyForbidden(content: SolanaContent, relayer: Relayer): Refusal | null {
+  return refusalOf(baseOf(content, relayer.address).message, relayer);
+}
+
+function refusalOf(message: Message, relayer: Relayer): Refusal | null {
+  const problem = whyMessageForbidden(message, relayer);
+  return forbiddenBecause(problem === null ? null : `the transaction ${problem}`);
 }
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;

@@ -7,32 +7,42 @@ import { excessOf, maxFeeOf, namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Checks the programs, accounts, account changes, signatures and size of a message against the relayer's policies, and its fee if the
- * relayer pays it.
- * Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. Throws `DomainError` (400)
- * naming `field`.
+ * Checks a message against the relayer's policies, and its fee if the relayer pays it. Throws `DomainError` (400) naming `field`.
  */
 export function requireAllowed(field: string, message: Message, relayer: Relayer): void {
-  const { address, policies: allPolicies } = relayer;
-  const policies = onNetwork('solana', allPolicies);
-  const { allowedPrograms, maxSignatures, maxTxDataSizeBytes } = policies;
-  const bytes = unsignedTransactionBytes(message).length;
-  if (bytes > maxTxDataSizeBytes)
-    throw invalidField(field, `takes ${bytes} bytes as a transaction; the relayer's max_tx_data_size allows at most ${maxTxDataSizeBytes}`);
-  if (maxSignatures !== null && message.signers > maxSignatures) {
-    throw invalidField(field, `needs ${message.signers} signatures; the relayer's max_signatures allows at most ${maxSignatures}`);
-  }
-  for (const { program } of message.instructions) {
-    const key = message.accounts[program] ?? '';
-    if (allowedPrograms !== null && key !== computeBudgetProgram && !allowedPrograms.includes(key)) {
-      throw notAllowed(field, `calls the program ${key}, which is not in the relayer's allowed_programs`);
-    }
-  }
-  const problem = forbiddenChangeIn(message, relayer) ?? disallowedAmong(message.accounts, address, policies);
+  const policies = onNetwork('solana', relayer.policies);
+  const tooMuch = whyTooMuch(message, policies);
+  if (tooMuch !== null) throw invalidField(field, tooMuch);
+  const problem = whyUsesForbidden(message, relayer);
   if (problem !== null) throw notAllowed(field, problem);
   const fee = namedFeeLamports(message);
   const maxFee = maxFeeOf(policies, message);
-  if (message.accounts[0] === address && fee > maxFee) throw invalidField(field, excessOf(fee, maxFee, policies));
+  if (message.accounts[0] === relayer.address && fee > maxFee) throw invalidField(field, excessOf(fee, maxFee, policies));
+}
+
+/** Returns why the relayer's policies forbid a message, its fee aside, to follow what has it; null if they allow it. */
+export function whyMessageForbidden(message: Message, relayer: Relayer): string | null {
+  return whyTooMuch(message, onNetwork('solana', relayer.policies)) ?? whyUsesForbidden(message, relayer);
+}
+
+function whyTooMuch(message: Message, { maxSignatures, maxTxDataSizeBytes }: SolanaPolicies): string | null {
+  const bytes = unsignedTransactionBytes(message).length;
+  if (bytes > maxTxDataSizeBytes)
+    return `takes ${bytes} bytes as a transaction; the relayer's max_tx_data_size allows at most ${maxTxDataSizeBytes}`;
+  if (maxSignatures === null || message.signers <= maxSignatures) return null;
+  return `needs ${message.signers} signatures; the relayer's max_signatures allows at most ${maxSignatures}`;
+}
+
+/**
+ * Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible.
+ */
+function whyUsesForbidden(message: Message, relayer: Relayer): string | null {
+  const policies = onNetwork('solana', relayer.policies);
+  const { allowedPrograms } = policies;
+  const programs = message.instructions.map(({ program }) => message.accounts[program] ?? '');
+  const forbidden = programs.find((key) => allowedPrograms !== null && key !== computeBudgetProgram && !allowedPrograms.includes(key));
+  if (forbidden !== undefined) return `calls the program ${forbidden}, which is not in the relayer's allowed_programs`;
+  return forbiddenChangeIn(message, relayer) ?? disallowedAmong(message.accounts, relayer.address, policies);
 }
 
 /** True if policies restrict accounts, so accounts in lookup tables must be checked. */

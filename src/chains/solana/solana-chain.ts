@@ -11,7 +11,7 @@ import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
-import { draftAttempt, whyUnusable } from './draft.js';
+import { draftAttempt, whyForbidden, whyUnusable } from './draft.js';
 import { createLifetimes } from './lifetime.js';
 import { createMarket } from './market.js';
 import { createPositions } from './positions.js';
@@ -56,6 +56,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     ...methods,
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
+    whyForbidden: (content, relayer) => whyForbidden(onNetwork('solana', content), relayer),
     isUnsequenced: () => true,
     async genesisHash() {
       const genesis = agreedIdentity(await rpc.opinions(questions.genesis()));

@@ -7,7 +7,7 @@ import { accountOf, addressFromMuxedAccount } from './address.js';
 const immutableFlag = 4;
 
 /** A transaction's operations, and the account of operations that name none. */
-interface Operations {
+export interface Operations {
   readonly operations: readonly xdr.Operation[];
   /** Plain or muxed. */
   readonly sourceAccount: string;
@@ -57,11 +57,15 @@ export function forbiddenChangeIn({ operations, sourceAccount }: Operations, acc
 
 /** Returns the same for one operation, to follow the operation's name. */
 export function forbiddenChangeBy(operation: xdr.Operation, { sourceAccount, account, policies }: Guarded): string | null {
-  const own = operation.sourceAccount;
-  const source = accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
+  const source = sourceOf(operation, sourceAccount);
   if (source !== account && !policies.operationSourceAccounts.includes(source)) return null;
   const change = changeBy(operation);
   return change === null || policies.allowAccountChanges.includes(change) ? null : forbidden(change, source, account);
+}
+
+/** Returns the account (`G...`) of an operation, given that of operations that name none. */
+export function sourceOf({ sourceAccount: own }: xdr.Operation, sourceAccount: string): string {
+  return accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
 }
 
 /** Completes a sentence about a forbidden change, after "that". */

@@ -112,8 +112,7 @@ function readOperations(operations: StellarRequest['operations'], { account, pol
   const authBytes = operations.reduce((sum, operation) => sum + authBytesOf(operation), 0);
   if (authBytes > maxOperationBytes)
     throw invalidField('operations', `has ${authBytes} bytes of authorization entries; the maximum is ${maxOperationBytes}`);
-  const sources = { account, others: policies.operationSourceAccounts };
-  return readEach(operations, (operation, index) => operationFrom(operation, `operations[${index}]`, sources));
+  return readEach(operations, (operation, index) => operationFrom(operation, `operations[${index}]`, { account, policies }));
 }
 
 /** Each operation has a field of its own. */

@@ -2,20 +2,14 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
-import type { Relayer, StellarPolicies } from '../../core/records/relayer.js';
-import type {
-  StellarBid,
-  StellarContent,
-  StellarDraft,
-  StellarFeeBumpContent,
-  StellarOperationsContent,
-} from '../../core/records/stellar.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
+import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/records/stellar.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Clock } from '../../core/work/clock.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import { lockedOf, readAccount, whyPowerless } from './account.js';
-import { forbiddenChangeIn, operationsOf } from './account-changes.js';
+import { operationsOf } from './account-changes.js';
 import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
 import { minOutbiddingStroops } from './fee-rules.js';
@@ -23,11 +17,12 @@ import type { Market } from './market.js';
 import { findMemoRequired } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
+import { whyForbidden } from './policy.js';
 import { feeLimitOf, priceAttempt } from './price-attempt.js';
 import { questions } from './questions.js';
 import type { Account } from './read-entries.js';
 import { simulate } from './simulate.js';
-import { envelopeV1, maxTransactionFeeStroops } from './transaction.js';
+import { maxTransactionFeeStroops } from './transaction.js';
 
 /**
  * Simulates and prices an attempt and checks funds. The first attempt in a slot is a plain transaction. One that must outbid others is a
@@ -37,7 +32,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const { relayer, validUntilMs } = request;
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(relayer.address) : onNetwork('stellar', request.content);
-  const forbidden = isFiller ? null : forbiddenNow(content, relayer);
+  const forbidden = isFiller ? null : whyForbidden(content, relayer);
   if (forbidden !== null) return forbidden;
   const payer = await readAccount(deps.rpc, relayer.address);
   if (payer === null) return missingAccount(relayer.address, deps.network.name);
@@ -59,14 +54,6 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
   if ('refused' in draft) return draft;
   return fundsRefusal(drafting, draft.costStroops) ?? draft;
-}
-
-/** The policies may have changed since the content was accepted. */
-function forbiddenNow(content: StellarContent, { address, policies }: Relayer): Refusal | null {
-  const { sourceAccount } = content;
-  const operations = content.kind === 'operations' ? operationsOf(content.operations) : envelopeV1(content.envelope).tx.operations;
-  const problem = forbiddenChangeIn({ operations, sourceAccount }, address, onNetwork('stellar', policies));
-  return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
 }
 
 /** Returns the bids to outbid: not of attempts that nodes refused, or dropped after their time bounds. */

@@ -1,6 +1,7 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError, invalidField } from '../../core/errors/errors.js';
 import { readAll, readEach } from '../../core/errors/read-all.js';
+import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarAuth, StellarOperation, StellarValue } from '../../core/records/stellar.js';
 import { checkText, syntaxes } from '../../core/text/text-syntax.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
@@ -8,6 +9,7 @@ import { contractValueFrom } from './contract-value.js';
 import { accountFrom, assetFrom, receiverFrom } from './operation-kinds.js';
 import { listedOperations } from './operation-table.js';
 import { whyInvalid } from './operation-validity.js';
+import { isOwnSource } from './policy.js';
 import { readXdrField } from './xdr-text.js';
 
 /** An operation in XDR and the source of its authorization. */
@@ -23,8 +25,8 @@ const maxWasmBytes = 128 * 1024;
 const wasmMagic = Buffer.from([0, 0x61, 0x73, 0x6d]);
 
 /**
- * Encodes the operation at `path` (`operations[0]`), whose source is `account` unless it names one of `sources`, all `G...`. Throws
- * `DomainError` (400) naming the field.
+ * Encodes the operation at `path` (`operations[0]`), whose source is the relayer's account unless it names another one that the policies
+ * allow. Throws `DomainError` (400) naming the field.
  */
 export function operationFrom(operation: StellarOperation, path: string, sources: OperationSources): ReadOperation {
   const { read, sourceAccount } = readAll({
@@ -41,19 +43,17 @@ export function operationFrom(operation: StellarOperation, path: string, sources
   return { ...read, operation: whole };
 }
 
-/** The accounts (`G...`) that can be the source of operations. */
+/** What decides which accounts can be the source of operations. */
 export interface OperationSources {
-  /** The relayer's own. */
+  /** The relayer's own, `G...`. */
   readonly account: string;
-  /** Others, which the relayer's policies name. */
-  readonly others: readonly string[];
+  readonly policies: StellarPolicies;
 }
 
-function sourceFrom(text: string | undefined, path: string, { account, others }: OperationSources): xdr.MuxedAccount | null {
+function sourceFrom(text: string | undefined, path: string, { account, policies }: OperationSources): xdr.MuxedAccount | null {
   if (text === undefined) return null;
   const source = receiverFrom(text, path);
-  const plain = accountOf(text) ?? '';
-  if (plain !== account && !others.includes(plain))
+  if (!isOwnSource(accountOf(text) ?? '', account, policies))
     throw invalidField(path, `must be ${account}, the relayer's account, or an account of the relayer's policy operation_source_accounts`);
   return source;
 }

@@ -2,10 +2,11 @@ import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
-import { forbiddenChangeIn, requireAllowed } from './account-changes.js';
-import { accountOf, addressFromMuxedAccount } from './address.js';
+import { requireAllowed } from './account-changes.js';
+import { accountOf } from './address.js';
 import type { Envelope } from './envelope.js';
 import type { AuthSource } from './operations.js';
+import { whyOperationsForbidden } from './policy.js';
 
 /** Content of the relayer's own account before it is encoded as text. */
 type OwnParts = Omit<StellarOperationsContent, 'network' | 'kind' | 'operations' | 'memo'> & {
@@ -83,7 +84,8 @@ const field = 'transaction_xdr';
 
 /**
  * Returns the content of an unsigned envelope of the relayer's own account. Its sequence number and fee are ignored: the relayer chooses
- * its own. Every operation must be of that account, because no other signature can be added later. Throws `DomainError` (400).
+ * its own. Operations may have the accounts that `operations` may have, because no other signature can be added later. Throws `DomainError`
+ * (400).
  */
 export function ownContentFromEnvelope(
   envelope: Envelope,
@@ -98,13 +100,7 @@ export function ownContentFromEnvelope(
   if (envelope.hasOtherConditions) {
     throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
-  for (const [index, operation] of envelope.operations.entries()) {
-    const source = operation.sourceAccount;
-    if (source != null && accountOf(addressFromMuxedAccount(source)) !== account) {
-      throw invalidField(field, `has another source account in operation ${index + 1}; all operations must use the relayer's account`);
-    }
-  }
-  requireAllowed(field, forbiddenChangeIn(envelope, account, policies));
+  requireAllowed(field, whyOperationsForbidden(envelope, account, policies));
   const { sourceAccount, operations, memo, sorobanData, minTimeS, maxTimeS } = envelope;
   return ownContentFrom(
     {

@@ -59,7 +59,10 @@ async function simulateOnce(
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
   if (answer.restores && !restoreArchived)
-    return refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore");
+    return {
+      ...refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore"),
+      refused: 'not_allowed',
+    };
   const { sorobanData, resourceFeeStroops } = answer;
   const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';

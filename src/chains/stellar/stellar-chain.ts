@@ -19,6 +19,7 @@ import { draftAttempt } from './draft.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
+import { whyForbidden } from './policy.js';
 import { questions } from './questions.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
@@ -56,6 +57,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         isRefused,
       });
     },
+    whyForbidden: (content, relayer) => whyForbidden(onNetwork('stellar', content), relayer),
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
     genesisHash: async () => networkIdOf(await rpc.ask(questions.passphrase())).toString('hex'),

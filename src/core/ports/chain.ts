@@ -89,6 +89,11 @@ export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 
+/** Returns the refusal of what the relayer's policies forbid; null, as `sentence`: they allow it. */
+export function forbiddenBecause(sentence: string | null): Refusal | null {
+  return sentence === null ? null : { refused: 'not_allowed', sentence, lasting: true };
+}
+
 /** The failure reason for each lasting refusal of the chain. */
 export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   reverts: 'would_revert',
@@ -401,6 +406,11 @@ export interface Chain {
   readonly network: Network;
   /** Checks a caller's request, its form and the relayer's policies. Throws DomainError (400) naming the field. Calls no node. */
   contentOf(request: ContentRequest, context: RequestContext): Wanted;
+  /**
+   * Returns why the relayer's policies forbid content that they may have allowed when it was accepted; null if they allow it. Its fee and
+   * what only nodes know are checked by `draft`, which checks this, too. Calls no node.
+   */
+  whyForbidden(content: Content, relayer: Relayer): Refusal | null;
   /** True if a transaction with this content takes no nonce of the relayer's account. Calls no node. */
   isUnsequenced(content: Content): boolean;
   genesisHash(): Promise<string>;
@@ -429,7 +439,7 @@ export interface Chain {
   whyUnusable(account: string, from: 'head' | 'another'): Promise<string | null>;
   /** Returns what the market asks of a relayer's transactions, remembered for a block; null: the network has no gas. */
   market(relayer: Pick<Relayer, 'policies'>): Promise<MarketView | null>;
-  /** Estimates, prices and checks funds. */
+  /** Checks the policies, estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */
   sign(draft: Draft, nonce: bigint | null, signer: Signer): Promise<Pick<Attempt, 'hash' | 'raw' | 'fields'>>;

@@ -7,15 +7,12 @@ type Parts = Partial<Pick<EvmContent, 'to' | 'gasLimit' | 'pricing'>>;
 
 /** Throws 400 if an EVM relayer's policies do not allow the content. Sends and replacements are checked at once. */
 export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: EvmPolicies, content: Parts): void {
-  const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = policies;
-  if (content.to !== undefined && whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
-    const description =
-      content.to === null
-        ? "is required: the relayer's whitelist_receivers does not allow creating contracts"
-        : `is ${content.to}, which is not in the relayer's whitelist_receivers`;
+  const { gasPriceCapWei, gasLimitEstimation } = policies;
+  const description = content.to === undefined ? null : whyReceiverForbidden(relayer, policies, content.to);
+  if (description !== null) {
     throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `to ${description}`, {
       fields: [{ field: 'to', description }],
-      ...(content.to === null ? {} : { metadata: { receiver: content.to } }),
+      ...(content.to == null ? {} : { metadata: { receiver: content.to } }),
     });
   }
   if (!gasLimitEstimation && content.gasLimit === null) {
@@ -31,9 +28,16 @@ export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: Ev
   }
 }
 
-function isAllowedReceiver(relayer: Pick<Relayer, 'address'>, allowed: readonly string[], to: string | null): boolean {
-  if (to === null) return false;
-  return to === relayer.address || allowed.includes(to.toLowerCase());
+/** Returns why an EVM relayer's policies forbid a receiver, to follow the field's name; null if they allow it. */
+export function whyReceiverForbidden(
+  relayer: Pick<Relayer, 'address'>,
+  { whitelistReceivers }: EvmPolicies,
+  to: string | null,
+): string | null {
+  if (whitelistReceivers === null) return null;
+  if (to === null) return "is required: the relayer's whitelist_receivers does not allow creating contracts";
+  if (to === relayer.address || whitelistReceivers.includes(to.toLowerCase())) return null;
+  return `is ${to}, which is not in the relayer's whitelist_receivers`;
 }
 
 function explicitPriceOf(pricing: EvmPricing): { field: string; wei: bigint } | null {

@@ -40,7 +40,7 @@ export interface Outbid {
  * Signs and stores an attempt that outbids all earlier ones of a signed transaction in its slot. The lane broadcasts it next.
  *
  * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns
- * null, and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400
+ * null, and the caller looks again, as if the policies have changed. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400
  * if the attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
  */
 export async function outbid(
@@ -63,6 +63,8 @@ export async function outbid(
     require(current);
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
+    // Policies apply to content only: a self-transfer must free its slot.
+    if (replacement !== null && (deps.directory.relayer(relayer.id) ?? relayer).policies !== relayer.policies) return null;
     // The replacement may have the `valid_until` as seen, and another replacement, identical to its live attempt, may have set a later one.
     if (!isUnmoved || transaction.validUntilMs !== seen.transaction.validUntilMs) return null;
     const before = { ...transaction, ...why };

@@ -45,7 +45,8 @@ export async function replaceTransaction(
   { expectedRevision = null, saveResponse }: ReplaceOptions = {},
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
-  const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer, nowMs: deps.clock.nowMs(), earlier });
+  const asConfigured = () => deps.directory.relayer(relayer.id) ?? relayer;
+  const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer: asConfigured(), nowMs: deps.clock.nowMs(), earlier });
   // A bad body is reported before a missing transaction. Absent fields may default to the transaction's, so the body is read again below.
   const { validUntilMs: givenUntilMs } = wantedOver(null);
   const require = ({ transaction }: OpenTransaction) => {
@@ -55,7 +56,7 @@ export async function replaceTransaction(
     readValidUntil(givenUntilMs ?? undefined, deps.clock.nowMs());
     requireRevision(transaction, expectedRevision);
     // The relayer may be paused meanwhile.
-    requireActive(deps.directory.relayer(relayer.id) ?? relayer);
+    requireActive(asConfigured());
   };
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
@@ -79,7 +80,7 @@ export async function replaceTransaction(
   }
 
   function outbidBy(seen: OpenTransaction, replacement: Replacement): Promise<OpenTransaction | null> {
-    return outbid(deps, relayer, seen, { purpose: 'content', replacement, require, saveResponse });
+    return outbid(deps, asConfigured(), seen, { purpose: 'content', replacement, require, saveResponse });
   }
 
   for (;;) {

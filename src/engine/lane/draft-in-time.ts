@@ -58,7 +58,8 @@ export function keepDraft(lane: LaneContext, { transaction }: OpenTransaction, o
   const record = lane.transactions.tracked(transaction.id);
   if (record === undefined || record.drafting !== null || outcome === null) return false;
   const nowMs = lane.deps.clock.elapsedMs();
-  record.drafting = { revision: transaction.revision, done: Promise.resolve({ outcome }), doneAtMs: nowMs, slowAtMs: nowMs };
+  const { policies } = lane.relayer();
+  record.drafting = { revision: transaction.revision, policies, done: Promise.resolve({ outcome }), doneAtMs: nowMs, slowAtMs: nowMs };
   return true;
 }
 
@@ -77,15 +78,16 @@ function noteDone(lane: LaneContext, drafting: RunningDraft): void {
 
 type RunningDraft = NonNullable<Tracked['drafting']>;
 
-/** Returns the draft that was begun, or begins one if it is too old or the content has changed. */
+/** Returns the draft that was begun, or begins one if it is too old, or the content or the policies have changed. */
 function draftingOf(lane: LaneContext, record: Tracked, open: OpenTransaction): RunningDraft {
   const { revision } = open.transaction;
+  const { policies } = lane.relayer();
   if (record.drafting !== null && isUsable(lane, record.drafting, revision)) return record.drafting;
   const done = draftOf(lane, open)
     .catch(nullIfUnavailable)
     .then((outcome) => ({ outcome }))
     .catch((error: unknown) => ({ error }));
-  record.drafting = { revision, done, doneAtMs: null, slowAtMs: lane.deps.clock.elapsedMs() + slowDraftMs };
+  record.drafting = { revision, policies, done, doneAtMs: null, slowAtMs: lane.deps.clock.elapsedMs() + slowDraftMs };
   return record.drafting;
 }
 
@@ -94,7 +96,8 @@ export function isBegun(lane: LaneContext, { drafting, transaction }: Tracked): 
   return drafting !== null && isUsable(lane, drafting, transaction.revision);
 }
 
-function isUsable(lane: LaneContext, { revision: madeFrom, doneAtMs }: RunningDraft, revision: number): boolean {
+function isUsable(lane: LaneContext, { revision: madeFrom, policies, doneAtMs }: RunningDraft, revision: number): boolean {
+  if (policies !== lane.relayer().policies) return false;
   const longestMs = Math.max(usableFor.ms, usableFor.blocks * lane.relayer().network.averageBlockTimeMs);
   return madeFrom === revision && (doneAtMs === null || lane.deps.clock.elapsedMs() - doneAtMs <= longestMs);
 }

@@ -1,6 +1,6 @@
 import type { Draft } from '../../core/ports/chain.js';
 import { ConflictError } from '../../core/ports/store/change.js';
-import { isActive } from '../../core/records/relayer.js';
+import { isActive, type RelayerPolicies } from '../../core/records/relayer.js';
 import type { Attempt, OpenTransaction } from '../../core/records/transaction.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
@@ -48,9 +48,10 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
  * Signs into consecutive nonces, all at once, and stores attempts, nonces and events, those of `storedAtOnce` transactions in one commit.
  *
  * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not
- * signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
+ * signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast. Nothing is
+ * stored either if `policies`, under which all of it was drafted, are no longer in force: it is drafted again.
  */
-export async function signAll(lane: LaneContext, pace: SigningPace, drafted: readonly Drafted[]): Promise<void> {
+export async function signAll(lane: LaneContext, pace: SigningPace, drafted: readonly Drafted[], policies: RelayerPolicies): Promise<void> {
   if (!isActive(lane.relayer())) return;
   const from = lane.numbers.next;
   const chosen = withNonces(lane, drafted, from);
@@ -70,7 +71,7 @@ export async function signAll(lane: LaneContext, pace: SigningPace, drafted: rea
     const attempts = signatures.map((one) => (one.status === 'fulfilled' ? one.value : null));
     // If an earlier part left a nonce free, the account's next nonce is not the first of this part, which then takes none.
     const first = part.find(({ nonce }) => nonce !== null)?.nonce ?? from;
-    isComplete = (await storeAll(lane, part, attempts, first)) && isComplete;
+    isComplete = (await storeAll(lane, part, attempts, { from: first, policies })) && isComplete;
   }
   const failure = failures.length === 0 ? null : signerAwayError(failures[0]);
   pace.noteBatch({ count: chosen.length, tookMs: lane.deps.clock.elapsedMs() - startMs, failure });
@@ -82,7 +83,7 @@ async function storeAll(
   lane: LaneContext,
   chosen: readonly Chosen[],
   attempts: readonly (Attempt | null)[],
-  from: bigint,
+  { from, policies }: { readonly from: bigint; readonly policies: RelayerPolicies },
 ): Promise<boolean> {
   let duplicates: { open: OpenTransaction; sentence: string }[] = [];
   const ids = chosen.map(({ open }) => open.transaction.id);
@@ -91,6 +92,10 @@ async function storeAll(
   /** Returns the conflict if something was no longer as it was when this was planned: then the index shows it now. */
   async function tryStore(): Promise<ConflictError | null> {
     if (!isActive(lane.relayer())) return null;
+    if (policies !== lane.relayer().policies) {
+      isComplete = false;
+      return null;
+    }
     const nowMs = latestMs(lane);
     // While they were signed, the account's next nonce may have changed, and its room.
     const end = lane.numbers.next === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;

@@ -1,4 +1,5 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
+import type { RelayerPolicies } from '../../core/records/relayer.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import type { Lasting } from '../../core/work/patience.js';
 import type { Moment } from './moment.js';
@@ -57,10 +58,16 @@ export interface Tracked {
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /**
-   * Its draft while nodes are asked for it, made from this revision; when it was done, and from when on it is slow, so that others no
-   * longer wait for it; null: none is under way.
+   * Its draft while nodes are asked for it, made from this revision under these policies; when it was done, and from when on it is slow, so
+   * that others no longer wait for it; null: none is under way.
    */
-  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtMs: number | null; slowAtMs: number } | null;
+  drafting: {
+    readonly revision: number;
+    readonly policies: RelayerPolicies;
+    readonly done: Promise<Drafting>;
+    doneAtMs: number | null;
+    slowAtMs: number;
+  } | null;
   /** The last unknown words of every node, or the last refusal by one node alone, while the sentence stays the same; null: none. */
   rejected: (Lasting & { readonly cause: string }) | null;
   /** No node can know its outcome any more; null: that is not so. */

@@ -35,7 +35,8 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
 /**
  * Makes the task that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than
  * the market, or whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If
- * the cap forbids even the minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
+ * the cap forbids even the minimum, the price is not the obstacle, or the policies have come to forbid the content, the current attempt
+ * stays live and the record says why.
  *
  * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do
  * transactions that have waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws
@@ -70,12 +71,20 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, lowest: Lowest | 
     // No node holds an attempt that nodes refused for its cost, so it need not be outbid.
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
     const { content } = open.transaction;
-    const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids, reason: why });
+    const relayer = lane.relayer();
+    const forbidden = live.purpose === 'content' ? lane.chain.whyForbidden(content, relayer) : null;
+    if (forbidden !== null) {
+      await signBump(lane, open, live, {
+        sentence: `${forbidden.sentence}; the current attempt stays live; cancel the transaction to end it`,
+      });
+      continue;
+    }
+    const draft = await sequence.bumpFee({ relayer, content, live, outbids, reason: why });
     if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
     const isPayable = isRefusal(draft) || (await isWithinFunds(lane, live, maxCost(draft)));
-    await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
+    if (relayer.policies === lane.relayer().policies) await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
   }
 }
 
@@ -137,6 +146,7 @@ function speedOf(content: Content): Speed {
 }
 
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
+  const { policies } = lane.relayer();
   const signature = 'sentence' in draft ? draft : await signOnce(lane, seen, live, draft);
   await lane.records.move(seen.transaction.id, async ({ transaction, attempts }) => {
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
@@ -144,6 +154,7 @@ async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt,
     if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreasedReason(signature.sentence));
     // Anything may have happened while it was signed. Only the same attempts are outbid.
     if (attempts.length !== seen.attempts.length || isExpired({ transaction }, latestMs(lane))) return null;
+    if (policies !== lane.relayer().policies) return null;
     // Nodes refused it for a reason other than its price, so there is nothing to outbid.
     if (attempts.some(({ hash }) => hash === signature.hash)) return null;
     const duplicate = await duplicateOf(lane, signature);

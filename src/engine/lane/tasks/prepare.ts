@@ -62,6 +62,7 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     const candidates = await withContent(lane, due, tried);
     const again = due.filter((one) => tried.has(one.transaction.id) && one.forbidden !== null);
     const limitRead = isAlone(lane) ? null : readLimit(lane);
+    const { policies } = lane.relayer();
     const outcomes = await draftAll(lane, candidates);
     await limitRead;
     // They were accepted earlier, and have ended by the same answers: all of them go on in their order.
@@ -87,7 +88,7 @@ async function prepare(lane: LaneContext, pace: SigningPace, forbidden: Forbidde
     if (isShort) await lane.funds.report((await lane.funds.read()).balance);
     const affordable = drafted.length === 0 ? [] : await withinFunds(lane, forbidden, drafted);
     forbidden.endRound(again, affordable.length > 0);
-    if (affordable.length > 0) await signAll(lane, pace, affordable);
+    if (affordable.length > 0) await signAll(lane, pace, affordable, policies);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type Unsequenced,
 } from '../../../core/ports/chain.js';
 import type { Decide } from '../../../core/ports/lanes.js';
-import { isActive } from '../../../core/records/relayer.js';
+import { isActive, type RelayerPolicies } from '../../../core/records/relayer.js';
 import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
@@ -63,6 +63,8 @@ export interface Dead {
 
 interface DraftedAgain extends Dead {
   readonly draft: Draft;
+  /** It was drafted under these. */
+  readonly policies: RelayerPolicies;
 }
 
 async function settleOne(
@@ -234,10 +236,11 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   const { transaction } = dead.open;
   const mayDepend = followsOthers(lane, transaction);
   const { content, validUntilMs } = wantedOf(transaction);
-  const request = { relayer: lane.relayer(), content, validUntilMs, outbids: [] };
+  const relayer = lane.relayer();
+  const request = { relayer, content, validUntilMs, outbids: [] };
   const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
-  if (draft !== null && !isRefusal(draft)) return { ...dead, draft };
+  if (draft !== null && !isRefusal(draft)) return { ...dead, draft, policies: relayer.policies };
   noteRefused(lane, dead.open);
   if (draft?.refused === 'unusable') lane.doubts.suspectUnusable();
   if (draft?.lasting === true) await fail(lane, dead, draft);
@@ -246,11 +249,11 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
 }
 
 /** Stores a new attempt, unless the transaction may no longer be sent: a signature can take seconds. */
-async function store(lane: LaneContext, { open }: DraftedAgain, newAttempt: Attempt, head: Head): Promise<void> {
+async function store(lane: LaneContext, { open, policies }: DraftedAgain, newAttempt: Attempt, head: Head): Promise<void> {
   const { id } = open.transaction;
   const after = await moveUnchanged(lane, open, async (current) => {
     const { transaction } = current;
-    if (isExpired(current, latestMs(lane)) || !isActive(lane.relayer())) return null;
+    if (isExpired(current, latestMs(lane)) || !isActive(lane.relayer()) || policies !== lane.relayer().policies) return null;
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, writesEvent: transaction.queued !== null };

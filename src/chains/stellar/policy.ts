@@ -1,0 +1,38 @@
+import type { xdr } from '@stellar/stellar-sdk';
+import { forbiddenBecause, type Refusal } from '../../core/ports/chain.js';
+import { onNetwork } from '../../core/records/on-network.js';
+import type { Relayer, StellarPolicies } from '../../core/records/relayer.js';
+import type { StellarContent } from '../../core/records/stellar.js';
+import { forbiddenChangeIn, type Operations, operationsOf, sourceOf } from './account-changes.js';
+import { envelopeV1 } from './transaction.js';
+
+/** True if the relayer's key alone signs for operations of this account (`G...`). */
+export function isOwnSource(source: string, account: string, { operationSourceAccounts }: StellarPolicies): boolean {
+  return source === account || operationSourceAccounts.includes(source);
+}
+
+/**
+ * Returns why the policies forbid operations that the relayer's key alone signs, by their accounts or by what they take from these, to
+ * follow the field's name; null if they allow them.
+ */
+export function whyOperationsForbidden(
+  { operations, sourceAccount }: Operations,
+  account: string,
+  policies: StellarPolicies,
+): string | null {
+  const sources = operations.map((operation: xdr.Operation) => sourceOf(operation, sourceAccount));
+  const foreign = sources.findIndex((source) => !isOwnSource(source, account, policies));
+  if (foreign === -1) return forbiddenChangeIn({ operations, sourceAccount }, account, policies);
+  return `has an operation ${foreign + 1} of ${sources[foreign]}, which is neither ${account}, the relayer's account, nor in its operation_source_accounts`;
+}
+
+/** See `Chain.whyForbidden`. The signers of a foreign envelope answer for its accounts: the relayer signs for its fee alone. */
+export function whyForbidden(content: StellarContent, { address, policies: all }: Relayer): Refusal | null {
+  const { sourceAccount } = content;
+  const policies = onNetwork('stellar', all);
+  const problem =
+    content.kind === 'operations'
+      ? whyOperationsForbidden({ operations: operationsOf(content.operations), sourceAccount }, address, policies)
+      : forbiddenChangeIn({ operations: envelopeV1(content.envelope).tx.operations, sourceAccount }, address, policies);
+  return forbiddenBecause(problem === null ? null : `the transaction ${problem}`);
+}
