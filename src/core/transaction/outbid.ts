@@ -39,9 +39,9 @@ export interface Outbid {
 /**
  * Signs and stores an attempt that outbids all earlier ones of a signed transaction in its slot. The lane broadcasts it next.
  *
- * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns
- * null, and the caller looks again, as if the policies have changed. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400
- * if the attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
+ * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction and the policies are still as seen;
+ * otherwise it returns null, and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed.
+ * Throws DomainError: 400 if the attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
