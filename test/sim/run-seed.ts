@@ -432,8 +432,9 @@ export async function runSeed(type: SimNetwork, instances: number, seed: number,
     if (process === undefined) return;
     const { machine } = process;
     machine.skewedAtMs = time.elapsedMs();
-    log.write('the clock jumps');
-    machine.clock.skew(commits.chance(0.5) ? 0 : commits.between(-3_600_000, 60_000));
+    const errorMs = commits.chance(0.5) ? 0 : commits.between(-3_600_000, 60_000);
+    log.write(`the clock jumps: it is ${errorMs} ms off, also after the faults end`);
+    machine.clock.skew(errorMs);
   });
   if (instances > 1) startInstanceFaults();
 
