@@ -98,7 +98,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
     const isNear = heights.some((_, at) => answers[at] != null);
     // A lagging endpoint may show another block at the final height.
     const behind = newest === null || isNear ? null : await compareBehind(head, newest);
-    const isDisputed = isNear || behind === 'another' || rpc.forkedHosts().length > 0;
+    const isDisputed = isNear || behind === 'another' || rpc.hasRival();
     if (newest !== null && behind === 'same') shared = { number: newest.number, hash: newest.hash };
     const isFollowing = newest !== null && behind === 'same' && newest.number > (alone?.other ?? -1n);
     if (isDisputed) alone = null;

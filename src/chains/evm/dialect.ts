@@ -16,7 +16,7 @@ export function evmDialect(chainId: bigint): NodeDialect {
     },
     genesis: questions.anchor,
     position: questions.head(),
-    hashAt: questions.blockHash,
+    blockAt: questions.block,
     newHeads: questions.newHeads(),
     isVerdict: isRevert,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),

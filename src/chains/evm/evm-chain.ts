@@ -21,7 +21,7 @@ import { contractCalls } from './contract-reads.js';
 import { evmDialect } from './dialect.js';
 import { type DraftDeps, draftAttempt, fillerOf, gasLimitNow } from './draft.js';
 import { defaultMaxFeeOf } from './fee-ceiling.js';
-import { findSenderTransaction, readNewestNonce, readNonceAt } from './history.js';
+import { findSenderTransaction, type HistoryDeps, readNewestNonce, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
 import { createPublishingFee } from './publishing-fee.js';
@@ -77,6 +77,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
   let unansweredSinceMs: number | null = null;
   /** The last balances, to notice one that drops. */
   const balances = new Map<string, bigint>();
+  const scans: HistoryDeps['scans'] = new Map();
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 
   const drafting: DraftDeps = { maxFeeWei, network, rpc, market, ownBids, publishingFee, memory, headBlock };
@@ -171,8 +172,9 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
       losesBlocks: true,
       draftsAnyNumber: true,
       nextOf: (account, counts) => readNewestNonce(rpc, account, counts),
+      isAlone: rpc.isAlone,
       nextAt: (account, blockNumber, otherThan) => readNonceAt(rpc, account, blockNumber, firstFor(otherThan)),
-      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory }, account, nonce, blocks),
+      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId, memory, scans }, account, nonce, blocks),
       async receipts(hashes, blocks) {
         const answers = await receipts.find(hashes, blocks);
         for (const receipt of answers.found.values()) ownBids.mined(receipt);

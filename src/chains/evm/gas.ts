@@ -37,7 +37,7 @@ async function estimateAt(rpc: Rpc, call: SimulatedCall, block: string | null, o
     return false;
   };
   try {
-    return { answer: await rpc.call({ ...asked, isAnswer: isKnown }, { ...options, unanimous: true }) };
+    return { answer: await rpc.call({ ...asked, isAnswer: isKnown }, { ...options, unanimous: 'all' }) };
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     const known = knownRefusal(error);

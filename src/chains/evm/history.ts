@@ -7,8 +7,12 @@ import type { Rpc } from '../rpc/rpc.js';
 import { isStatePruned } from './dialect.js';
 import { questions, type Use } from './questions.js';
 
-/** Maximum number of blocks to scan if nodes have pruned the state that a binary search needs. */
-const maxScanBlocks = 64n;
+/** Maximum number of blocks that one search scans if nodes have pruned the state that a binary search needs. The next one goes on. */
+const maxScanBlocks = 64;
+/** A reorg may replace this many of the blocks that were the newest in an earlier scan. */
+const rescannedBlocks = 16n;
+/** A search that is not repeated is forgotten. */
+const maxScans = 1_000;
 /** Small, since blocks with all their transactions are large. */
 const blocksPerBatch = 4;
 
@@ -18,7 +22,7 @@ const blocksPerBatch = 4;
  */
 export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint, first: First = 'head'): Promise<NonceAnswer> {
   const answeredBy = new Set<number>();
-  const options = { first, answeredBy, unanimous: true, shared: true };
+  const options = { first, answeredBy, unanimous: 'in use', shared: true } as const;
   try {
     const next = await rpc.call(questions.nonceAt(account, blockNumber), options);
     return nonceAnswer(next, answeredBy);
@@ -42,14 +46,16 @@ export interface HistoryDeps {
   readonly rpc: Rpc;
   readonly chainId: bigint;
   readonly memory: BlockMemory;
+  /** The blocks that searches which go on have scanned without finding the nonce. */
+  readonly scans: Map<string, BlockRange>;
 }
 
 /**
  * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us
  * pay twice. If that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found
- * by binary search in at most about 60 calls, or by scanning backwards if the state is pruned. Searches for several nonces of an account
- * share their answers until the next block. What the endpoint of the head does not find is searched at another one, since the nonces that
- * an endpoint shows may be wrong. Throws `NODE_UNAVAILABLE`.
+ * by binary search in at most about 60 calls, or by scanning backwards if the state is pruned, a bounded number of blocks at a time, where
+ * the next search goes on. Searches for several nonces of an account share their answers until the next block. What the endpoint of the
+ * head does not find is searched at another one, since the nonces that an endpoint shows may be wrong. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   deps: HistoryDeps,
@@ -103,16 +109,25 @@ async function scanBack(
   nonce: bigint,
   { from, to }: BlockRange,
 ): Promise<SenderUse | 'not_found' | 'pruned'> {
-  const last = to - maxScanBlocks + 1n;
-  const end = last > from ? last : from;
-  let block = to;
-  while (block >= end) {
-    const numbers: bigint[] = [];
-    for (; block >= end && numbers.length < blocksPerBatch; block -= 1n) numbers.push(block);
-    const found = (await usesIn(deps, account, numbers)).flat().find((use) => use.nonce === nonce);
+  const { scans, first } = deps;
+  const key = `nonce ${nonce} of ${account}, ${first}`;
+  const before = scans.get(key);
+  const blocks: bigint[] = [];
+  let next = to;
+  for (; next >= from && blocks.length < maxScanBlocks; next -= 1n) {
+    if (before !== undefined && next >= before.from && next <= before.to - rescannedBlocks) next = before.from;
+    else blocks.push(next);
+  }
+  for (let at = 0; at < blocks.length; at += blocksPerBatch) {
+    const found = (await usesIn(deps, account, blocks.slice(at, at + blocksPerBatch))).flat().find((use) => use.nonce === nonce);
     if (found !== undefined) return found;
   }
-  return end === from ? 'not_found' : 'pruned';
+  scans.delete(key);
+  if (next < from) return 'not_found';
+  const [oldest] = scans.keys();
+  if (scans.size >= maxScans && oldest !== undefined) scans.delete(oldest);
+  scans.set(key, { from: next + 1n, to });
+  return 'pruned';
 }
 
 /** Reads the account's transactions in each of these blocks. */

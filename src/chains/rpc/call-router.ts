@@ -1,17 +1,12 @@
 import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
-import type { EndpointSelector, First } from './endpoint-selector.js';
+import type { EndpointSelector } from './endpoint-selector.js';
 import { isDue, type RpcCall, type Settled } from './json-rpc.js';
 import { type NodeError, TransportError } from './node-error.js';
-import type { Given } from './shared-calls.js';
+import type { Given, Route } from './shared-calls.js';
 
 /** How to route calls. */
-export interface CallOptions {
-  /**
-   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call
-   * only if it is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
-   */
-  readonly first?: First;
+export interface CallOptions extends Route {
   /**
    * Gets the places of the endpoints whose results and errors are returned, for `otherThan`: the endpoint that goes first may fail, and
    * another one answer. Of several errors, the first about the request is returned, or else the first about a node.
@@ -30,8 +25,6 @@ export interface CallOptions {
   readonly shared?: boolean;
   /** Decides whether an error concerns the node, so that the next endpoint is tried. Default: `NodeError.isAboutNode`. */
   readonly isAboutNode?: (error: NodeError) => boolean;
-  /** Report an error about the node only if every endpoint answered with one. Otherwise report that no node is reachable. */
-  readonly unanimous?: boolean;
 }
 
 /** How to route a batch. */
@@ -42,6 +35,8 @@ export interface BatchOptions<T> extends CallOptions {
    */
   readonly onAsked?: (endpoint: object, calls: readonly RpcCall<T>[], answers: Promise<readonly Settled<T>[]>) => void;
 }
+
+const longOutMs = 60_000;
 
 /** Limit of copies in flight, so that they do not pile up at a slow endpoint. */
 const maxCopies = 4;
@@ -58,7 +53,7 @@ export interface CallRouter {
 /** Creates a router over the endpoints of a network. */
 export function createCallRouter(
   networkName: string,
-  selector: Pick<EndpointSelector, 'order' | 'forkedHosts' | 'hasBlocked'>,
+  selector: Pick<EndpointSelector, 'order' | 'forkedHosts' | 'blocked'>,
   log: Log,
 ): CallRouter {
   let copies = 0;
@@ -75,7 +70,10 @@ export function createCallRouter(
     const results = new Map<RpcCall<T>, Given<T>>();
     const empty = new Map<RpcCall<T>, Given<T>>();
     const nodeErrors = new Map<RpcCall<T>, Given<T> & { readonly answer: { readonly error: NodeError } }>();
-    const order = selector.order(options.first);
+    const counts = (endpoint: Endpoint): boolean => options.unanimous !== 'in use' || endpoint.trippedForMs() < longOutMs;
+    const all = selector.order(options.first);
+    const counted = all.filter(counts);
+    const order = counted.length > 0 ? counted : all;
     const isAnswer = (call: RpcCall<T>, error: NodeError): boolean =>
       options.isAboutNode !== undefined ? !options.isAboutNode(error) : (call.isAnswer?.(error) ?? !error.isAboutNode);
     if (options.copied === true) copy(calls, order, options);
@@ -84,7 +82,7 @@ export function createCallRouter(
     let by: Endpoint | null = null;
     for (const endpoint of order) {
       // A tripped endpoint may keep the caller waiting: it gets only calls that nothing else answered, not a second opinion.
-      if (endpoint.isTripped() && options.unanimous !== true)
+      if (endpoint.isTripped() && options.unanimous === undefined)
         open = open.filter((call) => !empty.has(call) && nodeErrors.get(call)?.answer.error.isOverload !== false);
       open = open.filter(isDue);
       if (open.length === 0) break;
@@ -113,13 +111,13 @@ export function createCallRouter(
       });
       open = open.filter((call) => !results.has(call));
     }
-    const isWhole = options.unanimous !== true || (problems.length === 0 && !selector.hasBlocked());
+    const isWhole = options.unanimous === undefined || (problems.length === 0 && !selector.blocked().some(counts));
     const none = { answer: { error: unreachableFor(problems) }, from: null };
     const settled = calls.map((call): Given<T> => {
       const given = results.get(call);
       if (given !== undefined || !isWhole) return given ?? none;
       const nodeError = nodeErrors.get(call);
-      return (nodeError !== undefined && options.unanimous === true ? nodeError : empty.get(call)) ?? nodeError ?? none;
+      return (nodeError !== undefined && options.unanimous !== undefined ? nodeError : empty.get(call)) ?? nodeError ?? none;
     });
     return { settled, by };
   }

@@ -31,6 +31,8 @@ export interface CircuitBreaker {
   trippedBy(): Failure['kind'] | 'paused' | null;
   /** On the monotonic clock. */
   pausedUntilMs(): number;
+  /** How long it has been tripped; 0: it is not. */
+  trippedForMs(): number;
   /** Marks the start of a call. */
   begin(): CallMark;
   /** Records a failed call. A call that began before the breaker tripped adds nothing. */
@@ -98,6 +100,7 @@ export function createCircuitBreaker(
     isBlocked,
     trippedBy: () => (left()?.kind === 'failing' && isBlocked() ? 'paused' : (left()?.kind ?? null)),
     pausedUntilMs: () => breaker.trip()?.untilMs ?? 0,
+    trippedForMs: () => nowMs() - (breaker.trip()?.sinceMs ?? nowMs()),
     begin: breaker.begin,
     failed(failure, call) {
       if (!breaker.counts(call)) return;

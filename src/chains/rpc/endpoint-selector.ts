@@ -4,6 +4,7 @@ import type { Log } from '../../core/work/log.js';
 import type { Endpoint } from './endpoint.js';
 import { createForkDetector } from './fork-detector.js';
 import { createLagTracker, type LagTracker, type Position } from './lag-tracker.js';
+import { findMisnumbered } from './misnumbering.js';
 import { TransportError } from './node-error.js';
 
 /**
@@ -46,10 +47,12 @@ export interface EndpointSelector {
   wrongHeads(): number;
   /** The hosts of endpoints that are on another branch of the chain than the head. */
   forkedHosts(): readonly string[];
+  /** See `Rpc.hasRival`. */
+  hasRival(): boolean;
   /** See `Chain.endpoints`. */
   endpoints(): readonly EndpointView[];
-  /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
-  hasBlocked(): boolean;
+  /** The endpoints that are blocked: they asked for a pause, or serve another chain. */
+  blocked(): readonly Endpoint[];
 }
 
 /** The newest block of an endpoint, and when it was asked for. */
@@ -86,7 +89,7 @@ export function createEndpointSelector(
   const nextInRotation = createRotation<Endpoint>();
   const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs, clock);
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
-  const forks = createForkDetector({ endpoints, networkName, averageBlockTimeMs, requiredConfirmations, log });
+  const forks = createForkDetector({ endpoints, networkName, averageBlockTimeMs, requiredConfirmations, elapsedMs: clock.elapsedMs, log });
   const probing = new Set<Endpoint>();
   /** The positions that were asked for before the first head. */
   const early = new Map<Endpoint, Asked>();
@@ -214,16 +217,17 @@ export function createEndpointSelector(
     },
     headSource: () => headSource,
     wrongHeads: () => wrongHeads,
+    hasRival: () => endpoints.some(forks.isRival),
     forkedHosts: () => endpoints.filter((endpoint) => forks.has(endpoint)).map(({ host }) => host),
     endpoints: () => endpoints.map((endpoint) => ({ host: endpoint.host, weight: endpoint.weight, state: stateOf(endpoint) })),
-    hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
+    blocked: () => endpoints.filter((endpoint) => endpoint.isBlocked()),
   };
 }
 
 /**
  * Returns who is wrong about the height of a block: an endpoint that contradicts itself, or the minority of the endpoints that
- * contradict one another. If as many say either, an endpoint that does not show the block at the height that it claims is wrong. If none
- * does, or all do, nothing is proved, and the endpoint waits.
+ * contradict one another. If as many say either, an endpoint that does not show the block at the height that it claims is wrong, or one
+ * whose blocks do not follow one another. If nothing is proved, the endpoint waits.
  */
 async function wrongAbout(
   lagTracker: LagTracker<Endpoint>,
@@ -242,11 +246,15 @@ async function wrongAbout(
   if (votes > against.length) return outvoted;
   const [isShown, ...areShown] = await Promise.all(
     [{ by: endpoint, hash: position.hash, number: position.number }, ...against].map(
-      async ({ by, hash, number }) => (await by.hashAt(number)) === hash,
+      async ({ by, hash, number }) => (await by.blockAt(number))?.hash === hash,
     ),
   );
   if (isShown === true && !areShown.includes(true)) return outvoted;
-  return [{ endpoint, isProved: isShown !== true && areShown.includes(true) }];
+  if (isShown !== true && areShown.includes(true)) return [own];
+  const [{ by: other, number } = { by: endpoint, number: position.number }] = against;
+  const misnumbered = await findMisnumbered(endpoint, other, number < position.number ? number : position.number);
+  if (misnumbered === other) return outvoted;
+  return [{ endpoint, isProved: misnumbered === endpoint }];
 }
 
 /**

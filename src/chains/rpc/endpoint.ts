@@ -9,7 +9,7 @@ import { createBatchSender, isAnswered, isEndpointFailure, transportErrorOf } fr
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
 import { createHttpClient, type HttpClient, type HttpClientOptions, rpcTargetFrom } from './http-client.js';
 import { createIdentityCheck, OtherChainError } from './identity-check.js';
-import { type NodeDialect, type RpcCall, type Settled, singleBody } from './json-rpc.js';
+import { type BlockId, type NodeDialect, type RpcCall, type Settled, singleBody } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 import { createWebSocketClient, subscriptionId } from './web-socket-client.js';
@@ -35,7 +35,7 @@ export interface RpcOptions<N extends Network = Network> {
 
 /** One RPC URL of a network. */
 export interface Endpoint
-  extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'trippedBy' | 'pausedUntilMs' | 'caughtUp'> {
+  extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'trippedBy' | 'trippedForMs' | 'pausedUntilMs' | 'caughtUp'> {
   readonly weight: number;
   readonly host: string;
   /**
@@ -46,8 +46,8 @@ export interface Endpoint
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne?: boolean): Promise<readonly Settled<T>[]>;
   /** Returns its newest block. Throws `TransportError`. */
   position(): Promise<Position>;
-  /** Returns the hash of its block at this height; null: it shows none, which proves nothing. */
-  hashAt(height: bigint): Promise<string | null>;
+  /** Returns its block at this height; null: it shows none, which proves nothing. */
+  blockAt(height: bigint): Promise<BlockId | null>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
   /** Verifies which chain it serves before the next answer counts. */
@@ -145,8 +145,8 @@ export function createEndpoint({
     weight: url.weight,
     host,
     ask,
-    async hashAt(height) {
-      const call = dialect.hashAt?.(height) ?? null;
+    async blockAt(height) {
+      const call = dialect.blockAt?.(height) ?? null;
       if (call === null || breaker.isBlocked()) return null;
       const [settled] = await ask([call], true).catch((error: unknown) => [transportErrorOf(error)]);
       return settled !== undefined && 'result' in settled ? settled.result : null;

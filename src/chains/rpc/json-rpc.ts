@@ -49,8 +49,8 @@ export interface NodeDialect {
   readonly genesis: ((expected: string) => RpcCall<string | null>) | null;
   /** Reads the number of the newest block, and its timestamp if that costs no further call. */
   readonly position: RpcCall<Position>;
-  /** Reads the hash of the block at a height, to compare the branches that two nodes are on. Null if `position` has no hash. */
-  readonly hashAt: ((height: bigint) => RpcCall<string | null>) | null;
+  /** Reads the block at a height, to compare the branches that two nodes are on. Null if `position` has no hash. */
+  readonly blockAt: ((height: bigint) => RpcCall<BlockId | null>) | null;
   /** Makes a node announce new heads on a WebSocket. Absent: no node of the network does. */
   readonly newHeads?: RpcCall<unknown>;
   /** True if the error is about the request, for any words: they are decided before any table. Absent: none is. */
@@ -59,6 +59,13 @@ export interface NodeDialect {
   isAboutNode(code: number, text: string): boolean;
   /** Returns the useful part of an error's `data`; null if there is none. */
   dataFrom(data: unknown): string | null;
+}
+
+/** A block, and the block that it follows. */
+export interface BlockId {
+  readonly hash: string;
+  /** Null: the node does not show it. */
+  readonly parentHash: string | null;
 }
 
 /** How a node identifies its network. */

@@ -49,6 +49,8 @@ export interface Rpc {
   silentForMs(without: readonly number[]): number;
   /** True if only one endpoint is configured: only its own later answers can confirm an answer. */
   isSingle(): boolean;
+  /** True if at most one endpoint is in use: no other one confirms what it answers. */
+  isAlone(): boolean;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
   /**
@@ -58,6 +60,8 @@ export interface Rpc {
   foreignGenesis(): string | null;
   /** See `Chain.forkedHosts`. */
   forkedHosts(): readonly string[];
+  /** True while an endpoint is on another branch of the chain than the head, which may be the right one. */
+  hasRival(): boolean;
   /** See `Chain.endpoints`. */
   endpoints(): readonly EndpointView[];
   /** Requests sent to all endpoints. */
@@ -93,6 +97,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   const { settle } = createCallRouter(network.name, selector, log);
   const sharedCalls = createSharedCalls(async (calls, options) => (await settle(calls, options)).settled);
 
+  function working(): readonly Endpoint[] {
+    return selector.order().filter((endpoint) => !endpoint.isTripped());
+  }
+
   /** Returns the result of each call. */
   async function answersTo<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>): Promise<readonly Answered<T>[]> {
     const settled =
@@ -117,8 +125,11 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     call,
     ask: (one, options) => call(one, options).catch(unavailable),
     async opinions<T>(one: RpcCall<T>) {
-      const working = selector.order().filter((endpoint) => !endpoint.isTripped());
-      const answers = await Promise.all(working.slice(0, maxOpinions).map((endpoint) => opinionOf(endpoint, one)));
+      const answers = await Promise.all(
+        working()
+          .slice(0, maxOpinions)
+          .map((endpoint) => opinionOf(endpoint, one)),
+      );
       const known = answers.flatMap((answer) => answer ?? []);
       return known.length > 0 ? known.map(({ result }) => result) : [await call(one).catch(unavailable)];
     },
@@ -157,6 +168,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     },
     silentForMs: (without) => Math.min(...endpoints.filter((_, place) => !without.includes(place)).map((one) => one.silentForMs())),
     isSingle: () => endpoints.length === 1,
+    isAlone: () => working().length < 2,
     expectGenesis(hash) {
       if (hash === genesis) return;
       genesis = hash;
@@ -168,6 +180,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       return hashes.includes(null) ? null : (hashes[0] ?? null);
     },
     forkedHosts: selector.forkedHosts,
+    hasRival: selector.hasRival,
     endpoints: selector.endpoints,
     calls() {
       const calls = endpoints.map((endpoint) => endpoint.calls());

@@ -16,10 +16,18 @@ export interface Given<T> {
   readonly from: Endpoint | null;
 }
 
-/** What decides which endpoints get a shared call: the only options of `CallOptions` that such calls have. */
-interface Route {
+/** What decides which endpoints get a call: shared ones have no other options. */
+export interface Route {
+  /**
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it gets the call
+   * only if it is the only one, for a second opinion; `otherThan`: so do these. Absent: endpoints alternate by weight.
+   */
   readonly first?: First;
-  readonly unanimous?: boolean;
+  /**
+   * Report an error about the node only if every endpoint answered with one. Otherwise report that no node is reachable. `in use`:
+   * endpoints that have been out of rotation for a minute are not asked and do not count, unless all are.
+   */
+  readonly unanimous?: 'all' | 'in use';
 }
 
 /** A call that is not sent yet. */
@@ -74,10 +82,10 @@ export function createSharedCalls(
   }
 
   return {
-    share<T>(call: RpcCall<T>, { first, unanimous = false }: Route): Promise<Given<T>> {
+    share<T>(call: RpcCall<T>, { first, unanimous }: Route): Promise<Given<T>> {
       const key = `${routeKey(first)} ${unanimous}`;
       const gathering = gatherings.get(key) ?? {
-        route: { unanimous, ...(first === undefined ? {} : { first }) },
+        route: { ...(first === undefined ? {} : { first }), ...(unanimous === undefined ? {} : { unanimous }) },
         waiting: [],
         inFlight: 0,
       };

@@ -167,7 +167,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       return error.isAboutNode;
     };
     try {
-      return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: true, isAboutNode });
+      return await rpc.call(search, { first: { otherThan: answeredBy }, unanimous: 'all', isAboutNode });
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       if (hasHistory) throw nodeUnavailable(error);

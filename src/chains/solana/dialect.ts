@@ -18,7 +18,7 @@ export const solanaDialect = {
   identity: null,
   genesis: () => questions.genesis(),
   position: questions.slot(),
-  hashAt: null,
+  blockAt: null,
   isAboutNode: (code) => codesAboutNode.includes(code),
   dataFrom: () => null,
 } satisfies NodeDialect;

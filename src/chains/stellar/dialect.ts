@@ -21,7 +21,7 @@ export function stellarDialect(passphrase: string): NodeDialect {
     },
     genesis: null,
     position: questions.latestLedger(),
-    hashAt: null,
+    blockAt: null,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || rangeText.test(text),
     dataFrom: () => null,
   };

@@ -273,6 +273,8 @@ export interface Sequence {
    * highest, for the question which slots may be used.
    */
   nextOf(account: string, counts?: 'highest'): Promise<bigint>;
+  /** True if at most one endpoint is in use, so that what it shows is the word of one. Absent: that does not matter. Calls no node. */
+  isAlone?(): boolean;
   /**
    * Returns the account's first unused nonce after this block. The endpoint of the head goes first, but another one may answer.
    * `otherThan`: the endpoint that gave this answer is not asked, since it cannot confirm itself, unless the network has only this

@@ -6,6 +6,8 @@ export interface Trip<R> {
   readonly reason: R;
   /** On the monotonic clock. From then on a call may try whether it works again. */
   readonly untilMs: number;
+  /** When it tripped. Further failures do not change it. */
+  readonly sinceMs: number;
 }
 
 /** Leaves something out after failures, for a pause that doubles with each further one, until it works again. */
@@ -67,7 +69,8 @@ export function createBreaker<R>({ pauseMs, failuresToTrip, forgottenAfterMs, el
       if (trip === null && !atOnce && failures < failuresToTrip) return false;
       if (isForgotten()) trips = 0;
       const doubledMs = Math.min(pauseMs.longest, pauseMs.first * 2 ** Math.min(trips, 16));
-      trip = { reason, mark: ++marks, untilMs: elapsedMs() + Math.max(doubledMs, leastPauseMs) };
+      const sinceMs = trip?.sinceMs ?? elapsedMs();
+      trip = { reason, mark: ++marks, untilMs: elapsedMs() + Math.max(doubledMs, leastPauseMs), sinceMs };
       trips += 1;
       failures = 0;
       return true;

@@ -42,7 +42,8 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 /**
  * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each
  * nonce. If another endpoint is configured and does not answer, or has no state of this head, the nonce counts as an increase from 0 that
- * is to be confirmed. If no endpoint has that state, or another one does not show the account yet, the newest state is read again.
+ * is to be confirmed. If no endpoint has that state, or another one does not show the account yet, the newest state is read again; a high
+ * nonce that only one endpoint can have shown is to be confirmed too.
  */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
@@ -58,7 +59,9 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     doubt(lane, head, seen, seen.next);
     return;
   }
-  await believeUnpaid(lane, sequence, head, { ...seen, next: lower(await sequence.nextOf(lane.id.account), seen.next) });
+  const first = lower(await sequence.nextOf(lane.id.account), seen.next);
+  if (first > maxJump && sequence.isAlone?.() === true) doubt(lane, head, seen, first);
+  else await believeUnpaid(lane, sequence, head, { ...seen, next: first });
 }
 
 /**
@@ -152,7 +155,9 @@ async function confirmed(
   const earlier = before?.next === 'pruned' ? await at(head.number) : before;
   const another = earlier?.next;
   const believed = lower(doubted.nonce, wanted);
-  const isJump = sequence.losesBlocks && lane.numbers.signed > 0n && believed - lane.numbers.next > maxJump;
+  // A first nonce by its block's number is confirmed by another question.
+  const isDoubtful = lane.numbers.signed > 0n || (another === 'pruned' && seen.endpoint === undefined);
+  const isJump = sequence.losesBlocks && isDoubtful && believed - lane.numbers.next > maxJump;
   if (another === undefined || another === 'pruned' || (isJump && earlier?.endpoint === seen.endpoint)) {
     return isOver(isJump ? aloneForJump : aloneFor, waitedSince(lane, doubted.since)) ? believed : null;
   }

@@ -67,6 +67,25 @@ describe('nextAt', () => {
     assert.ok(limited.requests.length <= 2);
   });
 
+  it('nextAt: an endpoint that has been out of rotation for a minute does not keep the answer of the others back', async (test) => {
+    let elapsedMs = 0;
+    const clock = { ...systemClock, elapsedMs: () => elapsedMs };
+    const pruned = await prunedBefore(test, 50n);
+    for (const away of [() => 'hang up' as const, () => ({ status: 429, headers: { 'retry-after': '60' }, body: '' })]) {
+      elapsedMs = 0;
+      const other = await startFakeNode(test, away);
+      const { chain } = openChain(test, [pruned.url, other.url], {}, clock);
+      await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
+      elapsedMs = 59_000;
+      await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
+      elapsedMs = 60_000;
+      assert.equal((await chain.sequence.nextAt(address, 30n)).next, 'pruned');
+    }
+    // Alone, it is asked all the same.
+    const { chain } = openChain(test, [(await startFakeNode(test, () => 'hang up')).url], {}, clock);
+    for (elapsedMs of [0, 60_000]) await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
+  });
+
   it('nextAt: throws for a future block instead of returning pruned', async (test) => {
     await assert.rejects(openChain(test, [node.url]).chain.sequence.nextAt(address, last + 1n), isUnavailable);
   });
@@ -165,7 +184,6 @@ describe('findSender', () => {
     const near = openChain(test, [(await prunedBefore(test, 100n)).url]).chain;
     const found = await near.sequence.findSender(address, 1n, { from: 0n, to: last });
     assert.ok(typeof found === 'object' && found.blockNumber === usedIn[1]);
-    assert.equal(await near.sequence.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
     const before = near.calls().items;
     assert.equal(await near.sequence.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
     assert.ok(near.calls().items - before <= 64 + 10);
@@ -176,6 +194,24 @@ describe('findSender', () => {
     assert.equal(await none.sequence.findSender(address, 1n, { from: 0n, to: last }), 'pruned');
     const there = await none.sequence.findSender(address, 1n, { from: 0n, to: 70n });
     assert.ok(typeof there === 'object' && there.hash === hashes[1]);
+  });
+
+  it('findSender: without any state by number, each search goes on below the blocks of the one before', async (test) => {
+    const { chain } = openChain(test, [(await prunedBefore(test, 1_000n)).url]);
+    const searched: unknown[] = [];
+    const costs: number[] = [];
+    for (let search = 0n; search < 4n; search += 1n) {
+      const before = chain.calls().items;
+      const found = await chain.sequence.findSender(address, 0n, { from: 0n, to: last - 20n + search * 5n });
+      searched.push(typeof found === 'object' ? found.blockNumber : found);
+      costs.push(chain.calls().items - before);
+    }
+    // From block 180 down, and then each time the new blocks, those that a reorg may replace, and the rest below.
+    assert.deepEqual(searched, ['pruned', 'pruned', 'pruned', usedIn[0]]);
+    assert.ok(
+      costs.every((cost) => cost <= 64 + 2),
+      costs.join(),
+    );
   });
 
   it('findSender: searches for several nonces read each block once until the next head', async (test) => {

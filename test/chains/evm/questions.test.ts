@@ -154,7 +154,7 @@ describe('questions to nodes', () => {
       (request) => answering(request, () => undefined),
       () => 'hang up',
     );
-    await assert.rejects(rpc.ask(questions.transaction(hash), { unanimous: true }), { reason: 'NODE_UNAVAILABLE' });
+    await assert.rejects(rpc.ask(questions.transaction(hash), { unanimous: 'all' }), { reason: 'NODE_UNAVAILABLE' });
   });
 
   it('questions to nodes: each says what it decides and what happens without an answer', () => {

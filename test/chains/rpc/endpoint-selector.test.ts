@@ -62,7 +62,7 @@ it('endpoint probes: judge an endpoint by its present block, not by the one from
       isBlocked: () => false,
       isProbeDue: () => false,
       trippedBy: () => null,
-      hashAt: async () => null,
+      blockAt: async () => null,
       caughtUp: () => undefined,
       markOff: (standing: string) => assert.fail(`${host} is called ${standing}`),
       async position() {

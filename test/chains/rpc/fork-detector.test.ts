@@ -4,13 +4,15 @@ import type { Endpoint } from '../../../src/chains/rpc/endpoint.js';
 import { createForkDetector, type ForkDetector } from '../../../src/chains/rpc/fork-detector.js';
 import { rememberingLog } from '../../support/evm.js';
 
-type Asked = Pick<Endpoint, 'host' | 'hashAt' | 'isTripped'>;
+type Asked = Pick<Endpoint, 'host' | 'blockAt' | 'isTripped'>;
 
 const hashOf = (branch: string, height: bigint): string => `${branch}${height}`;
 
+const blockOf = (branch: string, height: bigint) => ({ hash: hashOf(branch, height), parentHash: hashOf(branch, height - 1n) });
+
 /** An endpoint that shows this branch. */
 function endpointOn(branch: string, isTripped = false): Endpoint {
-  const asked: Asked = { host: `${branch}.test`, hashAt: async (height) => hashOf(branch, height), isTripped: () => isTripped };
+  const asked: Asked = { host: `${branch}.test`, blockAt: async (height) => blockOf(branch, height), isTripped: () => isTripped };
   return asked as Endpoint;
 }
 
@@ -21,9 +23,19 @@ function acceptHeads(detector: ForkDetector, branch: string, from: bigint, to: b
   }
 }
 
-function open(endpoints: readonly Endpoint[] = []): { readonly detector: ForkDetector; readonly lines: readonly string[] } {
+function open(
+  endpoints: readonly Endpoint[] = [],
+  elapsedMs = () => 0,
+): { readonly detector: ForkDetector; readonly lines: readonly string[] } {
   const log = rememberingLog();
-  const detector = createForkDetector({ endpoints, networkName: 'test', averageBlockTimeMs: 1_000, requiredConfirmations: 2, log });
+  const detector = createForkDetector({
+    endpoints,
+    networkName: 'test',
+    averageBlockTimeMs: 1_000,
+    requiredConfirmations: 2,
+    elapsedMs,
+    log,
+  });
   return { detector, lines: log.lines };
 }
 
@@ -45,7 +57,7 @@ describe('fork detector', () => {
   it('fork detector: asks nothing about an endpoint whose newest block was a head', async () => {
     const { detector } = open();
     acceptHeads(detector, 'a', 1n, 20n);
-    const silent: Asked = { host: 'a.test', isTripped: () => false, hashAt: () => assert.fail('it was asked') };
+    const silent: Asked = { host: 'a.test', isTripped: () => false, blockAt: () => assert.fail('it was asked') };
     assert.equal(await detector.isForked(silent as Endpoint, at('a', 19n), away), false);
   });
 
@@ -62,7 +74,7 @@ describe('fork detector', () => {
     const { detector } = open();
     acceptHeads(detector, 'a', 1n, 20n);
     let branch = 'b';
-    const asked: Asked = { host: 'b.test', isTripped: () => false, hashAt: async (height) => hashOf(branch, height) };
+    const asked: Asked = { host: 'b.test', isTripped: () => false, blockAt: async (height) => blockOf(branch, height) };
     const other = asked as Endpoint;
     assert.equal(await detector.isForked(other, at('b', 30n), away), true);
     branch = 'a';
@@ -99,4 +111,55 @@ describe('fork detector', () => {
       assert.equal(await detector.isForked(other, at('b', 30n), source), !isSourceForked);
       assert.deepEqual([detector.has(source), detector.has(other)], [isSourceForked, !isSourceForked]);
     });
+
+  for (const [what, shift] of [
+    ['high', 7n],
+    ['low', -2n],
+  ] as const)
+    for (const isSource of [true, false])
+      it(`fork detector: of two endpoints, one that numbers all blocks but the first too ${what} is wrong (it has the heads: ${isSource})`, async () => {
+        const [right, wrong] = [endpointOn('a'), renumbering(shift)];
+        const [source, other] = isSource ? [wrong, right] : [right, wrong];
+        const { detector } = open([source, other]);
+        const numberOf = (endpoint: Endpoint, height: bigint): bigint => (endpoint === wrong ? height + shift : height);
+        for (let height = 30n; height <= 50n; height += 1n)
+          detector.accept({ number: numberOf(source, height), timestampMs: null, ...blockOf('a', height) });
+        const position = { number: numberOf(other, 49n), timestampMs: null, hash: 'its newest' };
+        assert.equal(await detector.isForked(other, position, source), other === wrong);
+        assert.deepEqual([detector.has(wrong), detector.has(right)], [true, false]);
+      });
+
+  it('fork detector: what the blocks of two endpoints did not prove is searched again a minute later', async () => {
+    let elapsedMs = 0;
+    let isSilent = true;
+    const wrong = renumbering(-2n);
+    const right: Asked = {
+      ...endpointOn('a'),
+      blockAt: async (height) => (isSilent && height === 0n ? null : blockOf('a', height)),
+    };
+    const { detector } = open([wrong, right as Endpoint], () => elapsedMs);
+    for (let height = 30n; height <= 50n; height += 1n)
+      detector.accept({ number: height - 2n, timestampMs: null, ...blockOf('a', height) });
+    const isForked = () => detector.isForked(right as Endpoint, { number: 49n, timestampMs: null, hash: 'its newest' }, wrong);
+    assert.equal(await isForked(), true);
+    isSilent = false;
+    elapsedMs = 59_000;
+    assert.equal(await isForked(), true);
+    elapsedMs = 60_000;
+    assert.equal(await isForked(), false);
+    assert.deepEqual([detector.has(wrong), detector.has(right as Endpoint)], [true, false]);
+  });
 });
+
+/** An endpoint of branch a that numbers all blocks but the first wrongly. */
+function renumbering(shift: bigint): Endpoint {
+  const asked: Asked = {
+    host: 'wrong.test',
+    isTripped: () => false,
+    async blockAt(height) {
+      if (height === 0n) return blockOf('a', 0n);
+      return height - shift < 1n ? null : blockOf('a', height - shift);
+    },
+  };
+  return asked as Endpoint;
+}

@@ -31,7 +31,7 @@ after(() => Promise.all([node.stop(), otherChain.stop()]));
 const heightDialect: NodeDialect = {
   ...evmDialect(31337n),
   position: { method: 'eth_blockNumber', params: [], read: (answer) => ({ number: BigInt(String(answer)), timestampMs: null }) },
-  hashAt: null,
+  blockAt: null,
 };
 
 function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {

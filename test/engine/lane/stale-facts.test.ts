@@ -224,6 +224,39 @@ describe('a nonce above what was signed', () => {
     assert.deepEqual([lane.numbers.next, lane.numbers.doubted?.nonce], [0n, 831n]);
   });
 
+  for (const [isAlone, next, nonce] of [
+    [true, 65n, null],
+    [true, 64n, 64n],
+    [false, 831n, 831n],
+  ] as const)
+    it(`a first nonce of ${next} without state by number is ${nonce === null ? 'doubted for ten minutes' : 'believed'} if ${isAlone ? 'one endpoint' : 'several endpoints'} can have shown it`, async () => {
+      const seen = sent(7n);
+      const { lane, pass } = laneOn(seen, seen);
+      Object.assign(lane, { heads: newHeads(), numbers: numbersOf(0n) });
+      const sequence = {
+        losesBlocks: true,
+        nextAt: async () => ({ next: 'pruned' }),
+        nextOf: async () => next,
+        isAlone: () => isAlone,
+        receipts: async () => ({ found: new Map(), unanswered: new Set() }),
+        finalBlock: async () => null,
+        findSender: async () => 'not_found',
+      } as unknown as Sequence;
+      const nextNonceAt = async (number: number): Promise<bigint> => {
+        const seenHead = { ...head, number: BigInt(number), hash: `0x${number}` };
+        lane.heads.see(seenHead);
+        await settleSlots(lane, sequence, seenHead);
+        pass(30_000);
+        return lane.numbers.next;
+      };
+      if (nonce !== null) {
+        assert.equal(await nextNonceAt(101), nonce);
+        return;
+      }
+      for (let number = 101; number <= 120; number += 1) assert.equal(await nextNonceAt(number), 0n);
+      assert.equal(await nextNonceAt(121), next);
+    });
+
   it('a nonce far below what was signed must be confirmed by another endpoint than the one that showed it', async () => {
     const seen = sent(7n);
     const { lane } = laneOn(seen, seen);

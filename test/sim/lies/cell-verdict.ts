@@ -14,10 +14,7 @@ const maxFreeingMs = 180_000;
 export interface CellVerdict {
   /** Throws `Violation` if something takes too long. Returns true if the cell has ended. */
   hasEnded(elapsedMs: number): boolean;
-  /**
-   * Two endpoints differ in a receipt, or in the heights of all blocks: nobody can know which is right. So records wait, and say that the
-   * receipts differ; or all that was sent is in a block, or waits for one.
-   */
+  /** Two endpoints differ in a receipt: nobody can know which is right. So records wait, and say that the receipts differ. */
   isDisputed(): boolean;
   /** Throws `Violation` unless the records show what the callers asked for. */
   requireExpected(): void;
@@ -64,9 +61,7 @@ export function createCellVerdict({ story, database, callers, chain, service }: 
 
   function isDisputed(): boolean {
     if (roles.filter((role) => role === 'honest').length !== 1 || areAllFinal()) return false;
-    const isShifted = oddity === 'blocks shifted up' || oddity === 'blocks shifted down';
     const hasSaid = (reason: string | null | undefined): boolean => reason?.includes('show different receipts') === true;
-    if (isShifted) return !callers.isCalling() && chain.nextNonce() >= 3;
     return subject.amount === 'status' && [...accepted.keys()].every((id) => isFinal(id) || hasSaid(rowOf(id)?.status_reason));
   }
 

@@ -37,7 +37,7 @@ export function allCells(): readonly Cell[] {
   const sets = Object.keys(endpointSets) as readonly Cell['endpoints'][];
   return [...odd, ...forged, ...shifted].flatMap(({ subject, oddity }) =>
     sets
-      .filter((endpoints) => isFair(subject, oddity, endpoints))
+      .filter((endpoints) => isFair(oddity, endpoints))
       .flatMap((endpoints) =>
         actions.map((action) => ({
           name: [subject.name, oddity, endpoints, action].join(' / '),
@@ -50,13 +50,9 @@ export function allCells(): readonly Cell[] {
   );
 }
 
-/**
- * Nothing contradicts the story of the only endpoint. Without state by number nothing does either, and an endpoint that is away may be the
- * one that has the state.
- */
-function isFair({ world }: Subject, oddity: Oddity, endpoints: Cell['endpoints']): boolean {
-  if (oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down') return endpoints !== 'the only URL';
-  return world !== 'pruned' || !['the only URL', 'while another is away'].includes(endpoints);
+/** Nothing contradicts the story of the only endpoint. */
+function isFair(oddity: Oddity, endpoints: Cell['endpoints']): boolean {
+  return endpoints !== 'the only URL' || !(oddity === 'forged' || oddity === 'blocks shifted up' || oddity === 'blocks shifted down');
 }
 
 /** A number that a name determines. */
