@@ -16,7 +16,7 @@ import {
   StellarPoliciesSchema,
 } from '../../gen/relayer/v1/stellar_pb.js';
 import { invalidField } from '../core/errors/errors.js';
-import { maskedUrl } from '../core/network/node-urls.js';
+import { maskedUrl, maskedValue } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/records/network.js';
 import {
   type EvmPolicies as DomainEvmPolicies,
@@ -85,14 +85,14 @@ export function networkTypeFromProto(proto: NetworkType): DomainNetworkType | un
 /** The weight of an RPC URL without one. */
 const defaultWeight = 100;
 
-/** Returns an RPC URL for a response, masked after its host. */
-export function protoOfRpcUrl({ url, weight }: DomainRpcUrl): RpcUrl {
-  return create(RpcUrlSchema, { url: maskedUrl(url), weight });
+/** Returns an RPC URL for a response, masked after its host, with masked headers. */
+export function protoOfRpcUrl({ url, weight, headers = [] }: DomainRpcUrl): RpcUrl {
+  return create(RpcUrlSchema, { url: maskedUrl(url), weight, headers: headers.map(({ name }) => ({ name, value: maskedValue })) });
 }
 
 /** Returns the RPC URL of a request. */
-export function rpcUrlFromProto({ url, weight = defaultWeight }: Pick<RpcUrl, 'url' | 'weight'>): DomainRpcUrl {
-  return { url, weight };
+export function rpcUrlFromProto({ url, weight = defaultWeight, headers }: Pick<RpcUrl, 'url' | 'weight' | 'headers'>): DomainRpcUrl {
+  return { url, weight, ...(headers.length === 0 ? {} : { headers: headers.map(({ name, value }) => ({ name, value })) }) };
 }
 
 /** Policies of a message, in the shape of a network; no case: the defaults. */

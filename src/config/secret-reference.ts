@@ -9,6 +9,8 @@ const form =
 
 /** Takes the place of a URL that cannot be resolved, so that its list keeps its order and has no second problem. */
 const unresolved = 'http://unresolved.invalid';
+/** The same for the value of a header. */
+const unresolvedValue = 'unresolved';
 
 /** Returns the text that a reference stands for; undefined, with a problem added, if it has none. */
 export function resolveSecret(value: JsonValue, path: string, env: Environment, problems: Problems): string | undefined {
@@ -41,15 +43,25 @@ export function fileOfReference(value: JsonValue): string | undefined {
 }
 
 /**
- * Returns a list of URLs as the API takes it: each a text, or `{url, weight}` with a text. In the file a URL may also be a reference, and
- * have white space around it. What is not a list is left to the codec.
+ * Returns a list of URLs as the API takes it: each a text, or `{url, weight, headers}` with texts. In the file a URL and the value of a
+ * header may also be references, and a URL have white space around it. What is not a list is left to the codec.
  */
 export function resolveUrls(list: JsonValue, path: string, env: Environment, problems: Problems): JsonValue {
   if (!Array.isArray(list)) return list;
   return list.map((item, index) => {
     const at = `${path}[${index}]`;
     if (!(item instanceof Map && item.has('url'))) return resolveUrl(item, at, env, problems);
-    return new Map(item).set('url', resolveUrl(item.get('url') ?? null, `${at}.url`, env, problems));
+    const resolved = new Map(item).set('url', resolveUrl(item.get('url') ?? null, `${at}.url`, env, problems));
+    const headers = item.get('headers');
+    return Array.isArray(headers) ? resolved.set('headers', resolveHeaders(headers, `${at}.headers`, env, problems)) : resolved;
+  });
+}
+
+function resolveHeaders(list: readonly JsonValue[], path: string, env: Environment, problems: Problems): JsonValue {
+  return list.map((header, index) => {
+    const value = header instanceof Map ? (header.get('value') ?? null) : null;
+    if (!(header instanceof Map && isReference(value))) return header;
+    return new Map(header).set('value', resolveSecret(value, `${path}[${index}].value`, env, problems)?.trim() ?? unresolvedValue);
   });
 }
 

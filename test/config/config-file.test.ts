@@ -112,7 +112,7 @@ test('config file: values replace the defaults', async () => {
       relayers: [
         sampleRelayer({
           notification_id: 'hook',
-          custom_rpc_urls: ['https://c.example.com'],
+          custom_rpc_urls: [{ url: 'https://c.example.com', headers: [{ name: 'X-Key', value: { type: 'env', value: 'HOOK_KEY' } }] }],
           policies: {
             min_balance: 0,
             gas_price_cap: '100000000000',
@@ -132,7 +132,9 @@ test('config file: values replace the defaults', async () => {
   ]);
   const relayer = config.relayers[0];
   assert.equal(relayer?.notificationId, 'hook');
-  assert.deepEqual(relayer?.customRpcUrls, [{ url: 'https://c.example.com', weight: 100 }]);
+  assert.deepEqual(relayer?.customRpcUrls, [
+    { url: 'https://c.example.com', weight: 100, headers: [{ name: 'X-Key', value: 'a signing key' }] },
+  ]);
   const policies = evmPolicies(config);
   assert.equal(policies?.minBalanceWei, 0n);
   assert.equal(policies?.gasPriceCapWei, 100_000_000_000n);
@@ -171,7 +173,17 @@ test('config file: reports every problem of every section at once, with its path
       networks: [
         sampleNetwork({
           chain_id: 0,
-          rpc_urls: ['ftp://a.example.com', { url: 'https://b.example.com', weigth: 1, weight: 101 }],
+          rpc_urls: [
+            'ftp://a.example.com',
+            {
+              url: 'https://c.example.com',
+              headers: [
+                { name: 'X-Key', value: { type: 'env', value: 'NOT_SET' } },
+                { name: 'Host', value: 'a' },
+              ],
+            },
+            { url: 'https://b.example.com', weigth: 1, weight: 101 },
+          ],
           average_blocktime_ms: 0,
           symbol: '',
         }),
@@ -212,8 +224,10 @@ test('config file: reports every problem of every section at once, with its path
       'plugins: plugins are not supported; leave them out',
       'networks[0].chain_id: must be an integer from 1 to 18446744073709551615',
       'networks[0].rpc_urls[0].url: must be a URL that begins with http://, https://, ws:// or wss://',
-      'networks[0].rpc_urls[1].weight: must be an integer from 0 to 100',
-      'networks[0].rpc_urls[1].weigth: is not a known field; did you mean `weight`?',
+      'networks[0].rpc_urls[1].headers[0].value.value: names the environment variable NOT_SET, which is not set',
+      'networks[0].rpc_urls[1].headers[1].name: is a header that only the service or a proxy sets',
+      'networks[0].rpc_urls[2].weight: must be an integer from 0 to 100',
+      'networks[0].rpc_urls[2].weigth: is not a known field; did you mean `weight`?',
       'networks[0].average_blocktime_ms: must be an integer from 1 to 4294967295',
       'networks[0].symbol: must not be empty',
       'networks[1].rpc_urls: must have at least one item',

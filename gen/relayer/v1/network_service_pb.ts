@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/network_service.proto.
  */
 export const file_relayer_v1_network_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL25ldHdvcmtfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJbCgZScGNVcmwSHgoDdXJsGAEgASgJQhHS8xgNUAGqAQhub2RlX3VybBIbCgZ3ZWlnaHQYAiABKA1CBtLzGAJAZEgAiAEBOgnq8xgFEgN1cmxCCQoHX3dlaWdodCKqBAoHTmV0d29yaxIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEi0KDG5ldHdvcmtfdHlwZRgDIAEoDjIXLnJlbGF5ZXIudjEuTmV0d29ya1R5cGUSJAoIcnBjX3VybHMYBCADKAsyEi5yZWxheWVyLnYxLlJwY1VybBIVCg1leHBsb3Jlcl91cmxzGAUgAygJEl4KEmF2ZXJhZ2VfYmxvY2tfdGltZRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIi0vMYHjIUYXZlcmFnZV9ibG9ja3RpbWVfbXM4AUD/////D0gAiAEBEhIKCmlzX3Rlc3RuZXQYByABKAgSDAoEdGFncxgIIAMoCRIfCghjaGFpbl9pZBgJIAEoBEII0vMYBAgBOAFIAYgBARIzChZyZXF1aXJlZF9jb25maXJtYXRpb25zGAogASgEQg7S8xgKCAE4AUD/////D0gCiAEBEhAKCGZlYXR1cmVzGAsgAygJEhMKBnN5bWJvbBgMIAEoCUgDiAEBEhcKCnBhc3NwaHJhc2UYDSABKAlIBIgBARIYCgtob3Jpem9uX3VybBgOIAEoCUgFiAEBQhUKE19hdmVyYWdlX2Jsb2NrX3RpbWVCCwoJX2NoYWluX2lkQhkKF19yZXF1aXJlZF9jb25maXJtYXRpb25zQgkKB19zeW1ib2xCDQoLX3Bhc3NwaHJhc2VCDgoMX2hvcml6b25fdXJsIicKEUdldE5ldHdvcmtSZXF1ZXN0EhIKCm5ldHdvcmtfaWQYASABKAkiagoSR2V0TmV0d29ya1Jlc3BvbnNlEiQKB25ldHdvcmsYASABKAsyEy5yZWxheWVyLnYxLk5ldHdvcmsSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEisQEKE0xpc3ROZXR3b3Jrc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBEiAKCXBhZ2Vfc2l6ZRgKIAEoDUII0vMYBDgBYAFIAogBARIaCgpwYWdlX3Rva2VuGAsgASgJQgbS8xgCYAFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlQgwKCl9wYWdlX3NpemUisgEKFExpc3ROZXR3b3Jrc1Jlc3BvbnNlEiUKCG5ldHdvcmtzGAEgAygLMhMucmVsYXllci52MS5OZXR3b3JrEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGESFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIo8BChRVcGRhdGVOZXR3b3JrUmVxdWVzdBISCgpuZXR3b3JrX2lkGAEgASgJEjIKCHJwY191cmxzGAIgAygLMhIucmVsYXllci52MS5ScGNVcmxCDNLzGAhQAcABAcgBFBIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sibQoVVXBkYXRlTmV0d29ya1Jlc3BvbnNlEiQKB25ldHdvcmsYASABKAsyEy5yZWxheWVyLnYxLk5ldHdvcmsSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEypwMKDk5ldHdvcmtTZXJ2aWNlEoQBCgpHZXROZXR3b3JrEh0ucmVsYXllci52MS5HZXROZXR3b3JrUmVxdWVzdBoeLnJlbGF5ZXIudjEuR2V0TmV0d29ya1Jlc3BvbnNlIjeQAgHK8xgCCAeC0+STAihiB25ldHdvcmsSHS9hcGkvdjEvbmV0d29ya3Mve25ldHdvcmtfaWR9En4KDExpc3ROZXR3b3JrcxIfLnJlbGF5ZXIudjEuTGlzdE5ldHdvcmtzUmVxdWVzdBogLnJlbGF5ZXIudjEuTGlzdE5ldHdvcmtzUmVzcG9uc2UiK5ACAcrzGAIIB4LT5JMCHGIIbmV0d29ya3MSEC9hcGkvdjEvbmV0d29ya3MSjQEKDVVwZGF0ZU5ldHdvcmsSIC5yZWxheWVyLnYxLlVwZGF0ZU5ldHdvcmtSZXF1ZXN0GiEucmVsYXllci52MS5VcGRhdGVOZXR3b3JrUmVzcG9uc2UiN8rzGAIIB4LT5JMCKzoBKmIHbmV0d29yazIdL2FwaS92MS9uZXR3b3Jrcy97bmV0d29ya19pZH1CigEKDmNvbS5yZWxheWVyLnYxQhNOZXR3b3JrU2VydmljZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("CiByZWxheWVyL3YxL25ldHdvcmtfc2VydmljZS5wcm90bxIKcmVsYXllci52MSKOAQoGUnBjVXJsEh4KA3VybBgBIAEoCUIR0vMYDVABqgEIbm9kZV91cmwSGwoGd2VpZ2h0GAIgASgNQgbS8xgCQGRIAIgBARIxCgdoZWFkZXJzGAMgAygLMhUucmVsYXllci52MS5ScGNIZWFkZXJCCdLzGAVYAcgBEDoJ6vMYBRIDdXJsQgkKB193ZWlnaHQiVQoJUnBjSGVhZGVyEiIKBG5hbWUYASABKAlCFNLzGBBQAaoBC2hlYWRlcl9uYW1lEiQKBXZhbHVlGAIgASgJQhXS8xgRUAGqAQxoZWFkZXJfdmFsdWUiqgQKB05ldHdvcmsSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRItCgxuZXR3b3JrX3R5cGUYAyABKA4yFy5yZWxheWVyLnYxLk5ldHdvcmtUeXBlEiQKCHJwY191cmxzGAQgAygLMhIucmVsYXllci52MS5ScGNVcmwSFQoNZXhwbG9yZXJfdXJscxgFIAMoCRJeChJhdmVyYWdlX2Jsb2NrX3RpbWUYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CItLzGB4yFGF2ZXJhZ2VfYmxvY2t0aW1lX21zOAFA/////w9IAIgBARISCgppc190ZXN0bmV0GAcgASgIEgwKBHRhZ3MYCCADKAkSHwoIY2hhaW5faWQYCSABKARCCNLzGAQIATgBSAGIAQESMwoWcmVxdWlyZWRfY29uZmlybWF0aW9ucxgKIAEoBEIO0vMYCggBOAFA/////w9IAogBARIQCghmZWF0dXJlcxgLIAMoCRITCgZzeW1ib2wYDCABKAlIA4gBARIXCgpwYXNzcGhyYXNlGA0gASgJSASIAQESGAoLaG9yaXpvbl91cmwYDiABKAlIBYgBAUIVChNfYXZlcmFnZV9ibG9ja190aW1lQgsKCV9jaGFpbl9pZEIZChdfcmVxdWlyZWRfY29uZmlybWF0aW9uc0IJCgdfc3ltYm9sQg0KC19wYXNzcGhyYXNlQg4KDF9ob3Jpem9uX3VybCInChFHZXROZXR3b3JrUmVxdWVzdBISCgpuZXR3b3JrX2lkGAEgASgJImoKEkdldE5ldHdvcmtSZXNwb25zZRIkCgduZXR3b3JrGAEgASgLMhMucmVsYXllci52MS5OZXR3b3JrEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIrEBChNMaXN0TmV0d29ya3NSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBARIgCglwYWdlX3NpemUYCiABKA1CCNLzGAQ4AWABSAKIAQESGgoKcGFnZV90b2tlbhgLIAEoCUIG0vMYAmABQgcKBV9wYWdlQgsKCV9wZXJfcGFnZUIMCgpfcGFnZV9zaXplIrIBChRMaXN0TmV0d29ya3NSZXNwb25zZRIlCghuZXR3b3JrcxgBIAMoCzITLnJlbGF5ZXIudjEuTmV0d29yaxIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSKPAQoUVXBkYXRlTmV0d29ya1JlcXVlc3QSEgoKbmV0d29ya19pZBgBIAEoCRIyCghycGNfdXJscxgCIAMoCzISLnJlbGF5ZXIudjEuUnBjVXJsQgzS8xgIUAHAAQHIARQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIm0KFVVwZGF0ZU5ldHdvcmtSZXNwb25zZRIkCgduZXR3b3JrGAEgASgLMhMucmVsYXllci52MS5OZXR3b3JrEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhMqcDCg5OZXR3b3JrU2VydmljZRKEAQoKR2V0TmV0d29yaxIdLnJlbGF5ZXIudjEuR2V0TmV0d29ya1JlcXVlc3QaHi5yZWxheWVyLnYxLkdldE5ldHdvcmtSZXNwb25zZSI3kAIByvMYAggHgtPkkwIoYgduZXR3b3JrEh0vYXBpL3YxL25ldHdvcmtzL3tuZXR3b3JrX2lkfRJ+CgxMaXN0TmV0d29ya3MSHy5yZWxheWVyLnYxLkxpc3ROZXR3b3Jrc1JlcXVlc3QaIC5yZWxheWVyLnYxLkxpc3ROZXR3b3Jrc1Jlc3BvbnNlIiuQAgHK8xgCCAeC0+STAhxiCG5ldHdvcmtzEhAvYXBpL3YxL25ldHdvcmtzEo0BCg1VcGRhdGVOZXR3b3JrEiAucmVsYXllci52MS5VcGRhdGVOZXR3b3JrUmVxdWVzdBohLnJlbGF5ZXIudjEuVXBkYXRlTmV0d29ya1Jlc3BvbnNlIjfK8xgCCAeC0+STAis6ASpiB25ldHdvcmsyHS9hcGkvdjEvbmV0d29ya3Mve25ldHdvcmtfaWR9QooBCg5jb20ucmVsYXllci52MUITTmV0d29ya1NlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * An RPC endpoint of a network. In REST requests it can also be the bare URL.
@@ -39,6 +39,13 @@ export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
    * @generated from field: optional uint32 weight = 2;
    */
   weight?: number | undefined;
+
+  /**
+   * Headers of each request to it, such as an API key; of a WebSocket, of its handshake. Each name once, at most 16.
+   *
+   * @generated from field: repeated relayer.v1.RpcHeader headers = 3;
+   */
+  headers: RpcHeader[];
 };
 
 /**
@@ -47,6 +54,34 @@ export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
  */
 export const RpcUrlSchema: GenMessage<RpcUrl> = /*@__PURE__*/
   messageDesc(file_relayer_v1_network_service, 0);
+
+/**
+ * A header of the requests to an RPC endpoint.
+ *
+ * @generated from message relayer.v1.RpcHeader
+ */
+export type RpcHeader = Message<"relayer.v1.RpcHeader"> & {
+  /**
+   * The name. Headers that the service or a proxy sets itself are refused, such as `Host`, `Content-Type` and `Connection`. Required.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The value. Responses show `***` instead; requests must not contain it. Required.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message relayer.v1.RpcHeader.
+ * Use `create(RpcHeaderSchema)` to create a new message.
+ */
+export const RpcHeaderSchema: GenMessage<RpcHeader> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_network_service, 1);
 
 /**
  * A network.
@@ -158,7 +193,7 @@ export type Network = Message<"relayer.v1.Network"> & {
  * Use `create(NetworkSchema)` to create a new message.
  */
 export const NetworkSchema: GenMessage<Network> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 1);
+  messageDesc(file_relayer_v1_network_service, 2);
 
 /**
  * Identifies a network.
@@ -179,7 +214,7 @@ export type GetNetworkRequest = Message<"relayer.v1.GetNetworkRequest"> & {
  * Use `create(GetNetworkRequestSchema)` to create a new message.
  */
 export const GetNetworkRequestSchema: GenMessage<GetNetworkRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 2);
+  messageDesc(file_relayer_v1_network_service, 3);
 
 /**
  * The network.
@@ -207,7 +242,7 @@ export type GetNetworkResponse = Message<"relayer.v1.GetNetworkResponse"> & {
  * Use `create(GetNetworkResponseSchema)` to create a new message.
  */
 export const GetNetworkResponseSchema: GenMessage<GetNetworkResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 3);
+  messageDesc(file_relayer_v1_network_service, 4);
 
 /**
  * Request for a page of networks.
@@ -249,7 +284,7 @@ export type ListNetworksRequest = Message<"relayer.v1.ListNetworksRequest"> & {
  * Use `create(ListNetworksRequestSchema)` to create a new message.
  */
 export const ListNetworksRequestSchema: GenMessage<ListNetworksRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 4);
+  messageDesc(file_relayer_v1_network_service, 5);
 
 /**
  * A page of networks.
@@ -291,7 +326,7 @@ export type ListNetworksResponse = Message<"relayer.v1.ListNetworksResponse"> & 
  * Use `create(ListNetworksResponseSchema)` to create a new message.
  */
 export const ListNetworksResponseSchema: GenMessage<ListNetworksResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 5);
+  messageDesc(file_relayer_v1_network_service, 6);
 
 /**
  * Changes to a network.
@@ -326,7 +361,7 @@ export type UpdateNetworkRequest = Message<"relayer.v1.UpdateNetworkRequest"> & 
  * Use `create(UpdateNetworkRequestSchema)` to create a new message.
  */
 export const UpdateNetworkRequestSchema: GenMessage<UpdateNetworkRequest> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 6);
+  messageDesc(file_relayer_v1_network_service, 7);
 
 /**
  * The changed network.
@@ -354,7 +389,7 @@ export type UpdateNetworkResponse = Message<"relayer.v1.UpdateNetworkResponse"> 
  * Use `create(UpdateNetworkResponseSchema)` to create a new message.
  */
 export const UpdateNetworkResponseSchema: GenMessage<UpdateNetworkResponse> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_network_service, 7);
+  messageDesc(file_relayer_v1_network_service, 8);
 
 /**
  * Reads the configured networks, and changes their RPC endpoints.

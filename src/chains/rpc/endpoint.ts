@@ -85,7 +85,7 @@ export function createEndpoint({
   onNewHead,
 }: EndpointOptions): Endpoint {
   const networkName = network.name;
-  const target = rpcTargetFrom(url.url, networkName);
+  const target = rpcTargetFrom(url, networkName);
   const { host } = target;
   const responder = { target, dialect, takeIds: target.isSocket ? createIds() : () => 1 };
   const { newHeads } = dialect;

@@ -4,7 +4,8 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
-import { percentDecoded, secretPartsOf } from '../../core/text/safe-text.js';
+import type { RpcUrl } from '../../core/records/network.js';
+import { percentDecoded, secretPartsOf, secretPartsOfHeader } from '../../core/text/safe-text.js';
 import { startDeadline, TimeoutError } from '../../core/work/abort.js';
 import { retryAfterMs } from '../../core/work/retry-after.js';
 import { longestPauseMs } from './circuit-breaker.js';
@@ -69,7 +70,7 @@ export interface HttpClientOptions {
 }
 
 /** Reads an RPC URL. Its error does not contain the URL. */
-export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
+export function rpcTargetFrom({ url: text, headers: own = [] }: RpcUrl, networkName: string): RpcTarget {
   // `new URL` throws an error that contains the text.
   if (!URL.canParse(text)) throw new Error(`network ${networkName} has an invalid RPC URL`);
   const url = new URL(text);
@@ -82,7 +83,12 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   };
   const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
   if (credentials !== null) headers.authorization = `Basic ${credentials}`;
-  const secrets = [...(credentials === null ? [] : [credentials]), ...secretPartsOf(url)];
+  for (const { name, value } of own) headers[name.toLowerCase()] = value;
+  const secrets = [
+    ...(credentials === null ? [] : [credentials]),
+    ...secretPartsOf(url),
+    ...own.flatMap(({ value }) => secretPartsOfHeader(value)),
+  ];
   const isSocket = ['ws:', 'wss:'].includes(url.protocol);
   return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets, isSocket };
 }

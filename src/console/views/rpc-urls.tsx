@@ -1,34 +1,52 @@
 import { type RpcUrl, RpcUrlSchema } from '../../../gen/relayer/v1/network_service_pb.js';
 import { Button } from '../parts/button.js';
 import { Note } from '../parts/failure-note.js';
-import { TextInput } from '../parts/inputs.js';
+import { TextArea, TextInput } from '../parts/inputs.js';
 import { helpOf } from '../text/help.js';
 
 /** An RPC endpoint as it was typed. */
 export interface TypedRpcUrl {
   readonly url: string;
   readonly weight: string;
+  /** A line for each: `Name: value`. */
+  readonly headers: string;
 }
 
 /** Returns the endpoints of a record as they appear in a form. */
 export function typedRpcUrls(urls: readonly RpcUrl[]): readonly TypedRpcUrl[] {
-  return urls.map(({ url, weight }) => ({ url, weight: weight?.toString() ?? '' }));
+  return urls.map(({ url, weight, headers }) => ({
+    url,
+    weight: weight?.toString() ?? '',
+    headers: headers.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+  }));
 }
 
 /** Reads the endpoints of a form. Weights that are no numbers become one that the service refuses, with a sentence. */
-export function rpcUrlsFrom(urls: readonly TypedRpcUrl[]): { url: string; weight?: number }[] {
-  return urls.map(({ url, weight }) => ({
+export function rpcUrlsFrom(urls: readonly TypedRpcUrl[]): { url: string; weight?: number; headers: { name: string; value: string }[] }[] {
+  return urls.map(({ url, weight, headers }) => ({
     url: url.trim(),
     ...(weight.trim() === '' ? {} : { weight: /^\d{1,9}$/.test(weight.trim()) ? Number(weight) : 4_294_967_295 }),
+    headers: linesOf(headers).map((line) => {
+      const [name = '', ...value] = line.split(':');
+      return { name: name.trim(), value: value.join(':').trim() };
+    }),
   }));
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line.trim() !== '');
 }
 
 /** The paths of the service's field errors, by the names that the form gives to its fields. */
 export function rpcUrlPaths(path: string, urls: readonly TypedRpcUrl[]): Readonly<Record<string, string>> {
   const paths: Record<string, string> = { urls: path };
-  urls.forEach((_, index) => {
+  urls.forEach(({ headers }, index) => {
     paths[`url.${index}`] = `${path}[${index}].url`;
     paths[`weight.${index}`] = `${path}[${index}].weight`;
+    paths[`headers.${index}`] = `${path}[${index}].headers`;
+    linesOf(headers).forEach((_, line) => {
+      for (const part of ['name', 'value']) paths[`headers.${index}.${line}.${part}`] = `${path}[${index}].headers[${line}].${part}`;
+    });
   });
   return paths;
 }
@@ -46,15 +64,15 @@ export function RpcUrlInputs({
   const change = (index: number, part: Partial<TypedRpcUrl>) => onUrls(urls.map((url, at) => (at === index ? { ...url, ...part } : url)));
   return (
     <>
-      {urls.some(({ url }) => url.includes('***')) && (
+      {urls.some(({ url, headers }) => `${url}${headers}`.includes('***')) && (
         <Note>
           <p>
-            The list is replaced as a whole. Write each URL completely: the service hides what follows the host as <code>***</code>, since
-            it can contain a secret.
+            The list is replaced as a whole. Write each URL and each header completely: the service hides what follows the host, and the
+            values of headers, as <code>***</code>, since they can contain secrets.
           </p>
         </Note>
       )}
-      {urls.map(({ url, weight }, index) => (
+      {urls.map(({ url, weight, headers }, index) => (
         <fieldset class="sub" key={index}>
           <legend>Endpoint {index + 1}</legend>
           <TextInput label="URL" mono value={url} problem={problems[`url.${index}`]} onValue={(value) => change(index, { url: value })} />
@@ -65,6 +83,15 @@ export function RpcUrlInputs({
             value={weight}
             problem={problems[`weight.${index}`]}
             onValue={(value) => change(index, { weight: value })}
+          />
+          <TextArea
+            label="Headers"
+            mono
+            rows={2}
+            hint={`A line for each, as in Authorization: Bearer key. ${helpOf(RpcUrlSchema.field.headers)}`}
+            value={headers}
+            problem={headersProblem(index, problems)}
+            onValue={(value) => change(index, { headers: value })}
           />
           <div class="actions">
             <Button
@@ -77,8 +104,20 @@ export function RpcUrlInputs({
       ))}
       {problems.urls !== undefined && <p class="problem">{problems.urls}</p>}
       <div class="actions">
-        <Button onClick={() => onUrls([...urls, { url: '', weight: '' }])} text="Add an endpoint" />
+        <Button onClick={() => onUrls([...urls, { url: '', weight: '', headers: '' }])} text="Add an endpoint" />
       </div>
     </>
   );
+}
+
+/** Returns what the service said about the headers of an endpoint: each sentence with the line that it is about. */
+function headersProblem(index: number, problems: Readonly<Record<string, string>>): string | undefined {
+  const beginning = `headers.${index}`;
+  const sentences = Object.entries(problems).flatMap(([name, problem]) => {
+    if (name === beginning) return [problem];
+    if (!name.startsWith(`${beginning}.`)) return [];
+    const [line, part] = name.slice(beginning.length + 1).split('.');
+    return [`Line ${Number(line) + 1}: ${part} ${problem}`];
+  });
+  return sentences.length === 0 ? undefined : sentences.join(' ');
 }

@@ -7,13 +7,27 @@ import { syntaxes, textProblem } from '../text/text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 
 const maxUrls = 20;
+const maxHeaders = 16;
 /** Replaces everything after the host of a shown URL. */
 const mask = '/***';
+/** Replaces the value of a shown header. */
+export const maskedValue = '***';
+/**
+ * Headers that a request has already, that belong to one connection, or by which a metadata service of a cloud knows a friendly caller: a
+ * URL of the API must not reach that.
+ */
+const refusedHeader =
+  /^(?:host|content-.*|accept|accept-encoding|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*|traceparent|tracestate|sec-.*|metadata.*|x-aws-ec2-metadata.*)$/i;
 
 /** Masks an RPC URL after its host, where providers put API keys. */
 export function maskedUrl(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}${mask}`;
+}
+
+/** Returns an RPC URL as responses and audit lines may show it: the URL masked after its host, with the names of its headers. */
+export function shownRpcUrl({ url, headers = [] }: RpcUrl): string {
+  return [maskedUrl(url), ...headers.map(({ name }) => `(header ${name})`)].join(' ');
 }
 
 /** What the URLs of nodes are checked against. */
@@ -26,17 +40,36 @@ export interface NodeUrlRules {
 
 /**
  * Returns what is wrong with a list of nodes: each must be an address of a node, at most 20, at least one with a weight above 0. The
- * sentences never contain the URL, which may hold a provider's key. A masked URL is refused: a caller that sends back a URL from a response
- * would lose its key.
+ * sentences never contain the URL or a header's value, which may hold a provider's key. What is masked is refused: a caller that sends back
+ * a URL from a response would lose its key.
  */
 export function nodeUrlProblems(field: string, urls: readonly RpcUrl[], { type, policy }: NodeUrlRules = {}): readonly FieldProblem[] {
   if (urls.length > maxUrls) return [{ field, description: `must have at most ${maxUrls} items` }];
-  const problems = urls.flatMap(({ url }, index) => {
-    const description = nodeUrlProblem(url, type) ?? policy?.problemOf(url);
-    return description === undefined ? [] : [{ field: `${field}[${index}].url`, description }];
+  const problems = urls.flatMap((one, index) => {
+    const description = nodeUrlProblem(one.url, type) ?? policy?.problemOf(one.url);
+    const ofHeaders = headerProblems(`${field}[${index}].headers`, one);
+    return description === undefined ? ofHeaders : [{ field: `${field}[${index}].url`, description }, ...ofHeaders];
   });
   const noneIsUsed = urls.length > 0 && urls.every(({ weight }) => weight === 0);
   return noneIsUsed ? [...problems, { field, description: 'must have at least one item with a weight above 0' }] : problems;
+}
+
+function headerProblems(field: string, { url, headers = [] }: RpcUrl): readonly FieldProblem[] {
+  if (headers.length > maxHeaders) return [{ field, description: `must have at most ${maxHeaders} items` }];
+  const names = headers.map(({ name }) => name.toLowerCase());
+  const hasUser = URL.canParse(url) && new URL(url).username !== '';
+  return headers.flatMap(({ name, value }, index) => {
+    const at = `${field}[${index}]`;
+    const [nameProblem, valueProblem] = [textProblem(syntaxes.header_name, name), textProblem(syntaxes.header_value, value)];
+    const lower = name.toLowerCase();
+    if (nameProblem !== undefined) return [{ field: `${at}.name`, description: nameProblem }];
+    if (refusedHeader.test(name)) return [{ field: `${at}.name`, description: 'is a header that only the service or a proxy sets' }];
+    if (names.indexOf(lower) < index) return [{ field: `${at}.name`, description: `is the name of another item` }];
+    if (lower === 'authorization' && hasUser)
+      return [{ field: `${at}.name`, description: 'must not be Authorization, because the URL has a user name' }];
+    if (valueProblem !== undefined) return [{ field: `${at}.value`, description: valueProblem }];
+    return value === maskedValue ? [{ field: `${at}.value`, description: 'is masked; send the complete value' }] : [];
+  });
 }
 
 /** Checks a list of nodes. Throws `FIELD_INVALID`. */

@@ -20,6 +20,14 @@ export const usualBlockTimeMs: Readonly<Record<NetworkType, number | null>> = { 
 export interface RpcUrl {
   readonly url: string;
   readonly weight: number;
+  /** Of each request; absent: none. The values are secret. */
+  readonly headers?: readonly RpcHeader[] | undefined;
+}
+
+/** A header of the requests to an RPC endpoint. */
+export interface RpcHeader {
+  readonly name: string;
+  readonly value: string;
 }
 
 /** The fields that all network types share. */

@@ -33,6 +33,11 @@ export function secretPartsOf(url: URL): readonly string[] {
   return [...new Set(parts)];
 }
 
+/** Returns the parts of a header's value that may be secret: the whole, and a key after its scheme, as in `Bearer key`. */
+export function secretPartsOfHeader(value: string): readonly string[] {
+  return [value, ...value.split(' ')].filter((part) => part.length >= minSecretLength);
+}
+
 /** Undoes percent-encoding. Badly encoded text is returned as it is, since users write URLs by hand. */
 export function percentDecoded(text: string): string {
   try {

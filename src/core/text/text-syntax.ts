@@ -42,6 +42,12 @@ export const syntaxes = {
     maxLength: 2048,
     description: 'must be a URL that begins with http://, https://, ws:// or wss://',
   },
+  header_name: { pattern: /^[A-Za-z0-9_.-]{1,64}$/u, description: 'must be 1 to 64 characters from A-Z, a-z, 0-9, -, _ and .' },
+  header_value: {
+    // Without white space at the ends, which HTTP drops.
+    pattern: /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/u,
+    description: 'must be 1 to 4096 printable ASCII characters, without a space at the beginning or the end',
+  },
   webhook_url: {
     pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,
     // A host without user name and password, and no white space.

@@ -16,7 +16,7 @@ async function clientOf(test: TestContext, answer: (request: IncomingMessage, re
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const target = rpcTargetFrom(`http://127.0.0.1:${port}/v1/key`, 'local');
+  const target = rpcTargetFrom({ url: `http://127.0.0.1:${port}/v1/key`, weight: 1 }, 'local');
   const client = createHttpClient({ target, networkName: 'local', timeoutMs: 3_000, onLost: () => {}, telemetry: noTelemetry });
   test.after(async () => {
     await client.close();
@@ -80,7 +80,7 @@ for (const [what, userInfo, expected] of [
   ['unchanged if their encoding is invalid', 'us%ZZer:100%', 'us%ZZer:100%'],
 ] as const) {
   it(`RPC URL: sends user and password ${what}`, () => {
-    const { origin, headers } = rpcTargetFrom(`http://${userInfo}@node.example:8545/`, 'local');
+    const { origin, headers } = rpcTargetFrom({ url: `http://${userInfo}@node.example:8545/`, weight: 1 }, 'local');
     assert.equal(origin, 'http://node.example:8545');
     assert.equal(headers.authorization, `Basic ${Buffer.from(expected).toString('base64')}`);
   });

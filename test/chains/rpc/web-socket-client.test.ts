@@ -51,7 +51,7 @@ async function clientOf(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const target = rpcTargetFrom(`ws://127.0.0.1:${port}/v1/secretkey`, 'local');
+  const target = rpcTargetFrom({ url: `ws://127.0.0.1:${port}/v1/secretkey`, weight: 1 }, 'local');
   const seen = { lost: 0, news: 0 };
   const client = createWebSocketClient({
     target,
@@ -170,7 +170,7 @@ describe('a WebSocket to a node', () => {
   it('connects only where the guard allows', async (test) => {
     const { port } = await clientOf(test, () => undefined);
     const client = createWebSocketClient({
-      target: rpcTargetFrom(`ws://127.0.0.1:${port}/`, 'local'),
+      target: rpcTargetFrom({ url: `ws://127.0.0.1:${port}/`, weight: 1 }, 'local'),
       networkName: 'local',
       timeoutMs: 2_000,
       onLost: () => undefined,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors/errors.js';
-import { checkNodeUrls, maskedUrl } from '../../../src/core/network/node-urls.js';
+import { checkNodeUrls, maskedUrl, nodeUrlProblems } from '../../../src/core/network/node-urls.js';
 
 function refusal(urls: readonly (string | { readonly url: string; readonly weight: number })[]): string {
   try {
@@ -46,6 +46,47 @@ describe('RPC URLs', () => {
   ] as const) {
     it(`RPC URLs: ${expected === 'none' ? 'accepts' : 'rejects'} ${what}`, () => assert.equal(refusal(urls), expected));
   }
+
+  const one = (name: string, value = 'secret') => [{ name, value }];
+  const refused = 'is a header that only the service or a proxy sets';
+  for (const [what, headers, expected] of [
+    ['a key', [...one('X-Api-Key'), ...one('Authorization', 'Bearer secret key')], null],
+    ['16', Array.from({ length: 16 }, (_, index) => ({ name: `X-${index}`, value: 'a' })), null],
+    ['17', Array.from({ length: 17 }, (_, index) => ({ name: `X-${index}`, value: 'a' })), ['headers', 'must have at most 16 items']],
+    ['one twice', [...one('X-Api-Key'), ...one('x-api-key', 'a')], ['headers[1].name', 'is the name of another item']],
+    ...['Host', 'content-length', 'Content-Type', 'TE', 'Connection', 'Proxy-Authorization', 'Sec-WebSocket-Key', 'traceparent'].map(
+      (name) => [name, one(name), ['headers[0].name', refused]] as const,
+    ),
+    ...['Metadata-Flavor', 'Metadata', 'X-aws-ec2-metadata-token'].map(
+      (name) => [`${name}, which opens a metadata service`, one(name), ['headers[0].name', refused]] as const,
+    ),
+    ...['', 'a b', 'a:', 'a\r\nHost', 'ä', 'a'.repeat(65)].map(
+      (name) =>
+        [JSON.stringify(name), one(name), ['headers[0].name', 'must be 1 to 64 characters from A-Z, a-z, 0-9, -, _ and .']] as const,
+    ),
+    ...['', ' secret', 'secret ', 'secret\r\nHost: a', 'secret\u0000', 'secretä', 's'.repeat(4097)].map(
+      (value) =>
+        [
+          `the value ${JSON.stringify(value.slice(0, 20))}`,
+          one('X-Api-Key', value),
+          ['headers[0].value', 'must be 1 to 4096 printable ASCII characters, without a space at the beginning or the end'],
+        ] as const,
+    ),
+    ['a masked value', one('X-Api-Key', '***'), ['headers[0].value', 'is masked; send the complete value']],
+  ] as const) {
+    it(`RPC headers: ${expected === null ? 'accepts' : 'rejects'} ${what}`, () => {
+      const problems = nodeUrlProblems('rpc_urls', [{ url: 'https://a/', weight: 100, headers }]);
+      assert.deepEqual(problems, expected === null ? [] : [{ field: `rpc_urls[0].${expected[0]}`, description: expected[1] }]);
+    });
+  }
+
+  it('RPC headers: rejects Authorization beside a user in the URL, which becomes the same header', () => {
+    const [problem] = nodeUrlProblems('rpc_urls', [{ url: 'https://user:pass@a/', weight: 100, headers: one('authorization') }]);
+    assert.deepEqual(problem, {
+      field: 'rpc_urls[0].headers[0].name',
+      description: 'must not be Authorization, because the URL has a user name',
+    });
+  });
 
   for (const type of ['stellar', 'solana'] as const) {
     it(`RPC URLs: rejects a WebSocket on ${type}, whose nodes answer no calls there`, () => {

@@ -10,7 +10,7 @@ import {
 import { protoOfNetworkType, protoOfRpcUrl, rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { getNetwork, networkIdOf } from '../../../core/network/networks.js';
-import { maskedUrl } from '../../../core/network/node-urls.js';
+import { shownRpcUrl } from '../../../core/network/node-urls.js';
 import type { Network as DomainNetwork } from '../../../core/records/network.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/relayer/update-network.js';
 import { callOf } from '../../contract/call.js';
@@ -40,7 +40,7 @@ function protoOfNetwork(network: DomainNetwork): Network {
 }
 
 function shownUrls(network: DomainNetwork | undefined): string {
-  return network?.rpcUrls.map(({ url }) => maskedUrl(url)).join(' ') ?? '';
+  return network?.rpcUrls.map(shownRpcUrl).join(' ') ?? '';
 }
 
 const listing: Listing<DomainNetwork, Network> = { desc: NetworkSchema, record: protoOfNetwork, idOf: ({ id }) => id };

@@ -4,7 +4,7 @@ import { type PoliciesMessage, policiesFromProto, policySchemas, protoOfPolicies
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors/errors.js';
 import { nothingRefused } from '../../../core/errors/read-all.js';
-import { maskedUrl } from '../../../core/network/node-urls.js';
+import { shownRpcUrl } from '../../../core/network/node-urls.js';
 import type { Relayer, RelayerPolicies } from '../../../core/records/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
 
@@ -74,7 +74,7 @@ function required<T>(field: string, value: T | undefined): T {
 /** Returns the facts of an audit line about a change: the fields, and important values that are not secret. URLs hold providers' keys. */
 export function auditedChange(before: Relayer, change: RelayerChange): Record<string, string> {
   const shown = ({ paused, policies, notificationId, customRpcUrls }: RelayerChange) =>
-    JSON.stringify({ paused, policies, notificationId, customRpcUrls: customRpcUrls?.map(({ url }) => maskedUrl(url)) }, (_name, value) =>
+    JSON.stringify({ paused, policies, notificationId, customRpcUrls: customRpcUrls?.map(shownRpcUrl) }, (_name, value) =>
       typeof value === 'bigint' ? value.toString() : value,
     );
   const names = Object.keys(change) as (keyof RelayerChange)[];

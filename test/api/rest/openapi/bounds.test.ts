@@ -59,6 +59,10 @@ function urlOf(length: number): string {
   return 'https://example.com/'.padEnd(length, 'x');
 }
 
+function headersOf(count: number): object[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `X-${index}`, value: 'a' }));
+}
+
 /** The smallest code, with zeros behind it. */
 function wasmOf(bytes: number): Buffer {
   return Buffer.concat([Buffer.from('0061736d', 'hex'), Buffer.alloc(bytes - 4)]);
@@ -211,6 +215,10 @@ const solanaInstructions = solana('instructions', (size) => ({
 }));
 
 /** By schema, key and keyword. */
+const headersOfUrl = trial('UpdateNetworkRequest', 'rpc_urls[0].headers', (size) => ({
+  rpc_urls: [{ url: 'http://a', headers: headersOf(size) }],
+}));
+
 const trialsOfOne: Readonly<Record<string, Trial>> = {
   'EvmTransactionRequest.data maxLength': evmData,
   'SendTransactionRequestEvm.data maxLength': evmData,
@@ -282,6 +290,8 @@ const trialsOfOne: Readonly<Record<string, Trial>> = {
   })),
   'RpcUrlInputText.RpcUrlInputText maxLength': trial('UpdateNetworkRequest', 'rpc_urls[0].url', (size) => ({ rpc_urls: [urlOf(size)] })),
   'RpcUrlInputObject.url maxLength': trial('UpdateNetworkRequest', 'rpc_urls[0].url', (size) => ({ rpc_urls: [{ url: urlOf(size) }] })),
+  'RpcUrlInputObject.headers maxItems': headersOfUrl,
+  'RpcUrlInputObject.headers minItems': headersOfUrl,
   'UpdateNetworkRequest.rpc_urls maxItems': trial('UpdateNetworkRequest', 'rpc_urls', (size) => ({ rpc_urls: listOf('http://a')(size) })),
   'UpdateNetworkRequest.rpc_urls minItems': trial('UpdateNetworkRequest', 'rpc_urls', (size) => ({ rpc_urls: listOf('http://a')(size) })),
   'EvmPoliciesInput.whitelist_receivers minItems': policy('evm', 'whitelist_receivers', listOf(evmAddress)),
