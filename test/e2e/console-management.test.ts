@@ -9,6 +9,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { skipWithoutChromium, startChromium } from '../support/chromium.js';
 import { type Sandbox, startSandbox } from '../support/sandbox.js';
+import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
@@ -198,8 +199,23 @@ describe('console: transactions, webhooks and management', { skip: skipWithoutCh
     await policies.getByLabel('Whitelist receivers').fill(to);
     await policies.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
-    const { policies: saved } = await api('GET', '/relayers/second');
-    assert.deepEqual(saved, { ...(saved as object), gas_price_cap: 70_500_000_000, whitelist_receivers: [to.toLowerCase()] });
+    const { policies: stored } = await api('GET', '/relayers/second');
+    assert.deepEqual(stored, { ...(stored as object), gas_price_cap: 70_500_000_000, whitelist_receivers: [to.toLowerCase()] });
+    const endpoints = page.locator('form', { hasText: 'Own RPC endpoints' });
+    const shownUrls = async () => (await api('GET', '/relayers/second')).custom_rpc_urls as object[];
+    await button('Add an endpoint').click();
+    await endpoints.getByLabel('URL').fill('http://127.0.0.1:9/key');
+    await endpoints.getByLabel('Headers').fill('X-Api-Key: a:b\n\nHost: c');
+    await saveEndpoints.click();
+    await endpoints.getByText('Line 2: name is a header that only the service or a proxy sets').waitFor();
+    await endpoints.getByLabel('Headers').fill('X-Api-Key: a:b');
+    await saveEndpoints.click();
+    const shown = await waitFor('the endpoint', async () => (await shownUrls())[0]);
+    assert.deepEqual(shown, { url: 'http://127.0.0.1:9/***', weight: 100, headers: [{ name: 'X-Api-Key', value: '***' }] });
+    await waitFor('masked headers', async () => (await endpoints.getByLabel('Headers').inputValue()) === 'X-Api-Key: ***' || undefined);
+    await button('Remove endpoint 1').click();
+    await saveEndpoints.click();
+    await waitFor('no endpoint', async () => (await shownUrls()).length === 0 || undefined);
     await button('Delete the relayer').click();
     await confirm('second', 'Delete');
     await page.getByRole('heading', { level: 1, name: 'Relayers' }).waitFor();
