@@ -309,6 +309,8 @@ describe('import-openzeppelin', () => {
       evmRelayer('swapped', 'mine', { network: 'sepolia', address: newWallet().address }),
       evmRelayer('told', 'mine', { network: 'mainnet', notification_id: 'inside' }),
       evmRelayer('limited', 'mine', { network: 'base', custom_rpc_urls: [{ url: 'https://other.example.com', weight: 1 }] }),
+      evmRelayer('socket', 'mine', { network: 'polygon', custom_rpc_urls: [{ url: 'wss://nodes.example.com/ws/v2', weight: 1 }] }),
+      evmRelayer('limited-socket', 'mine', { network: 'bsc', custom_rpc_urls: [{ url: 'wss://other.example.com', weight: 1 }] }),
       [
         'oz-relayer:relayer:channels',
         {
@@ -329,7 +331,8 @@ describe('import-openzeppelin', () => {
     assert.match(verdicts.get('relayer shared') ?? '', /^cannot move: signer_id: has the same address as relayer "r1"/);
     assert.match(verdicts.get('relayer swapped') ?? '', /^cannot move: its signer has the account 0x\w{40}, but the relayer had 0x\w{40} /);
     assert.equal(verdicts.get('relayer told'), 'cannot move: its notification inside cannot move');
-    assert.match(verdicts.get('relayer limited') ?? '', /^cannot move: .*RPC_ALLOWED_HOSTS/);
+    for (const id of ['limited', 'limited-socket']) assert.match(verdicts.get(`relayer ${id}`) ?? '', /^cannot move: .*RPC_ALLOWED_HOSTS/);
+    assert.equal(verdicts.get('relayer socket'), 'moves');
     assert.match(
       verdicts.get('relayer channels') ?? '',
       /^moves: paused, as in OpenZeppelin Relayer; policies\.concurrent_transactions has no effect: /,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
+import type { RpcOptions } from '../../src/chains/rpc/endpoint.js';
 import { addressFromPublicKey as solanaAddressOf } from '../../src/chains/solana/address.js';
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { addressFromPublicKey as stellarAddressOf } from '../../src/chains/stellar/address.js';
@@ -222,6 +223,8 @@ export interface EvmRigOptions {
   readonly changedSigner?: (signer: Secp256k1Signer) => Signer;
   /** What the engine asks instead; default: the chain itself. */
   readonly changedChain?: ((chain: Chain) => Chain) | undefined;
+  /** See `RpcOptions`. */
+  readonly connectorFor?: RpcOptions['connectorFor'];
   /** 32 bytes; default: a new key. */
   readonly privateKey?: Buffer;
   /** Closed with the rig; default: SQLite in the folder. */
@@ -241,7 +244,13 @@ export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: Ev
   const { fund = (account, wei) => setBalance(anvil, account, wei) } = options;
   await fund(local.address, options.fundsWei ?? 10n ** 21n);
   const relayer: Relayer = { ...evmRelayer(local.address, options.policies), network };
-  const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const chain = createEvmChain({
+    network,
+    rpcUrls: network.rpcUrls,
+    rpcTimeoutMs: 2_000,
+    log: silentLog,
+    connectorFor: options.connectorFor,
+  });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
   const engineChain = options.changedChain?.(chain) ?? chain;
   const { folder, store } = options;

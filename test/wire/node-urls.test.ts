@@ -78,6 +78,9 @@ const hostedKeys: readonly {
   { type: 'google_cloud_kms', field: 'service_account.token_uri', configOf: (url) => googleKey({ token_uri: url }) },
 ];
 
+/** The same URL for WebSockets. */
+const socketUrl = (url: string): string => url.replace(/^http/, 'ws');
+
 function googleKey(more: Record<string, JsonValue>): Record<string, JsonValue> {
   const service_account = { project_id: 'p', private_key_id: 'i', private_key: 'k', client_email: 'e', ...more };
   return { service_account, key: { key_ring_id: 'r', key_id: 'k' } };
@@ -144,7 +147,7 @@ for (const { env, refused, words } of limits) {
 
     for (const { what, rest, rpc, field } of setters) {
       it(`${what}: every protocol refuses a URL outside ${Object.keys(env)}, and changes nothing`, async () => {
-        for (const url of refused) {
+        for (const url of [...refused, ...refused.map(socketUrl)]) {
           const { verb, path, body } = rest(url);
           const { status, headers, text } = await rig.ask(verb, `/api/v1${path}`, { body: JSON.stringify(body) });
           assert.equal(`${status} ${headers['x-error-reason']}`, '400 FIELD_INVALID', `${url}: ${text}`);
@@ -170,7 +173,7 @@ for (const { env, refused, words } of limits) {
       });
 
       it(`${what}: every protocol accepts the operator's own URL and one that ${Object.keys(env)} allows`, async () => {
-        for (const url of [configured, allowed]) {
+        for (const url of [configured, allowed, socketUrl(allowed)]) {
           const { verb, path, body } = rest(url);
           const remove = async () => {
             if (what === 'CreateRelayer') assert.equal((await rig.ask('DELETE', '/api/v1/relayers/made')).status, 200);

@@ -122,10 +122,11 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   if (given !== null) {
     if (blockGasLimit !== null && given > blockGasLimit) {
       const sentence = `gas_limit is ${given}; a block allows at most ${blockGasLimit}`;
-      return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, async () => {
+      const askAnother = async () => {
         const other = (await otherBlockGasLimit(deps)) ?? given;
         return given > other ? gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${other}`, limits(given, other)) : given;
-      });
+      };
+      return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, askAnother, true);
     }
     if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
       return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
@@ -152,11 +153,12 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   if (blockGasLimit !== null && estimate > blockGasLimit) {
     const sentence = `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`;
     const tooMuch = gasLimitRefusal(sentence, limits(estimate, blockGasLimit));
-    return seconded(tooMuch, deps, async () => {
+    const askAnother = async () => {
       const second = await byOthers();
       const limit = (await otherBlockGasLimit(deps)) ?? blockGasLimit;
       return typeof second === 'bigint' && second <= limit ? withMargin(deps, account, second, limit) : tooMuch;
-    });
+    };
+    return seconded(tooMuch, deps, askAnother, true);
   }
   return withMargin(deps, account, estimate, blockGasLimit);
 }
@@ -238,15 +240,16 @@ async function rejectionOf(
 
 /**
  * Returns the answer of another endpoint to a lasting refusal. If none answers, or there is only one, which cannot confirm itself, the
- * refusal is doubted.
+ * refusal is doubted: `alone` says how, if there is only one. A limit of blocks may be another one in the next blocks.
  */
 async function seconded(
   refusal: Refusal,
   { rpc }: Pick<DraftDeps, 'rpc'>,
   askAnother: () => Promise<bigint | Refusal>,
+  alone: NonNullable<Refusal['isDoubted']> = 'briefly',
 ): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
-  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: 'briefly' };
+  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: alone };
   try {
     return await askAnother();
   } catch (error) {

@@ -445,7 +445,7 @@ describe('gas limit', () => {
     const chain = openChain();
     const tooMuch = await refusal(chain, { gasLimit: 30_000_001n });
     // The only endpoint cannot confirm itself.
-    assert.deepEqual([tooMuch.refused, tooMuch.lasting, tooMuch.isDoubted], ['gas_limit', false, 'briefly']);
+    assert.deepEqual([tooMuch.refused, tooMuch.lasting, tooMuch.isDoubted], ['gas_limit', false, true]);
     assert.match(tooMuch.sentence, /30000001.*at most 30000000/);
     const missing = await refusal(chain, {}, { policies: evmPolicies({ gasLimitEstimation: false }) });
     assert.equal(missing.refused, 'gas_limit');

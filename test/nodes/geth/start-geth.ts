@@ -27,6 +27,8 @@ export interface GethOptions {
 /** A geth in developer mode, with chain ID 1337. */
 export interface Geth {
   readonly url: string;
+  /** The URL of its WebSockets. */
+  readonly socketUrl: string;
   /** Returns the result of a JSON-RPC call. Throws the node's error text. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
   /** Sends wei from geth's own account, and resolves when the account has them. */
@@ -41,11 +43,12 @@ export interface Geth {
 /** Starts geth and resolves when it answers. */
 export async function startGeth(program: string, { period = 1, args = [] }: GethOptions = {}): Promise<Geth> {
   const folder = await mkdtemp(join(tmpdir(), 'relayer-geth-'));
-  const [httpPort, authPort, peerPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [httpPort, socketPort, authPort, peerPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const url = `http://127.0.0.1:${httpPort}`;
   const flags = [
     ...['--dev', '--dev.period', String(period), '--datadir', folder, '--nodiscover', '--maxpeers', '0', '--nat', 'none', '--ipcdisable'],
     ...['--http', '--http.addr', '127.0.0.1', '--http.port', String(httpPort), '--http.api', 'eth,net,web3,debug,txpool'],
+    ...['--ws', '--ws.addr', '127.0.0.1', '--ws.port', String(socketPort), '--ws.api', 'eth,net,web3'],
     ...['--authrpc.port', String(authPort), '--port', String(peerPort), '--verbosity', '1'],
     ...args,
   ];
@@ -81,6 +84,7 @@ export async function startGeth(program: string, { period = 1, args = [] }: Geth
   await start();
   return {
     url,
+    socketUrl: `ws://127.0.0.1:${socketPort}`,
     rpc,
     async fund(account, wei) {
       const [rich] = (await rpc('eth_accounts')) as string[];

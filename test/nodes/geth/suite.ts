@@ -2,12 +2,17 @@
  * The engine on go-ethereum itself: npm run suite -- geth. It needs the program `geth`, on the PATH or named by GETH.
  */
 import assert from 'node:assert/strict';
+import { type AddressInfo, connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { createServer } from 'node:tls';
+import { buildConnector } from 'undici';
 import { bidOf, maxCostPerGasWei } from '../../../src/core/fees/price.js';
+import type { Chain } from '../../../src/core/ports/chain.js';
 import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { type EvmRig, type EvmRigOptions, startEvmRig } from '../../support/engine-rig.js';
 import { evmFieldsOf, wanted } from '../../support/evm.js';
+import { selfSigned } from '../../support/self-signed.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { waitFor } from '../../support/wait-for.js';
 import { findGeth, type Geth, type GethOptions, startGeth } from './start-geth.js';
@@ -34,6 +39,25 @@ async function start(test: TestContext, options: GethOptions & Pick<EvmRigOption
   return { ...rig, geth };
 }
 
+/** Starts a server that passes what it decrypts on to this port, and returns its URL and what trusts its certificate. */
+async function startTlsTunnel(test: TestContext, port: number) {
+  const { certPem, keyPem } = await selfSigned();
+  const server = createServer({ cert: certPem, key: keyPem }, (socket) => {
+    const inner = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [socket, inner],
+      [inner, socket],
+    ] as const) {
+      one.on('error', () => other.destroy());
+      one.on('close', () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  test.after(() => server.close());
+  return { url: `wss://127.0.0.1:${(server.address() as AddressInfo).port}`, connect: buildConnector({ ca: certPem, timeout: 3_000 }) };
+}
+
 async function sendMany(rig: EvmRig, count: number): Promise<readonly string[]> {
   const sent = await Promise.all(Array.from({ length: count }, () => rig.send({ to: sink, valueWei: 1n })));
   return sent.map(({ transaction }) => transaction.id);
@@ -55,6 +79,33 @@ describe('geth', { skip, concurrency: 2 }, () => {
     assert.equal(await paidTo(rig.geth, sink), 40n);
     for (const id of ids) assert.equal((await rig.attempts(id)).length, 1);
   });
+
+  for (const isEncrypted of [false, true])
+    it(`geth: through ${isEncrypted ? 'wss, with a certificate of its own' : 'ws'}, transactions are confirmed, heads announced, and a restart is survived`, async (test) => {
+      const geth = await startGeth(program ?? '');
+      test.after(() => geth.stop());
+      const tunnel = isEncrypted ? await startTlsTunnel(test, Number(new URL(geth.socketUrl).port)) : null;
+      const url = tunnel?.url ?? geth.socketUrl;
+      let announced = 0;
+      const network = { chainId: 1337n, averageBlockTimeMs: 1_000, requiredConfirmations: 2, rpcUrls: [{ url, weight: 100 }] };
+      const connectorFor = () => tunnel?.connect;
+      const changedChain = (chain: Chain): Chain => ({
+        ...chain,
+        onNewHead: (listener) =>
+          chain.onNewHead?.(() => {
+            announced += 1;
+            listener();
+          }),
+      });
+      const rig = await startEvmRig(geth, { folder: await temporaryFolder(), network, fund: geth.fund, connectorFor, changedChain });
+      test.after(() => rig.stop());
+      await untilAll(rig, await sendMany(rig, 40));
+      assert.equal(await paidTo(geth, sink), 40n);
+      assert.ok(announced > 0);
+      await geth.restart();
+      await untilAll(rig, await sendMany(rig, 5));
+      assert.equal(await paidTo(geth, sink), 45n);
+    });
 
   it('geth: a replacement and a cancel outbid what waits in the pool, and only they are mined', async (test) => {
     const rig = await start(test, { period: 4 });
