@@ -126,6 +126,8 @@ export const stellarFaults = [
   'lag',
   'fresh node',
   'forged envelope',
+  'shifted ledgers',
+  'wrong receipts',
   'drops sent',
   'busy queue',
   'full queue',

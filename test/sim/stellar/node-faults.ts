@@ -27,6 +27,8 @@ const misdeeds: Readonly<Partial<Record<Fault, Misdeed>>> = {
   'drops sent': () => ({ sending: 'dropped' }),
   'busy queue': () => ({ sending: 'try again later' }),
   'full queue': (_, random) => ({ fullBelowStroops: BigInt(random.between(100, 20_000)) }),
+  'shifted ledgers': (_, random) => ({ ledgerShift: random.between(1, random.chance(0.5) ? 3 : 60) * (random.chance(0.5) ? 1 : -1) }),
+  'wrong receipts': (_, random) => ({ shows: random.chance(0.4) ? 'other outcome' : random.chance(0.5) ? 'ledger before' : 'nothing' }),
   'forged envelope': ({ ledger, keys: [key], stranger }) => {
     if (key === undefined) return {};
     const wallet = walletOf(ledger, key.keys);
@@ -37,6 +39,9 @@ const misdeeds: Readonly<Partial<Record<Fault, Misdeed>>> = {
     return { forges: { account: key.address, sequence, ledger: ledger.latest().sequence, envelope } };
   },
 };
+
+/** What the first URL alone does, while the others answer. */
+const lies: ReadonlySet<Fault> = new Set(['forged envelope', 'shifted ledgers', 'wrong receipts']);
 
 /** The faults of nodes, while they last. */
 export interface NodeFaults {
@@ -58,7 +63,7 @@ export function startNodeFaults(run: RunContext, options: NodeFaultOptions): Nod
     const misdeedOf = misdeeds[fault];
     if (misdeedOf === undefined) continue;
     recurring(run, 30 * blockMs, () => {
-      const isLie = fault === 'forged envelope';
+      const isLie = lies.has(fault);
       const gateway = isLie ? liar : any(gateways);
       if (gateway === undefined || !run.has(fault) || (isLie && gateways.length === 1)) return;
       log.write(`${gateway.name}: ${fault}`);

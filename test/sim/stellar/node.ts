@@ -25,6 +25,10 @@ export interface NodeCondition {
   fullBelowStroops: bigint;
   /** It shows this transaction and a used sequence number. */
   forges: Forgery | null;
+  /** By how much it numbers all ledgers wrongly. */
+  ledgerShift: number;
+  /** How it shows transactions that a ledger contains: with the other outcome, in the ledger before, or not at all. */
+  shows: 'truth' | 'other outcome' | 'ledger before' | 'nothing';
 }
 
 /** Nothing wrong. */
@@ -34,6 +38,8 @@ export const wellConditioned: NodeCondition = {
   sending: 'queued',
   fullBelowStroops: 0n,
   forges: null,
+  ledgerShift: 0,
+  shows: 'truth',
 };
 
 /** A URL with two nodes behind it. */
@@ -71,15 +77,18 @@ export function createGateway({ name, ledger: trueLedger, other, pick, refusedBi
   function answerOne({ id, method, params }: Call, condition: NodeCondition): object {
     const another = other();
     const ledger = another ?? trueLedger;
-    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges } = another === null ? condition : wellConditioned;
+    const seen = another === null ? condition : wellConditioned;
+    const { ledgersBehind, oldestLedger, sending, fullBelowStroops, forges, ledgerShift, shows } = seen;
     try {
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
       const view = viewOf(ledger, ledgersBehind, oldestLedger);
-      const result: { readonly errorResultXdr?: string } = run(asParams(params ?? {}), { ledger, view, sending, fullBelowStroops });
+      const asked = asParams(renumbered(params ?? {}, -ledgerShift));
+      const result: { readonly errorResultXdr?: string } = run(asked, { ledger, view, sending, fullBelowStroops });
       if (result.errorResultXdr !== undefined && isFeeRefusal(result.errorResultXdr))
         refusedBid((params as { readonly transaction: string }).transaction);
-      return { jsonrpc: '2.0', id, result: forges === null ? result : forged(method, result, forges) };
+      const told = forges === null ? result : forged(method, result, forges);
+      return { jsonrpc: '2.0', id, result: renumbered(method === 'getTransaction' ? shownAs(told, shows) : told, ledgerShift) };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } };
@@ -121,6 +130,51 @@ function forged(method: string, result: object, forgery: Forgery): object {
     ledger: forgery.ledger,
   };
   return { ...result, transactions: [...transactions, added] };
+}
+
+/** A transaction of a ledger, as a node shows that lies about it. */
+function shownAs(result: object, shows: NodeCondition['shows']): object {
+  const {
+    status,
+    ledger = 0,
+    latestLedger,
+    latestLedgerCloseTime,
+    oldestLedger,
+    oldestLedgerCloseTime,
+  } = result as Record<string, unknown>;
+  if (status === 'NOT_FOUND' || shows === 'truth') return result;
+  if (shows === 'other outcome') return { ...result, status: status === 'SUCCESS' ? 'FAILED' : 'SUCCESS' };
+  if (shows === 'ledger before') return { ...result, ledger: Number(ledger) - 1 };
+  return { status: 'NOT_FOUND', latestLedger, latestLedgerCloseTime, oldestLedger, oldestLedgerCloseTime };
+}
+
+const ledgerNumbers: ReadonlySet<string> = new Set([
+  'latestLedger',
+  'oldestLedger',
+  'ledger',
+  'sequence',
+  'startLedger',
+  'lastModifiedLedgerSeq',
+  'liveUntilLedgerSeq',
+]);
+
+/** The value with every ledger number in it moved by this, also that of an account's last use. */
+function renumbered(value: unknown, shift: number, name = ''): unknown {
+  if (shift === 0) return value;
+  if (Array.isArray(value)) return value.map((one) => renumbered(one, shift));
+  if (typeof value === 'number' && ledgerNumbers.has(name)) return Math.max(1, value + shift);
+  if (typeof value === 'string' && name === 'xdr') return withLedger(value, shift);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, renumbered(member, shift, key)]));
+}
+
+function withLedger(entry: string, shift: number): string {
+  const data = xdr.LedgerEntryData.fromXdr(entry, 'base64');
+  if (data.type !== 'account' || data.account.ext.type !== 'v1' || data.account.ext.v1.ext.type !== 'v2') return entry;
+  const { ext } = data.account.ext.v1.ext.v2;
+  if (ext.type !== 'v3') return entry;
+  change(ext.v3, { seqLedger: Math.max(1, ext.v3.seqLedger + shift) });
+  return data.toXdr('base64');
 }
 
 function withSequence(entry: string, { account, sequence, ledger }: Forgery): string {
