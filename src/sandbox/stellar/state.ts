@@ -30,6 +30,9 @@ export interface Account {
   /** Bits of `accountFlag`. */
   readonly flags: number;
   readonly homeDomain: string;
+  /** What its offers sell and buy of its lumens at most. */
+  readonly selling: bigint;
+  readonly buying: bigint;
   readonly masterWeight: number;
   readonly thresholds: Thresholds;
   readonly signers: readonly AccountSigner[];
@@ -48,6 +51,9 @@ export interface Trustline {
   readonly asset: xdr.Asset;
   readonly balance: bigint;
   readonly limit: bigint;
+  /** What the account's offers sell and buy of the asset at most. */
+  readonly selling: bigint;
+  readonly buying: bigint;
   /** Bits of `lineFlag`. */
   readonly flags: number;
   readonly modifiedAt: number;
@@ -73,6 +79,22 @@ export interface ClaimableBalance {
   readonly modifiedAt: number;
 }
 
+/** An offer of the order book. */
+export interface Offer {
+  readonly id: bigint;
+  /** G... */
+  readonly seller: string;
+  readonly selling: xdr.Asset;
+  readonly buying: xdr.Asset;
+  /** Of the asset that it sells. */
+  readonly amount: bigint;
+  /** Of the sold asset in the bought one. */
+  readonly price: { readonly n: bigint; readonly d: bigint };
+  /** It does not take an offer of the same price. */
+  readonly isPassive: boolean;
+  readonly modifiedAt: number;
+}
+
 /** A contract entry: instance, code or data. */
 export interface ContractEntry {
   readonly data: xdr.LedgerEntryData;
@@ -89,6 +111,10 @@ export interface LedgerState {
   readonly data: Map<string, DataEntry>;
   /** By id, XDR as hex. */
   readonly balances: Map<string, ClaimableBalance>;
+  /** By id. */
+  readonly offers: Map<string, Offer>;
+  /** The last id of each kind of entry that has numbers (`idPool`). */
+  readonly lastIds: Map<'offer', bigint>;
   /** By ledger key, XDR as base64. */
   readonly contracts: Map<string, ContractEntry>;
 }
@@ -109,13 +135,15 @@ export function copyOf(state: LedgerState): LedgerState {
     trustlines: new Map(state.trustlines),
     data: new Map(state.data),
     balances: new Map(state.balances),
+    offers: new Map(state.offers),
+    lastIds: new Map(state.lastIds),
     contracts: new Map(state.contracts),
   };
 }
 
 /** Adopts the changes of a copy. */
 export function adopt(state: LedgerState, changed: LedgerState): void {
-  for (const name of ['accounts', 'trustlines', 'data', 'balances', 'contracts'] as const) {
+  for (const name of ['accounts', 'trustlines', 'data', 'balances', 'offers', 'lastIds', 'contracts'] as const) {
     const target: Map<string, unknown> = state[name];
     target.clear();
     for (const [key, value] of changed[name]) target.set(key, value);
@@ -137,6 +165,8 @@ export function newAccount(id: string, balanceStroops: bigint, header: Pick<Head
     sponsoring: 0,
     flags: 0,
     homeDomain: '',
+    selling: 0n,
+    buying: 0n,
     masterWeight: 1,
     thresholds: { low: 0, medium: 0, high: 0 },
     signers: [],
@@ -154,9 +184,9 @@ function reserveStroops(account: Account, header: Header): bigint {
   return BigInt(2 + account.subEntries + account.sponsoring) * header.baseReserveStroops;
 }
 
-/** Returns the spendable balance, negative below the reserve (`getAvailableBalance`). Offers and liabilities are not modelled. */
+/** Returns the spendable balance, negative below the reserve (`getAvailableBalance`). */
 export function availableStroops(account: Account, header: Header): bigint {
-  return account.balanceStroops - reserveStroops(account, header);
+  return account.balanceStroops - reserveStroops(account, header) - account.selling;
 }
 
 /** Returns the key of a trustline. */
@@ -171,5 +201,13 @@ export function dataKey(account: string, name: string): string {
 
 /** Returns the state of a ledger without entries. */
 export function emptyState(): LedgerState {
-  return { accounts: new Map(), trustlines: new Map(), data: new Map(), balances: new Map(), contracts: new Map() };
+  return {
+    accounts: new Map(),
+    trustlines: new Map(),
+    data: new Map(),
+    balances: new Map(),
+    offers: new Map(),
+    lastIds: new Map(),
+    contracts: new Map(),
+  };
 }

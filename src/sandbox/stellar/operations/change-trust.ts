@@ -22,7 +22,7 @@ export const changeTrust: OperationRules = {
     const key = trustlineKey(source, asset.toXdrObject());
     const line = state.trustlines.get(key);
     if (line !== undefined) {
-      if (limit < line.balance) {
+      if (limit < line.balance + line.buying) {
         return failed(resultOf(limit === 0n ? Result.changeTrustCannotDelete() : Result.changeTrustInvalidLimit()));
       }
       if (limit === 0n) {
@@ -39,7 +39,16 @@ export const changeTrust: OperationRules = {
     if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.changeTrustLowReserve()));
     state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
     const flags = newFlags(issuer);
-    state.trustlines.set(key, { account: source, asset: asset.toXdrObject(), balance: 0n, limit, flags, modifiedAt: header.sequence });
+    state.trustlines.set(key, {
+      account: source,
+      asset: asset.toXdrObject(),
+      balance: 0n,
+      selling: 0n,
+      buying: 0n,
+      limit,
+      flags,
+      modifiedAt: header.sequence,
+    });
     return done(resultOf(Result.changeTrustSuccess()));
   },
 };

@@ -8,7 +8,9 @@ import { extendFootprintTtl, restoreFootprint } from './footprint.js';
 import { inflation } from './inflation.js';
 import { invokeHostFunction } from './invoke-host-function.js';
 import { manageData } from './manage-data.js';
+import { createPassiveSellOffer, manageBuyOffer, manageSellOffer } from './manage-offers.js';
 import type { OperationRules } from './operation.js';
+import { pathPaymentStrictReceive, pathPaymentStrictSend } from './path-payments.js';
 import { payment } from './payment.js';
 import { setOptions } from './set-options.js';
 import { allowTrust, clawback, setTrustLineFlags } from './trust-flags.js';
@@ -24,7 +26,12 @@ const rules: Readonly<Record<string, OperationRules>> = {
   createClaimableBalance,
   extendFootprintTtl,
   inflation,
+  createPassiveSellOffer,
+  manageBuyOffer,
   manageData,
+  manageSellOffer,
+  pathPaymentStrictReceive,
+  pathPaymentStrictSend,
   restoreFootprint,
   setTrustLineFlags,
   createAccount,

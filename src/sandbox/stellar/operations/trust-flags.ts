@@ -2,6 +2,7 @@ import { Asset, StrKey, xdr } from '@stellar/stellar-sdk';
 import { accountOf } from '../frame.js';
 import { accountFlag, lineFlag, trustlineKey } from '../state.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
+import { removeOffersOf } from './order-book.js';
 
 const { AllowTrustResult: Allowed, SetTrustLineFlagsResult: Changed, ClawbackResult: Taken } = xdr;
 const allowedOf = (result: xdr.AllowTrustResult) => xdr.OperationResultTr.allowTrust(result);
@@ -12,13 +13,9 @@ const authorizations = lineFlag.authorized | lineFlag.maintainsLiabilities;
 /** What a change of flags came to (`TrustFlagsOpFrameBase::doApply`). */
 type FlagChange = 'done' | 'no line' | 'cannot revoke' | 'invalid';
 
-/** A revocable issuer can take an authorization away; others can only give one. There are no offers and pools to end. */
-function changeFlags(
-  { state, header, source }: OperationContext,
-  trustor: string,
-  asset: xdr.Asset,
-  next: (flags: number) => number,
-): FlagChange {
+/** A revocable issuer can take an authorization away, which ends the trustor's offers; others can only give one. There are no pools to end. */
+function changeFlags(context: OperationContext, trustor: string, asset: xdr.Asset, next: (flags: number) => number): FlagChange {
+  const { state, header, source } = context;
   const key = trustlineKey(trustor, asset);
   const line = state.trustlines.get(key);
   if (line === undefined) return 'no line';
@@ -26,7 +23,8 @@ function changeFlags(
   if ((flags & authorizations) === authorizations) return 'invalid';
   const isRevocable = ((state.accounts.get(source)?.flags ?? 0) & accountFlag.revocable) !== 0;
   if (!isRevocable && rank(flags) < rank(line.flags)) return 'cannot revoke';
-  state.trustlines.set(key, { ...line, flags, modifiedAt: header.sequence });
+  if (rank(flags) === 0 && rank(line.flags) > 0) removeOffersOf(context, trustor, asset);
+  state.trustlines.set(key, { ...(state.trustlines.get(key) ?? line), flags, modifiedAt: header.sequence });
   return 'done';
 }
 
@@ -107,7 +105,7 @@ export const clawback: OperationRules = {
     const line = state.trustlines.get(key);
     if (line === undefined) return failed(takenOf(Taken.clawbackNoTrust()));
     if ((line.flags & lineFlag.clawbackEnabled) === 0) return failed(takenOf(Taken.clawbackNotClawbackEnabled()));
-    if (line.balance < amount) return failed(takenOf(Taken.clawbackUnderfunded()));
+    if (line.balance - line.selling < amount) return failed(takenOf(Taken.clawbackUnderfunded()));
     state.trustlines.set(key, { ...line, balance: line.balance - amount, modifiedAt: header.sequence });
     return done(takenOf(Taken.clawbackSuccess()));
   },

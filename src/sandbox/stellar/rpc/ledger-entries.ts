@@ -1,5 +1,6 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { remembered } from '../../remembered.js';
+import { offerEntryOf } from '../operations/manage-offers.js';
 import { type Account, type ClaimableBalance, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
 
 /** An entry in the form of the RPC. */
@@ -25,6 +26,11 @@ export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | 
   if (kind === 'data') {
     const found = state.data.get(dataKey(addressOf(key.data.accountId), String(key.data.dataName)));
     return found === undefined ? null : { data: dataEntry(found), modifiedAt: found.modifiedAt, liveUntil: null };
+  }
+  if (kind === 'offer') {
+    const found = state.offers.get(key.offer.offerId.toString());
+    if (found === undefined || found.seller !== addressOf(key.offer.sellerId)) return null;
+    return { data: xdr.LedgerEntryData.offer(offerEntryOf(found)), modifiedAt: found.modifiedAt, liveUntil: null };
   }
   if (kind === 'claimableBalance') {
     const found = state.balances.get(key.claimableBalance.balanceId.toXdr('hex'));
@@ -62,7 +68,7 @@ const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
     ext: xdr.AccountEntryExtensionV2Ext.v3(v3),
   });
   const v1 = new xdr.AccountEntryExtensionV1({
-    liabilities: new xdr.Liabilities({ buying: 0n, selling: 0n }),
+    liabilities: new xdr.Liabilities({ buying: account.buying, selling: account.selling }),
     ext: xdr.AccountEntryExtensionV1Ext.v2(v2),
   });
   return xdr.LedgerEntryData.account(
@@ -116,7 +122,12 @@ function trustlineEntry(line: Trustline): xdr.LedgerEntryData {
       balance: line.balance,
       limit: line.limit,
       flags: line.flags,
-      ext: xdr.TrustLineEntryExt.v0(),
+      ext: xdr.TrustLineEntryExt.v1(
+        new xdr.TrustLineEntryV1({
+          liabilities: new xdr.Liabilities({ buying: line.buying, selling: line.selling }),
+          ext: xdr.TrustLineEntryV1Ext.v0(),
+        }),
+      ),
     }),
   );
 }
