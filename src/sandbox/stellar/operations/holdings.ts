@@ -8,7 +8,8 @@ export type HoldingProblem = 'missing' | 'not authorized' | 'too much';
 
 /**
  * Adds an amount to what an account holds of an asset, or takes a negative one (`addBalance`, TransactionUtils.cpp, and its
- * TrustLineWrapper). An issuer has no trust line for its own asset: it mints and burns it. What offers sell and buy, and the reserve, are kept.
+ * TrustLineWrapper). An issuer has no trust line for its own asset: it mints and burns it. What offers sell and buy, and the reserve, are
+ * kept.
  */
 export function addHolding({ state, header }: OperationContext, account: string, asset: xdr.Asset, amount: bigint): HoldingProblem | null {
   if (asset.type === 'assetTypeNative') {
