@@ -137,14 +137,16 @@ function processOf(file: string): string {
 function moduleOf(index: number, name: string, files: readonly string[]): string {
   const suites = files.map((file) => {
     const built = `../../${file.replace(/\.ts$/, '.js')}`;
-    return `await new Promise((loaded) => describe('${file}', () => import('${built}').finally(loaded)));`;
+    return `await new Promise((loaded) => describe('${file}', () => { after(ended); return import('${built}').finally(loaded); }));`;
   });
   // Node sorts the modules by name.
   const module = join(folder, `${String(index).padStart(2, '0')}-${name}.js`);
   const lines = [
+    "import { endAfter } from '../end-after.js';",
     "import { followWhileLoading, stopFollowing } from '../follow-tests.js';",
     'followWhileLoading();',
-    "const { describe } = await import('node:test');",
+    "const { after, describe } = await import('node:test');",
+    `const ended = endAfter(${files.length});`,
     ...suites,
     'stopFollowing();',
   ];
