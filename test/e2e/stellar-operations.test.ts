@@ -163,6 +163,20 @@ describe('Stellar operations as JSON on the local ledger', () => {
     assert.deepEqual([offers(), lineOf(holder)?.selling], [[10n], 0n]);
   });
 
+  it('sponsorships: are begun, ended in the same transaction, and revoked', async () => {
+    const before = accountOf(relayer).sponsoring;
+    const [begin, end] = [
+      { type: 'begin_sponsoring_future_reserves', sponsored_id: holder },
+      { type: 'end_sponsoring_future_reserves', source_account: holder },
+    ];
+    const data = { type: 'manage_data', name: 'sponsored', value: 'ab', source_account: holder };
+    assert.match(await send(begin, data), /txBAD_SPONSORSHIP/);
+    await land(begin, data, end);
+    assert.deepEqual([accountOf(relayer).sponsoring, accountOf(holder).sponsored], [before + 1, 1]);
+    await land({ type: 'revoke_data_sponsorship', account: holder, name: 'sponsored' });
+    assert.deepEqual([accountOf(relayer).sponsoring, accountOf(holder).sponsored], [before, 0]);
+  });
+
   it('contract entries: are extended and, once archived, restored', async () => {
     const { ledger } = rig.node;
     const contract = Address.fromString(ledger.testContract).toScAddress();
@@ -233,10 +247,14 @@ describe('Stellar operations as JSON on the local ledger', () => {
   });
 
   it('all: each operation has landed, ended as its rules say, or is not modelled by the ledger', async () => {
-    const elsewhere = /liquidity_pool|sponsor/;
+    // The signatures of other accounts would be needed, or a pool.
+    const elsewhere = /liquidity_pool|^revoke_(?:account|trustline|offer|claimable_balance|signer)_sponsorship$/;
     for (const type of listedOperations.keys())
       assert.ok(landed.has(type) || type === 'inflation' || elsewhere.test(type), `${type} has not been tried`);
-    assert.equal([...listedOperations.keys()].filter((type) => landed.has(type)).length, 19);
-    assert.match(await send({ type: 'begin_sponsoring_future_reserves', sponsored_id: holder }), /^failed.*NOT_SUPPORTED/);
+    assert.equal([...listedOperations.keys()].filter((type) => landed.has(type)).length, 22);
+    assert.match(
+      await send({ type: 'liquidity_pool_withdraw', liquidity_pool_id: 'ab'.repeat(32), amount: 1, min_amount_a: 1, min_amount_b: 1 }),
+      /^failed.*NOT_SUPPORTED/,
+    );
   });
 });

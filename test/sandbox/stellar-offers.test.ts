@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Asset, Keypair, Operation, type xdr } from '@stellar/stellar-sdk';
-import type { OperationContext } from '../../src/sandbox/stellar/operations/operation.js';
 import { liabilitiesOf } from '../../src/sandbox/stellar/operations/order-book.js';
-import { rulesOf } from '../../src/sandbox/stellar/operations/rules.js';
 import { emptyState, type LedgerState, lineFlag, newAccount, trustlineKey } from '../../src/sandbox/stellar/state.js';
 import { createRandom } from '../support/seeded-random.js';
+import { header, runOperation } from '../support/stellar-rules.js';
 
 const [issuer, maker, taker, bare] = Array.from({ length: 4 }, () => Keypair.random().publicKey()) as [string, string, string, string];
 const usd = new Asset('USD', issuer);
 const eur = new Asset('EUR', issuer);
 const native = Asset.native();
-const header = { sequence: 10, closeTimeSeconds: 1n, baseFeeStroops: 100n, baseReserveStroops: 5_000_000n };
 const lumens = 1_000_000_000n;
 const units = 1_000_000n;
 
@@ -32,24 +30,6 @@ function ledger(): LedgerState {
         modifiedAt: 1,
       });
   return state;
-}
-
-/** Checks and applies an operation, and returns the code of its result as the SDK names it. */
-function run(state: LedgerState, source: string, operation: xdr.Operation): string {
-  const rules = rulesOf(operation);
-  assert.ok(rules !== undefined);
-  const context: OperationContext = {
-    state,
-    header,
-    source,
-    networkId: Buffer.alloc(32),
-    operationId: () => Buffer.alloc(32),
-    soroban: null,
-  };
-  const { isSuccess, result } = rules.check(operation.body, source) ?? rules.apply(operation.body, context);
-  const code = result.type === 'opInner' ? result.tr.value.type : result.type;
-  assert.equal(isSuccess, code.endsWith('Success'));
-  return code;
 }
 
 const amount = (stroops: bigint): string => `${stroops / 10_000_000n}.${String(stroops % 10_000_000n).padStart(7, '0')}`;
@@ -120,10 +100,10 @@ describe('offers and path payments on the local Stellar ledger', () => {
   for (const [name, source, operation, code, rest] of outcomes)
     it(`${name}: ${code}`, () => {
       const state = ledger();
-      assert.equal(run(state, maker, sell(usd, native, 1_000n, '2')), 'manageSellOfferSuccess');
+      assert.equal(runOperation(state, maker, sell(usd, native, 1_000n, '2')), 'manageSellOfferSuccess');
       // The ledger keeps nothing of an operation that fails.
       const before = { ...state, offers: new Map(state.offers) };
-      assert.equal(run(state, source, operation), code);
+      assert.equal(runOperation(state, source, operation), code);
       const offers = code.endsWith('Success') ? state.offers : before.offers;
       assert.deepEqual(
         [...offers.values()].map((offer) => offer.amount),
@@ -134,15 +114,15 @@ describe('offers and path payments on the local Stellar ledger', () => {
   it('an account without a reserve for the entry makes no offer', () => {
     const state = ledger();
     state.accounts.set(taker, newAccount(taker, 2n * header.baseReserveStroops, header));
-    assert.equal(run(state, taker, sell(usd, native, 1n, '1')), 'manageSellOfferLowReserve');
+    assert.equal(runOperation(state, taker, sell(usd, native, 1n, '1')), 'manageSellOfferLowReserve');
   });
 
   it('an issuer that revokes an authorization ends the offers of the line', () => {
     const state = ledger();
-    run(state, maker, sell(usd, native, 1_000n, '2'));
+    runOperation(state, maker, sell(usd, native, 1_000n, '2'));
     state.accounts.set(issuer, { ...newAccount(issuer, lumens, header), flags: 2 });
     const revoke = Operation.setTrustLineFlags({ trustor: maker, asset: usd, flags: { authorized: false } });
-    assert.equal(run(state, issuer, revoke), 'setTrustLineFlagsSuccess');
+    assert.equal(runOperation(state, issuer, revoke), 'setTrustLineFlagsSuccess');
     const { subEntries, buying } = state.accounts.get(maker) ?? assert.fail();
     assert.deepEqual([state.offers.size, lineOf(state, maker, usd).selling, buying, subEntries], [0, 0n, 0n, 0]);
   });
@@ -162,7 +142,7 @@ describe('offers and path payments on the local Stellar ledger', () => {
           : random.chance(0.5)
             ? buy(selling, buying, stroops, price)
             : receive(selling, 9_999n, buying, stroops, source);
-        if (!run(state, source, operation).endsWith('Success'))
+        if (!runOperation(state, source, operation).endsWith('Success'))
           for (const name of ['accounts', 'trustlines', 'offers'] as const) {
             state[name].clear();
             for (const [key, value] of kept[name]) (state[name] as Map<string, unknown>).set(key, value);

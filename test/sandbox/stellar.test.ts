@@ -170,8 +170,8 @@ describe('local Stellar: the ledger', () => {
       const bad = xdr.Operation.fromXdr(pay(bob.address).toXdr());
       change(xdr.expectUnionVariant(bad.body, 'payment').paymentOp, { amount: -1n });
       assert.equal(send(ledger, alice.build([bad])), 'txFailed 100 paymentMalformed');
-      const sponsor = Operation.beginSponsoringFutureReserves({ sponsoredId: bob.address });
-      assert.equal(send(ledger, alice.build([sponsor])), 'txFailed 100 opNotSupported');
+      const withdrawal = { liquidityPoolId: 'ab'.repeat(32), amount: '1', minAmountA: '1', minAmountB: '1' };
+      assert.equal(send(ledger, alice.build([Operation.liquidityPoolWithdraw(withdrawal)])), 'txFailed 100 opNotSupported');
     });
   });
 

@@ -141,6 +141,8 @@ function applyOperations(frame: Frame, { state, header, networkId }: ApplyContex
     return outcome;
   });
   const isSuccess = outcomes.every((outcome) => outcome.isSuccess);
+  // Each sponsorship must end in its transaction.
+  if (isSuccess && scratch.futureSponsors.size > 0) return { outcome: refusal('txBadSponsorship'), host: undefined };
   if (isSuccess) adopt(state, scratch);
   const operations = outcomes.map(({ result }) => result);
   return {

@@ -13,6 +13,7 @@ export type RefusalCode =
   | 'txInsufficientFee'
   | 'txBadAuthExtra'
   | 'txNotSupported'
+  | 'txBadSponsorship'
   | 'txBadMinSeqAgeOrGap'
   | 'txMalformed'
   | 'txSorobanInvalid';

@@ -25,8 +25,9 @@ export interface Account {
   readonly sequenceTimeSeconds: bigint;
   readonly sequenceLedger: number;
   readonly subEntries: number;
-  /** The reserves that it pays for entries of others. */
+  /** The reserves that it pays for entries of others, and that others pay for its own. */
   readonly sponsoring: number;
+  readonly sponsored: number;
   /** Bits of `accountFlag`. */
   readonly flags: number;
   readonly homeDomain: string;
@@ -73,8 +74,6 @@ export interface ClaimableBalance {
   readonly asset: xdr.Asset;
   readonly amount: bigint;
   readonly claimants: readonly { readonly account: string; readonly predicate: xdr.ClaimPredicate }[];
-  /** Who pays the reserves, G... */
-  readonly sponsor: string;
   readonly canBeClawedBack: boolean;
   readonly modifiedAt: number;
 }
@@ -115,6 +114,10 @@ export interface LedgerState {
   readonly offers: Map<string, Offer>;
   /** The last id of each kind of entry that has numbers (`idPool`). */
   readonly lastIds: Map<'offer', bigint>;
+  /** Who pays the reserves of an entry, if not its owner, by the entry's name (reserves.ts). */
+  readonly sponsors: Map<string, string>;
+  /** Who pays, until the end of the transaction, the reserves of what an account makes, by that account. */
+  readonly futureSponsors: Map<string, string>;
   /** By ledger key, XDR as base64. */
   readonly contracts: Map<string, ContractEntry>;
 }
@@ -137,13 +140,25 @@ export function copyOf(state: LedgerState): LedgerState {
     balances: new Map(state.balances),
     offers: new Map(state.offers),
     lastIds: new Map(state.lastIds),
+    sponsors: new Map(state.sponsors),
+    futureSponsors: new Map(state.futureSponsors),
     contracts: new Map(state.contracts),
   };
 }
 
 /** Adopts the changes of a copy. */
 export function adopt(state: LedgerState, changed: LedgerState): void {
-  for (const name of ['accounts', 'trustlines', 'data', 'balances', 'offers', 'lastIds', 'contracts'] as const) {
+  for (const name of [
+    'accounts',
+    'trustlines',
+    'data',
+    'balances',
+    'offers',
+    'lastIds',
+    'sponsors',
+    'futureSponsors',
+    'contracts',
+  ] as const) {
     const target: Map<string, unknown> = state[name];
     target.clear();
     for (const [key, value] of changed[name]) target.set(key, value);
@@ -163,6 +178,7 @@ export function newAccount(id: string, balanceStroops: bigint, header: Pick<Head
     sequenceLedger: 0,
     subEntries: 0,
     sponsoring: 0,
+    sponsored: 0,
     flags: 0,
     homeDomain: '',
     selling: 0n,
@@ -179,9 +195,9 @@ export function startingSequence(ledger: number): bigint {
   return BigInt(ledger) << 32n;
 }
 
-/** Returns the reserve of an account: two base reserves, one per entry, and sponsored ones (`getMinBalance`, TransactionUtils.cpp). */
+/** Returns the reserve of an account: two base reserves, one per entry, and what sponsorships add or take (`getMinBalance`). */
 function reserveStroops(account: Account, header: Header): bigint {
-  return BigInt(2 + account.subEntries + account.sponsoring) * header.baseReserveStroops;
+  return BigInt(2 + account.subEntries + account.sponsoring - account.sponsored) * header.baseReserveStroops;
 }
 
 /** Returns the spendable balance, negative below the reserve (`getAvailableBalance`). */
@@ -208,6 +224,8 @@ export function emptyState(): LedgerState {
     balances: new Map(),
     offers: new Map(),
     lastIds: new Map(),
+    sponsors: new Map(),
+    futureSponsors: new Map(),
     contracts: new Map(),
   };
 }

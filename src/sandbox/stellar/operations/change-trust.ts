@@ -1,6 +1,7 @@
 import { Asset, xdr } from '@stellar/stellar-sdk';
-import { type Account, accountFlag, availableStroops, lineFlag, trustlineKey } from '../state.js';
+import { type Account, accountFlag, lineFlag, trustlineKey } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
+import { addSubEntry, removeSubEntry } from './reserves.js';
 
 const { ChangeTrustResult: Result } = xdr;
 const resultOf = (result: xdr.ChangeTrustResult) => xdr.OperationResultTr.changeTrust(result);
@@ -15,10 +16,10 @@ export const changeTrust: OperationRules = {
     return asset.getIssuer() === source ? failed(resultOf(Result.changeTrustMalformed())) : null;
   },
 
-  apply(body, { state, header, source }) {
+  apply(body, context) {
+    const { state, header, source } = context;
     const { asset, limit } = partsOf(body);
-    const account = state.accounts.get(source);
-    if (account === undefined || asset === null) throw new Error('the source was there, and the asset was checked');
+    if (asset === null) throw new Error('the asset was checked');
     const key = trustlineKey(source, asset.toXdrObject());
     const line = state.trustlines.get(key);
     if (line !== undefined) {
@@ -27,7 +28,7 @@ export const changeTrust: OperationRules = {
       }
       if (limit === 0n) {
         state.trustlines.delete(key);
-        state.accounts.set(source, { ...account, subEntries: account.subEntries - 1, modifiedAt: header.sequence });
+        removeSubEntry(context, `line ${key}`, source);
       } else {
         state.trustlines.set(key, { ...line, limit, modifiedAt: header.sequence });
       }
@@ -36,8 +37,7 @@ export const changeTrust: OperationRules = {
     if (limit === 0n) return failed(resultOf(Result.changeTrustTrustLineMissing()));
     const issuer = state.accounts.get(asset.getIssuer() ?? '');
     if (issuer === undefined) return failed(resultOf(Result.changeTrustNoIssuer()));
-    if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.changeTrustLowReserve()));
-    state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
+    if (!addSubEntry(context, `line ${key}`, source)) return failed(resultOf(Result.changeTrustLowReserve()));
     const flags = newFlags(issuer);
     state.trustlines.set(key, {
       account: source,

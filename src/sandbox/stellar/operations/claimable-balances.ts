@@ -1,7 +1,8 @@
 import { Asset, hash, StrKey, xdr } from '@stellar/stellar-sdk';
-import { type Account, accountFlag, availableStroops, lineFlag, trustlineKey } from '../state.js';
+import { type Account, accountFlag, lineFlag, trustlineKey } from '../state.js';
 import { addHolding } from './holdings.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
+import { type Reserved, release, reserve, sponsorOf } from './reserves.js';
 
 const { CreateClaimableBalanceResult: Created, ClaimClaimableBalanceResult: Claimed, ClawbackClaimableBalanceResult: Taken } = xdr;
 const createdOf = (result: xdr.CreateClaimableBalanceResult) => xdr.OperationResultTr.createClaimableBalance(result);
@@ -32,10 +33,9 @@ export const createClaimableBalance: OperationRules = {
     if (wrong === 'not authorized') return failed(createdOf(Created.createClaimableBalanceNotAuthorized()));
     if (wrong !== null) return failed(createdOf(Created.createClaimableBalanceUnderfunded()));
     const account = accountOf(context);
-    if (availableStroops(account, header) < BigInt(claimants.length) * header.baseReserveStroops)
-      return failed(createdOf(Created.createClaimableBalanceLowReserve()));
-    state.accounts.set(source, { ...account, sponsoring: account.sponsoring + claimants.length, modifiedAt: header.sequence });
     const id = xdr.ClaimableBalanceId.claimableBalanceIdTypeV0(context.operationId());
+    if (!reserve(context, entryOf(id, claimants.length), sponsorOf(context, source) ?? source))
+      return failed(createdOf(Created.createClaimableBalanceLowReserve()));
     state.balances.set(id.toXdr('hex'), {
       id,
       asset,
@@ -44,7 +44,6 @@ export const createClaimableBalance: OperationRules = {
         account: addressOf(destination),
         predicate: absolute(predicate, header.closeTimeSeconds),
       })),
-      sponsor: source,
       canBeClawedBack: canBeClawedBack(asset, account, context),
       modifiedAt: header.sequence,
     });
@@ -91,16 +90,16 @@ export const clawbackClaimableBalance: OperationRules = {
   },
 };
 
-/** Removes a balance and gives its sponsor the reserve back; the sponsor may be gone. */
-function end({ state, header }: OperationContext, balanceId: xdr.ClaimableBalanceId): void {
+function entryOf(id: xdr.ClaimableBalanceId, claimants: number): Reserved {
+  return { name: `balance ${id.toXdr('hex')}`, owner: null, count: claimants };
+}
+
+/** Removes a balance and gives its sponsor the reserve back. */
+function end(context: OperationContext, balanceId: xdr.ClaimableBalanceId): void {
+  const { balances } = context.state;
   const key = balanceId.toXdr('hex');
-  const balance = state.balances.get(key);
-  const sponsor = balance === undefined ? undefined : state.accounts.get(balance.sponsor);
-  if (balance !== undefined && sponsor !== undefined) {
-    const sponsoring = sponsor.sponsoring - balance.claimants.length;
-    state.accounts.set(sponsor.id, { ...sponsor, sponsoring, modifiedAt: header.sequence });
-  }
-  state.balances.delete(key);
+  release(context, entryOf(balanceId, balances.get(key)?.claimants.length ?? 0));
+  balances.delete(key);
 }
 
 function canBeClawedBack(asset: xdr.Asset, account: Account, { state }: OperationContext): boolean {

@@ -1,14 +1,12 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { availableStroops, newAccount } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
+import { accountEntry, reserve, sponsorOf } from './reserves.js';
 
 const { CreateAccountResult: Result } = xdr;
 const resultOf = (result: xdr.CreateAccountResult) => xdr.OperationResultTr.createAccount(result);
 
-/**
- * CreateAccountOpFrame.cpp. A starting balance of 0 requires sponsored reserves (CAP-33), which are not modelled, so it is below the
- * reserve.
- */
+/** CreateAccountOpFrame.cpp. A sponsored account (CAP-33) can start with nothing. */
 export const createAccount: OperationRules = {
   level: 'medium',
 
@@ -17,15 +15,19 @@ export const createAccount: OperationRules = {
     return startingStroops < 0n || destination === source ? failed(resultOf(Result.createAccountMalformed())) : null;
   },
 
-  apply(body, { state, header, source }) {
+  apply(body, context) {
+    const { state, header, source } = context;
     const { destination, startingStroops } = partsOf(body);
     if (state.accounts.has(destination)) return failed(resultOf(Result.createAccountAlreadyExist()));
-    if (startingStroops < 2n * header.baseReserveStroops) return failed(resultOf(Result.createAccountLowReserve()));
+    const sponsor = sponsorOf(context, destination);
+    if (sponsor === null && startingStroops < 2n * header.baseReserveStroops) return failed(resultOf(Result.createAccountLowReserve()));
     const from = state.accounts.get(source);
     if (from === undefined) throw new Error('the source was there');
-    if (availableStroops(from, header) < startingStroops) return failed(resultOf(Result.createAccountUnderfunded()));
-    state.accounts.set(source, { ...from, balanceStroops: from.balanceStroops - startingStroops, modifiedAt: header.sequence });
     state.accounts.set(destination, newAccount(destination, startingStroops, header));
+    if (!reserve(context, accountEntry(destination), sponsor)) return failed(resultOf(Result.createAccountLowReserve()));
+    const payer = state.accounts.get(source) ?? from;
+    if (availableStroops(payer, header) < startingStroops) return failed(resultOf(Result.createAccountUnderfunded()));
+    state.accounts.set(source, { ...payer, balanceStroops: payer.balanceStroops - startingStroops, modifiedAt: header.sequence });
     return done(resultOf(Result.createAccountSuccess()));
   },
 };

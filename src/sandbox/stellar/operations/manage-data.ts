@@ -1,6 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
-import { availableStroops, dataKey } from '../state.js';
+import { dataKey } from '../state.js';
 import { done, failed, type OperationRules } from './operation.js';
+import { addSubEntry, removeSubEntry } from './reserves.js';
 
 const { ManageDataResult: Result } = xdr;
 const resultOf = (result: xdr.ManageDataResult) => xdr.OperationResultTr.manageData(result);
@@ -15,23 +16,19 @@ export const manageData: OperationRules = {
     return isValid ? null : failed(resultOf(Result.manageDataInvalidName()));
   },
 
-  apply(body, { state, header, source }) {
+  apply(body, context) {
+    const { state, header, source } = context;
     const operation = xdr.expectUnionVariant(body, 'manageData').manageDataOp;
-    const account = state.accounts.get(source);
-    if (account === undefined) throw new Error('the source was there');
     const key = dataKey(source, String(operation.dataName));
     const value = operation.dataValue;
     const isThere = state.data.has(key);
     if (value == null) {
       if (!isThere) return failed(resultOf(Result.manageDataNameNotFound()));
       state.data.delete(key);
-      state.accounts.set(source, { ...account, subEntries: account.subEntries - 1, modifiedAt: header.sequence });
+      removeSubEntry(context, `data ${key}`, source);
       return done(resultOf(Result.manageDataSuccess()));
     }
-    if (!isThere) {
-      if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.manageDataLowReserve()));
-      state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
-    }
+    if (!isThere && !addSubEntry(context, `data ${key}`, source)) return failed(resultOf(Result.manageDataLowReserve()));
     state.data.set(key, { account: source, name: String(operation.dataName), value: value.value, modifiedAt: header.sequence });
     return done(resultOf(Result.manageDataSuccess()));
   },

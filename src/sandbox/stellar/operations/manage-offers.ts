@@ -1,8 +1,9 @@
 import { Asset, StrKey, xdr } from '@stellar/stellar-sdk';
-import { availableStroops, lineFlag, type Offer, trustlineKey } from '../state.js';
+import { lineFlag, type Offer, trustlineKey } from '../state.js';
 import { exchangeRoughly, maxAmount, type Price, takeable } from './exchange.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
-import { addUnchecked, convert, countEntries, isSame, mostToBuy, mostToSell, putOffer, takeOffer } from './order-book.js';
+import { addUnchecked, convert, isSame, mostToBuy, mostToSell, putOffer, takeOffer } from './order-book.js';
+import { addSubEntry, removeSubEntry } from './reserves.js';
 
 const { ManageSellOfferResult: Sold, ManageBuyOfferResult: Bought } = xdr;
 
@@ -94,13 +95,11 @@ function manage(wanted: Wanted, context: OperationContext): Answer {
   if (offerId !== 0n && earlier?.seller !== source) return 'NotFound';
   if (earlier !== undefined) takeOffer(context, earlier);
   if (amount === 0n) {
-    countEntries(context, source, -1);
+    removeSubEntry(context, `offer ${offerId}`, source);
     return success([], null);
   }
-  const account = state.accounts.get(source);
-  if (account === undefined) throw new Error('the source was there');
-  if (earlier === undefined && availableStroops(account, header) < header.baseReserveStroops) return 'LowReserve';
-  if (earlier === undefined) countEntries(context, source, 1);
+  const id = earlier?.id ?? (state.lastIds.get('offer') ?? 0n) + 1n;
+  if (earlier === undefined && !addSubEntry(context, `offer ${id}`, source)) return 'LowReserve';
   const [maxSell, maxBuy] = [mostToSell(context, source, selling), mostToBuy(context, source, buying)];
   const whole = {
     wheatSend: isBuy ? maxAmount : amount,
@@ -132,10 +131,9 @@ function manage(wanted: Wanted, context: OperationContext): Answer {
     ? takeable(price, canSell, least(amount - taken.wheat, canBuy))
     : takeable(price, least(amount - taken.sheep, canSell), canBuy);
   if (taken.end === 'done' || left === 0n) {
-    countEntries(context, source, -1);
+    removeSubEntry(context, `offer ${id}`, source);
     return success(taken.claimed, null);
   }
-  const id = earlier?.id ?? (state.lastIds.get('offer') ?? 0n) + 1n;
   if (earlier === undefined) state.lastIds.set('offer', id);
   const offer: Offer = { id, seller: source, selling, buying, amount: left, price, isPassive, modifiedAt: header.sequence };
   putOffer(context, offer);

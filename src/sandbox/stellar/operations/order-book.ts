@@ -2,6 +2,7 @@ import { Asset, StrKey, xdr } from '@stellar/stellar-sdk';
 import { type Account, availableStroops, lineFlag, type Offer, type Trustline, trustlineKey } from '../state.js';
 import { exchange, exchangeRoughly, maxAmount, type Rounding, takeable } from './exchange.js';
 import type { OperationContext } from './operation.js';
+import { removeSubEntry } from './reserves.js';
 
 /** What an account holds of an asset: lumens, a trust line, or anything of an asset that it issues. */
 type Holding = { readonly account: Account } | { readonly line: Trustline } | 'issuer' | null;
@@ -92,18 +93,12 @@ export function takeOffer(context: OperationContext, offer: Offer): void {
   context.state.offers.delete(offer.id.toString());
 }
 
-/** Changes how many entries an account pays reserves for. */
-export function countEntries({ state, header }: OperationContext, id: string, by: number): void {
-  const account = state.accounts.get(id);
-  if (account !== undefined) state.accounts.set(id, { ...account, subEntries: account.subEntries + by, modifiedAt: header.sequence });
-}
-
 /** Removes the offers of an account that sell or buy an asset (`removeOffersByAccountAndAsset`). */
 export function removeOffersOf(context: OperationContext, id: string, asset: xdr.Asset): void {
   for (const offer of [...context.state.offers.values()]) {
     if (offer.seller !== id || (!isSame(offer.selling, asset) && !isSame(offer.buying, asset))) continue;
     takeOffer(context, offer);
-    countEntries(context, id, -1);
+    removeSubEntry(context, `offer ${offer.id}`, id);
   }
 }
 
@@ -171,7 +166,7 @@ function cross(context: OperationContext, offer: Offer, { maxSheep, maxWheat, ro
   addUnchecked(context, seller, selling, -crossed.wheat);
   const amount = crossed.wheatStays ? room(wheatSend - crossed.wheat) : 0n;
   if (amount > 0n) putOffer(context, { ...offer, amount });
-  else countEntries(context, seller, -1);
+  else removeSubEntry(context, `offer ${offer.id}`, seller);
   return crossed;
 }
 

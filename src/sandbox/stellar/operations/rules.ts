@@ -13,17 +13,20 @@ import type { OperationRules } from './operation.js';
 import { pathPaymentStrictReceive, pathPaymentStrictSend } from './path-payments.js';
 import { payment } from './payment.js';
 import { setOptions } from './set-options.js';
+import { beginSponsoringFutureReserves, endSponsoringFutureReserves, revokeSponsorship } from './sponsorship.js';
 import { allowTrust, clawback, setTrustLineFlags } from './trust-flags.js';
 
 const rules: Readonly<Record<string, OperationRules>> = {
   accountMerge,
   allowTrust,
+  beginSponsoringFutureReserves,
   bumpSequence,
   changeTrust,
   claimClaimableBalance,
   clawback,
   clawbackClaimableBalance,
   createClaimableBalance,
+  endSponsoringFutureReserves,
   extendFootprintTtl,
   inflation,
   createPassiveSellOffer,
@@ -33,6 +36,7 @@ const rules: Readonly<Record<string, OperationRules>> = {
   pathPaymentStrictReceive,
   pathPaymentStrictSend,
   restoreFootprint,
+  revokeSponsorship,
   setTrustLineFlags,
   createAccount,
   invokeHostFunction,

@@ -1,6 +1,7 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
-import { type Account, accountFlag, availableStroops } from '../state.js';
+import { type Account, accountFlag } from '../state.js';
 import { done, failed, type OperationContext, type OperationRules } from './operation.js';
+import { addSubEntry, removeSubEntry } from './reserves.js';
 
 const { SetOptionsResult: Result } = xdr;
 const resultOf = (result: xdr.SetOptionsResult) => xdr.OperationResultTr.setOptions(result);
@@ -52,9 +53,9 @@ export const setOptions: OperationRules = {
       modifiedAt: header.sequence,
     };
     const signer = operation.signer ?? null;
-    const next = signer === null ? changed : withSigner(changed, signer, context);
-    if ('wrong' in next) return failed(resultOf(next.wrong));
-    state.accounts.set(source, next);
+    state.accounts.set(source, changed);
+    const wrong = signer === null ? null : changeSigner(changed, signer, context);
+    if (wrong !== null) return failed(resultOf(wrong));
     return done(resultOf(Result.setOptionsSuccess()));
   },
 };
@@ -63,17 +64,19 @@ function keyOf(signer: xdr.Signer): string {
   return StrKey.encodeEd25519PublicKey(xdr.expectUnionVariant(signer.key, 'signerKeyTypeEd25519').ed25519.value);
 }
 
-/** Weight 0 removes a signer; a new one needs a base reserve. */
-function withSigner(
-  account: Account,
-  signer: xdr.Signer,
-  { header }: OperationContext,
-): Account | { readonly wrong: xdr.SetOptionsResult } {
+/** Weight 0 removes a signer; a new one needs a base reserve. Returns why that is refused; null: it is done. */
+function changeSigner(account: Account, signer: xdr.Signer, context: OperationContext): xdr.SetOptionsResult | null {
+  const { state } = context;
   const key = keyOf(signer);
   const others = account.signers.filter((known) => known.key !== key);
   const isKnown = others.length < account.signers.length;
-  if (signer.weight === 0) return { ...account, signers: others, subEntries: account.subEntries - (isKnown ? 1 : 0) };
-  if (!isKnown && others.length >= maxSigners) return { wrong: Result.setOptionsTooManySigners() };
-  if (!isKnown && availableStroops(account, header) < header.baseReserveStroops) return { wrong: Result.setOptionsLowReserve() };
-  return { ...account, signers: [...others, { key, weight: signer.weight }], subEntries: account.subEntries + (isKnown ? 0 : 1) };
+  const name = `signer ${key} of ${account.id}`;
+  if (signer.weight === 0 && isKnown) removeSubEntry(context, name, account.id);
+  if (signer.weight !== 0 && !isKnown) {
+    if (others.length >= maxSigners) return Result.setOptionsTooManySigners();
+    if (!addSubEntry(context, name, account.id)) return Result.setOptionsLowReserve();
+  }
+  const signers = signer.weight === 0 ? others : [...others, { key, weight: signer.weight }];
+  state.accounts.set(account.id, { ...(state.accounts.get(account.id) ?? account), signers });
+  return null;
 }

@@ -62,7 +62,7 @@ const accountEntry = remembered((account: Account): xdr.LedgerEntryData => {
     seqTime: account.sequenceTimeSeconds,
   });
   const v2 = new xdr.AccountEntryExtensionV2({
-    numSponsored: 0,
+    numSponsored: account.sponsored,
     numSponsoring: account.sponsoring,
     signerSponsoringIDs: account.signers.map(() => null),
     ext: xdr.AccountEntryExtensionV2Ext.v3(v3),
