@@ -81,6 +81,7 @@ export const solanaFaults = [
   'no history',
   'lag',
   'fork',
+  'shifted slots',
   'forwards nothing',
   'no units',
   // The cluster.

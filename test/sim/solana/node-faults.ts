@@ -32,12 +32,21 @@ export interface NodeFaultOptions {
   readonly blockMs: number;
 }
 
+/** The faults of nodes, while they last. */
+export interface NodeFaults {
+  /** A lie that nobody contradicts is the truth: the other URLs answer meanwhile. */
+  mustAnswer(host: string): boolean;
+  heal(): void;
+}
+
 /** Lets nodes misbehave from time to time, and URLs meet different nodes. */
-export function startNodeFaults(run: RunContext, { gateways, chain, recentBlocks, blockMs }: NodeFaultOptions): { heal(): void } {
+export function startNodeFaults(run: RunContext, { gateways, chain, recentBlocks, blockMs }: NodeFaultOptions): NodeFaults {
   const { time, log } = run;
   const random = run.random.fork('nodes');
   const well = { ...wellConditioned, recentBlocks };
   const any = <T>(all: readonly T[]): T | undefined => all[random.between(0, all.length - 1)];
+  const [liar] = gateways;
+  let lyingUntilMs = 0;
 
   for (const fault of solanaFaults) {
     const misdeedOf = misdeeds[fault];
@@ -63,12 +72,24 @@ export function startNodeFaults(run: RunContext, { gateways, chain, recentBlocks
     const gateway = any(gateways);
     if (gateway !== undefined && run.has('batch limit')) gateway.refusesBatches = !gateway.refusesBatches;
   });
+  recurring(run, 60 * blockMs, () => {
+    if (liar === undefined || !run.has('shifted slots') || gateways.length === 1) return;
+    liar.shift = BigInt(random.between(1, random.chance(0.5) ? 3 : 200) * (random.chance(0.5) ? 1 : -1));
+    log.write(`${liar.name}: slots shifted by ${liar.shift}`);
+    const forMs = random.between(5, 60) * blockMs;
+    lyingUntilMs = Math.max(lyingUntilMs, time.elapsedMs() + forMs + 10_000);
+    time.after(forMs, () => {
+      liar.shift = 0n;
+    });
+  });
 
   return {
+    mustAnswer: (host) => time.elapsedMs() < lyingUntilMs && host !== `${liar?.name}.sim`,
     heal() {
       for (const gateway of gateways) {
         gateway.splits = 'nothing';
         gateway.refusesBatches = false;
+        gateway.shift = 0n;
         for (const condition of gateway.conditions) Object.assign(condition, well);
       }
     },

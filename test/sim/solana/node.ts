@@ -17,6 +17,8 @@ export interface Gateway {
   /** True if each request, or each call of a batch, may meet another node. */
   splits: 'nothing' | 'requests' | 'calls';
   refusesBatches: boolean;
+  /** By how much it numbers all slots and block heights wrongly. */
+  shift: bigint;
   /** Answers a request's body. */
   answer(body: string): string;
 }
@@ -68,7 +70,9 @@ export function createGateway({ name, chain, other, nodeCount, recentBlocks, pic
     try {
       if (run === undefined) throw new RpcError(-32601, 'Method not found');
       if (method === 'sendTransaction' && withheld(String(params[0]))) condition.forwardsNothing = true;
-      return { jsonrpc: '2.0', result: run(params), id };
+      const { shift } = gateway;
+      const result = run(renumbered(params, -shift) as readonly unknown[]);
+      return { jsonrpc: '2.0', result: renumbered(result, shift, method), id };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const { code, message, data } = error;
@@ -83,6 +87,7 @@ export function createGateway({ name, chain, other, nodeCount, recentBlocks, pic
     conditions: backends.map(({ condition }) => condition),
     splits: 'nothing',
     refusesBatches: false,
+    shift: 0n,
     answer(body) {
       const request: Call | readonly Call[] = JSON.parse(body);
       const backend = choose();
@@ -93,4 +98,20 @@ export function createGateway({ name, chain, other, nodeCount, recentBlocks, pic
     },
   };
   return gateway;
+}
+
+/** Members that are slots or block heights, and the methods whose answers are. */
+const positions: ReadonlySet<string> = new Set([
+  ...['slot', 'absoluteSlot', 'blockHeight', 'parentSlot', 'lastValidBlockHeight', 'minContextSlot'],
+  ...['getSlot', 'getBlockHeight', 'getFirstAvailableBlock', 'getBlocksWithLimit', 'getBlock'],
+]);
+
+/** The value with every slot and block height in it moved by this. A number among parameters is a slot. */
+function renumbered(value: unknown, shift: bigint, name = 'slot'): unknown {
+  if (shift === 0n) return value;
+  if (Array.isArray(value)) return value.map((one) => renumbered(one, shift, typeof one === 'object' ? '' : name));
+  if (typeof value === 'bigint' && positions.has(name)) return value + shift < 0n ? 0n : value + shift;
+  if (typeof value === 'number' && positions.has(name)) return Math.max(0, value + Number(shift));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, renumbered(member, shift, key)]));
 }

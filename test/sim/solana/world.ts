@@ -10,7 +10,7 @@ import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruc
 import { startCallers, validUntil } from '../callers.js';
 import { type RunContext, relayerCount } from '../context.js';
 import type { SimRelayer } from '../service.js';
-import { createCuts } from '../transport.js';
+import { createCuts, type RequestFate } from '../transport.js';
 import { trueTimeMs } from '../virtual-time.js';
 import { startWires } from '../wires.js';
 import type { World } from '../world.js';
@@ -126,6 +126,11 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     for (const { name } of gateways) cuts.cut(`${name}.sim`);
   }
 
+  function fate(host: string, body: string): RequestFate {
+    if (cuts.isCut(host)) return 'cut';
+    return nodeFaults.mustAnswer(host) ? 'answered' : wires.fate(host, body);
+  }
+
   /** The newest blockhash, as others choose it. */
   function blockhash(): string {
     return chain.tip({ ...newest, commitment: 'confirmed' }).hash;
@@ -148,7 +153,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     activeMs,
     relayers,
     nodeCount: gateways.length,
-    wires: { ...wires, fate: (host, body) => (cuts.isCut(host) ? 'cut' : wires.fate(host, body)) },
+    wires: { ...wires, fate },
     callers,
     maxCallsPerWindow: 4_000,
     // Longer than blockhashes live.
