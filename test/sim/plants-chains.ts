@@ -217,6 +217,18 @@ export const chainPlants: readonly Plant[] = [
     ],
     faults: ['merge', 'foreign envelope', 'lag', 'split gateway'],
   },
+  {
+    name: 'Stellar: a transaction becomes final by the word of one node',
+    network: 'stellar',
+    seams: [
+      seam(() => import('../../src/chains/rpc/second-reading.js'), {
+        createSecondReading:
+          (original) =>
+          (...args) => ({ ...original(...args), of: async (receipts) => new Map(receipts.map(({ hash }) => [hash, 'same'])) }),
+      }),
+    ],
+    faults: ['wrong receipts'],
+  },
 ];
 
 /** Later than any slot. */

@@ -39,6 +39,20 @@ const noCodeIsRead = seam(() => import('../../src/chains/evm/evm-chain.js'), {
   },
 });
 
+const firstByOne = seam(() => import('../../src/chains/evm/evm-chain.js'), {
+  createEvmChain: (original) => (options) => {
+    const chain = original(options);
+    return { ...chain, sequence: { ...chain.sequence, isAlone: () => false } };
+  },
+});
+
+const searchedAgain = seam(() => import('../../src/chains/evm/history.js'), {
+  findSenderTransaction:
+    (original) =>
+    (deps, ...args) =>
+      original({ ...deps, scans: new Map() }, ...args),
+});
+
 const searchedAtOne = seam(() => import('../../src/chains/evm/history.js'), {
   findSenderTransaction:
     (original) =>
@@ -48,6 +62,32 @@ const searchedAtOne = seam(() => import('../../src/chains/evm/history.js'), {
 
 /** The faults that the matrix of lies finds: each takes a fallback away. */
 export const liePlants: readonly Plant[] = [
+  {
+    name: 'Lies: of two endpoints that number blocks differently, that of the heads is right',
+    seams: [seam(() => import('../../src/chains/rpc/misnumbering.js'), { findMisnumbered: () => async () => null })],
+    cells: 'head.number / blocks shifted up / the heavier of two',
+  },
+  {
+    name: 'Lies: an endpoint that is away keeps back that the others have no old state',
+    seams: [
+      seam(() => import('../../src/chains/rpc/circuit-breaker.js'), {
+        createCircuitBreaker:
+          (original) =>
+          (...args) => ({ ...original(...args), trippedForMs: () => 0 }),
+      }),
+    ],
+    cells: 'newestNonce / null / while another is away',
+  },
+  {
+    name: 'Lies: each search for the user of a nonce begins again',
+    seams: [searchedAgain],
+    cells: 'newestNonce / null / the only URL / restart',
+  },
+  {
+    name: 'Lies: one endpoint decides a high first nonce',
+    seams: [firstByOne],
+    cells: 'newestNonce / huge for 3 minutes / the only URL / send',
+  },
   {
     name: 'Lies: a failing task ends the upkeep of its lane',
     seams: [seam(() => import('../../src/engine/lane/task.js'), { createTaskMaker: () => () => (_name, work) => work })],
