@@ -1,3 +1,5 @@
+import { remember } from '../core/work/remember.js';
+
 /** The number of events of one notification posted at once, if its receiver answers. */
 const maxPerNotification = 8;
 /** The number of events posted at once. */
@@ -39,7 +41,7 @@ export function createDeliverySlots(): DeliverySlots {
   const limitOf = ({ notificationId }: Runner) => limits.get(notificationId) ?? 1;
 
   return {
-    isAnswering: (notificationId) => (limits.get(notificationId) ?? 1) > 1,
+    isAnswering: (notificationId) => limits.has(notificationId),
     hasFree(runner) {
       const limit = limitOf(runner);
       return runner.running < limit && total < maxPosts && (limit > 1 || unanswered < maxUnanswered);
@@ -64,10 +66,8 @@ export function createDeliverySlots(): DeliverySlots {
       const { notificationId } = runner;
       const before = limitOf(runner);
       const limit = isAnswered ? Math.min(maxPerNotification, before * 2) : Math.floor(before / 2);
-      limits.delete(notificationId);
-      if (limit > 1) limits.set(notificationId, limit);
-      const [oldest] = limits.keys();
-      if (limits.size > maxRemembered && oldest !== undefined) limits.delete(oldest);
+      if (limit > 1) remember(limits, notificationId, limit, maxRemembered);
+      else limits.delete(notificationId);
     },
   };
 }

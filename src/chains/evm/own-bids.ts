@@ -1,6 +1,7 @@
 import { bidOf, max } from '../../core/fees/price.js';
 import type { Receipt } from '../../core/ports/chain.js';
 import type { EvmPrice } from '../../core/records/evm.js';
+import { remember } from '../../core/work/remember.js';
 
 /**
  * The bids and payments of the service itself. They are not the market: if they counted, the service would outbid itself, by another 10 %
@@ -42,7 +43,7 @@ const maxBlocksWithoutOurs = 10n;
 export function createOwnBids(): OwnBids {
   /** The gas used by hash, by block. */
   const gas = new Map<bigint, Map<string, bigint>>();
-  const hashes = new Set<string>();
+  const hashes = new Map<string, true>();
   const counted = new Map<string, bigint>();
   let highestWei: bigint | null = null;
   let lastMined: bigint | null = null;
@@ -54,11 +55,7 @@ export function createOwnBids(): OwnBids {
       gas.set(blockNumber, (gas.get(blockNumber) ?? new Map()).set(hash, facts.gasUsed));
       for (const block of gas.keys()) if (block + rememberedBlocks < blockNumber) gas.delete(block);
     },
-    signed(hash) {
-      const [oldest] = hashes;
-      if (hashes.size >= maxHashes && oldest !== undefined) hashes.delete(oldest);
-      hashes.add(hash);
-    },
+    signed: (hash) => remember(hashes, hash, true, maxHashes),
     isOurs: (hash) => hashes.has(hash),
     chosen(price) {
       highestWei = max(highestWei ?? 0n, bidOf(price).maxPriorityFeePerGasWei);

@@ -1,4 +1,5 @@
 import type { Log } from '../../core/work/log.js';
+import { remember } from '../../core/work/remember.js';
 import type { Endpoint } from './endpoint.js';
 import { type Position, propagationBlocks } from './lag-tracker.js';
 import { findMisnumbered } from './misnumbering.js';
@@ -62,12 +63,7 @@ export function createForkDetector({
   const depth = wanted < maxDepth ? wanted : maxDepth;
   let newest: bigint | null = null;
 
-  function remember(height: bigint, hash: string): void {
-    hashes.delete(height);
-    hashes.set(height, hash);
-    const [oldest] = hashes.keys();
-    if (hashes.size > maxRemembered && oldest !== undefined) hashes.delete(oldest);
-  }
+  const note = (height: bigint, hash: string): void => remember(hashes, height, hash, maxRemembered);
 
   /** Returns the height of the highest remembered block up to this one, and not far below it; undefined: there is none. */
   function rememberedAt(height: bigint): bigint | undefined {
@@ -86,7 +82,7 @@ export function createForkDetector({
     if (source === null || source.isTripped()) return null;
     const [expected, shown] = await Promise.all([hashAt(source, height), hashAt(endpoint, height)]);
     if (expected === null) return null;
-    remember(height, expected);
+    note(height, expected);
     return { height, expected, shown };
   }
 
@@ -132,14 +128,14 @@ export function createForkDetector({
       const before = newest;
       newest = number;
       if (hash === undefined || before === null || hashes.get(number) === hash) {
-        if (hash !== undefined) remember(number, hash);
+        if (hash !== undefined) note(number, hash);
         return;
       }
       // Blocks that are not linked to the new head may be gone, as deep as reorgs reach.
       const isLinked = number === before + 1n && hashes.get(before) === parentHash;
       const safe = (number < before ? number : before) - depth;
       if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
-      remember(number, hash);
+      note(number, hash);
     },
     forgetHeads,
     async anchor(source) {
@@ -147,7 +143,7 @@ export function createForkDetector({
       const height = newest - depth;
       if (rememberedAt(height) !== undefined) return;
       const hash = await hashAt(source, height);
-      if (hash !== null) remember(height, hash);
+      if (hash !== null) note(height, hash);
     },
     async isForked(endpoint, { number, hash }, source) {
       if (newest === null) return forked.has(endpoint);
@@ -160,7 +156,7 @@ export function createForkDetector({
       if (shown === expected) return mark(endpoint, false);
       // The remembered blocks may be from before a deep reorg.
       const now = source === null || source.isTripped() ? null : await hashAt(source, compared.height);
-      if (now !== null) remember(compared.height, now);
+      if (now !== null) note(compared.height, now);
       const other = now ?? expected;
       const block = compared.height.toString();
       if (shown === other) return mark(endpoint, false);

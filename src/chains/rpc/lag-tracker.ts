@@ -1,4 +1,5 @@
 import { type DurationClock, systemClock } from '../../core/work/clock.js';
+import { remember } from '../../core/work/remember.js';
 
 /** The newest block of an endpoint. */
 export interface Position {
@@ -157,12 +158,11 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     return lower === undefined || isPossible(lower.reached, seen, own) ? 'level' : 'ahead';
   }
 
-  function remember(endpoint: T, { hash, number }: Position): void {
+  function note(endpoint: T, { hash, number }: Position): void {
     if (hash === undefined) return;
     const own = heights.get(endpoint) ?? new Map<string, bigint>();
-    heights.set(endpoint, own.set(hash, number));
-    const [oldest] = own.keys();
-    if (own.size > maxHeights && oldest !== undefined) own.delete(oldest);
+    heights.set(endpoint, own);
+    remember(own, hash, number, maxHeights);
   }
 
   return {
@@ -194,7 +194,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
       const before = observations.get(endpoint);
       const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;
       const seen = { position, atMs };
-      remember(endpoint, position);
+      note(endpoint, position);
       const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
       observations.set(endpoint, { ...seen, askedAtMs, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;

@@ -1,4 +1,5 @@
 import type { DurationClock } from '../../core/work/clock.js';
+import { remember } from '../../core/work/remember.js';
 
 /** How long a fact that nodes deny may still appear: a node may lag behind another one that knows it. */
 export interface Patience {
@@ -18,11 +19,9 @@ export function createPatience(clock: DurationClock, patienceMs: number): Patien
   return {
     isOver(key) {
       const nowMs = clock.elapsedMs();
-      const [oldest] = waits.keys();
-      if (waits.size >= maxKeys && oldest !== undefined && !waits.has(key)) waits.delete(oldest);
       const known = waits.get(key);
       const sinceMs = known === undefined || nowMs - known.askedMs > idleMs ? nowMs : known.sinceMs;
-      waits.set(key, { sinceMs, askedMs: nowMs });
+      remember(waits, key, { sinceMs, askedMs: nowMs }, maxKeys);
       return nowMs - sinceMs >= patienceMs;
     },
     forget: (key) => void waits.delete(key),

@@ -1,5 +1,6 @@
 import type { Receipt, SecondReading } from '../../core/ports/chain.js';
 import type { Log } from '../../core/work/log.js';
+import { remember } from '../../core/work/remember.js';
 import type { First } from './endpoint-selector.js';
 import type { Rpc } from './rpc.js';
 
@@ -120,9 +121,8 @@ export function createSecondReading({ rpc, reader, log, nowMs }: SecondReadingDe
 
   return {
     noteSource(receipt, by) {
-      sources.delete(receipt.hash);
-      if (by !== undefined) sources.set(receipt.hash, { by, blockHash: receipt.blockHash });
-      if (sources.size > maxSources) for (const oldest of [...sources.keys()].slice(0, maxSources / 2)) sources.delete(oldest);
+      if (by === undefined) sources.delete(receipt.hash);
+      else remember(sources, receipt.hash, { by, blockHash: receipt.blockHash }, maxSources);
     },
     async of(receipts) {
       const readings = new Map<string, SecondReading>(receipts.map(({ hash }) => [hash, 'alone']));

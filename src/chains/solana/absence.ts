@@ -1,5 +1,6 @@
 import type { SolanaAttemptFields } from '../../core/records/solana.js';
 import type { Log } from '../../core/work/log.js';
+import { remember } from '../../core/work/remember.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createBlockContents, type ReadBudget } from './block-contents.js';
 import type { BlockContent } from './questions.js';
@@ -83,10 +84,8 @@ export function createAbsence(rpc: Rpc, log: Log, networkName: string): Absence 
   function searchOf(hash: string): Search {
     const known = searches.get(hash);
     if (known !== undefined) return known;
-    const [oldest] = searches.keys();
-    if (searches.size >= maxSearches && oldest !== undefined) searches.delete(oldest);
     const search = { blocks: 0, more: 0, isFound: false, failures: 0, failedHeight: 0n, nextHeight: 0n };
-    searches.set(hash, search);
+    remember(searches, hash, search, maxSearches);
     return search;
   }
 

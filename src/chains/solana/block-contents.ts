@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { remember } from '../../core/work/remember.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockContent, questions } from './questions.js';
@@ -33,9 +34,7 @@ export function createBlockContents(rpc: Rpc): BlockContents {
 
   async function readOne(slot: bigint): Promise<BlockContent> {
     const content = await rpc.ask(questions.blockSignatures(slot));
-    const [oldest] = known.keys();
-    if (known.size >= maxRemembered && oldest !== undefined) known.delete(oldest);
-    known.set(slot, content);
+    remember(known, slot, content, maxRemembered);
     return content;
   }
 

@@ -1,6 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/records/on-network.js';
+import { remember } from '../../core/work/remember.js';
 import type { Rpc } from '../rpc/rpc.js';
 import {
   computeBudgetOf,
@@ -115,9 +116,7 @@ export function createRecentMessages(drawLimit: RecentMessages['drawLimit'] = ra
     drawLimit,
     add(message) {
       const digests = made.get(message.blockhash) ?? new Set();
-      if (digests.size === 0) made.set(message.blockhash, digests);
-      const [oldest] = made.keys();
-      if (made.size > blockhashesKept && oldest !== undefined) made.delete(oldest);
+      if (digests.size === 0) remember(made, message.blockhash, digests, blockhashesKept);
       const digest = createHash('sha256').update(messageBytes(message)).digest('base64');
       if (digests.has(digest)) return false;
       digests.add(digest);

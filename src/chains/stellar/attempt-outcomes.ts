@@ -5,6 +5,7 @@ import { type Attempt, hashesOf } from '../../core/records/transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
+import { remember } from '../../core/work/remember.js';
 import type { CallOptions } from '../rpc/call-router.js';
 import { createPatience } from '../rpc/patience.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -77,10 +78,8 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
   /** True if the only endpoint has shown it for long enough. */
   function isLasting(hash: string, ledger: bigint): boolean {
     const nowMs = clock.elapsedMs();
-    const [oldest] = doubted.keys();
-    if (!doubted.has(hash) && doubted.size >= maxDoubted && oldest !== undefined) doubted.delete(oldest);
     const lasting = seenAt(doubted.get(hash) ?? null, { hash: ledgerName(ledger) }, nowMs);
-    doubted.set(hash, lasting);
+    remember(doubted, hash, lasting, maxDoubted);
     return isOver(aloneFor, lasted(lasting, nowMs));
   }
 
