@@ -4,6 +4,7 @@ import type { SharedDatabase } from '../core/ports/shared-database.js';
 import { hasChange, type Store } from '../core/ports/store/store.js';
 import type { Meter } from '../core/ports/telemetry.js';
 import { systemClock } from '../core/work/clock.js';
+import { later } from '../core/work/later.js';
 import type { Log } from '../core/work/log.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase } from './database/database.js';
@@ -93,18 +94,15 @@ const rewoundReason = 'the database lacks commits that it had answered; run rela
  */
 function watchRewind(store: Store): { readonly store: Store; readonly rewound: Promise<Error> } {
   let isFound = false;
-  let resolveRewound: (error: Error) => void = () => undefined;
-  const rewound = new Promise<Error>((resolve) => {
-    resolveRewound = resolve;
-  });
+  const rewound = later<Error>();
   const commit: Store['commit'] = async (changes) => {
     if (isFound && hasChange(changes, 'insertAttempt')) throw new SigningHeldError(rewoundReason);
     await store.commit(changes);
     if (!hasChange(changes, 'recordRewind')) return;
     isFound = true;
-    resolveRewound(new Error(rewoundReason));
+    rewound.resolve(new Error(rewoundReason));
   };
-  return { store: { ...store, commit }, rewound };
+  return { store: { ...store, commit }, rewound: rewound.promise };
 }
 
 async function openPostgresStore(connectionString: string, options: OpenOptions): Promise<OpenedStore> {

@@ -1,5 +1,6 @@
 import type { Conditions, Member } from '../../core/ports/shared-database.js';
 import type { Pause } from '../../core/work/abort.js';
+import { later } from '../../core/work/later.js';
 import type { Log } from '../../core/work/log.js';
 import { createConditionsWatch, hasSameFiles, requireSameFiles } from './conditions.js';
 import type { GoneInstances } from './gone-instances.js';
@@ -43,10 +44,7 @@ export function createFitness({ configHashes, me, isRemoved, look, conditions, g
   const watch = createConditionsWatch(configHashes);
   let isDue = false;
   let unfitness: Error | null = null;
-  let resolveUnfit: (error: Error) => void = () => undefined;
-  const unfit = new Promise<Error>((resolve) => {
-    resolveUnfit = resolve;
-  });
+  const unfit = later<Error>();
 
   /**
    * Throws if another instance works with other configuration files. One that hangs does not keep this one from starting: it is removed, as
@@ -74,7 +72,7 @@ export function createFitness({ configHashes, me, isRemoved, look, conditions, g
   }
 
   return {
-    unfit,
+    unfit: unfit.promise,
     returned() {
       isDue = true;
     },
@@ -99,7 +97,7 @@ export function createFitness({ configHashes, me, isRemoved, look, conditions, g
       } catch (error) {
         unfitness = error as Error;
         log.error({ err: error }, 'this instance may not go on with the database');
-        resolveUnfit(unfitness);
+        unfit.resolve(unfitness);
         throw error;
       }
       isDue = false;

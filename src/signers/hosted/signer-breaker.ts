@@ -1,6 +1,7 @@
 import { orAborted } from '../../core/work/abort.js';
 import { type CallMark, createBreaker } from '../../core/work/breaker.js';
 import type { DurationClock } from '../../core/work/clock.js';
+import { type Later, later } from '../../core/work/later.js';
 
 /** Why calls are not made now, and for how long. */
 export interface Trip {
@@ -36,11 +37,11 @@ export function createSignerBreaker(
 ): SignerBreaker {
   const breaker = createBreaker<string>({ pauseMs, failuresToTrip: maxFailures, forgottenAfterMs: 0, elapsedMs });
   /** The call that tries the key after the pause, and the calls that wait for it. */
-  let probe: { readonly call: CallMark; readonly ended: Promise<void>; readonly end: () => void } | null = null;
+  let probe: { readonly call: CallMark; readonly ended: Later<void> } | null = null;
 
   function endProbe(call: CallMark): void {
     if (probe?.call !== call) return;
-    probe.end();
+    probe.ended.resolve();
     probe = null;
   }
 
@@ -51,7 +52,7 @@ export function createSignerBreaker(
         const retryInMs = breaker.pausesForMs();
         if (trip === null || (retryInMs === 0 && probe === null)) return null;
         if (retryInMs > 0 || probe === null) return { sentence: trip.reason, retryInMs };
-        await orAborted(probe.ended, signal);
+        await orAborted(probe.ended.promise, signal);
       }
     },
     begin() {
@@ -59,8 +60,7 @@ export function createSignerBreaker(
       if (isTripped && (breaker.pausesForMs() > 0 || probe !== null)) return null;
       const call = breaker.begin();
       if (isTripped) {
-        const { promise: ended, resolve: end } = withResolvers();
-        probe = { call, ended, end };
+        probe = { call, ended: later() };
       }
       return call;
     },
@@ -79,12 +79,4 @@ export function createSignerBreaker(
     },
     ended: endProbe,
   };
-}
-
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { endsWithin, startDeadline } from '../../core/work/abort.js';
+import { later } from '../../core/work/later.js';
 import { ProviderError, type ProviderLimits } from '../hosted/key-provider.js';
 import type { FoundToken, KeyPlace, ThreadAnswer, ThreadTask, TokenPlace } from './thread-messages.js';
 import { createThreadPool, type Thread } from './thread-pool.js';
@@ -78,10 +79,7 @@ function createModuleThreads(
   let generation = 0;
   let preparing: Promise<void> | null = null;
   let isClosing = false;
-  let markEnded = (): void => undefined;
-  const ended = new Promise<void>((resolve) => {
-    markEnded = resolve;
-  });
+  const ended = later<void>();
 
   /** Takes a thread for a call. While the threads close, none may begin: the module would run it while it is finalized, and crash. */
   async function threadForCall(signal: AbortSignal): Promise<Thread> {
@@ -175,7 +173,7 @@ function createModuleThreads(
         await preparing;
       }
     },
-    ended,
+    ended: ended.promise,
     async close() {
       isClosing = true;
       // A module that never returns keeps its thread, and the end of a process waits for all its threads. Nothing else is left to do then.
@@ -183,7 +181,7 @@ function createModuleThreads(
       process.once('exit', endAtOnce);
       const finished = end().then(() => {
         process.removeListener('exit', endAtOnce);
-        markEnded();
+        ended.resolve();
       });
       // What takes longer is done when the module returns.
       await endsWithin(finished, patienceMs);

@@ -1,5 +1,6 @@
 import { StoreAwayError } from '../../core/ports/store/change.js';
 import type { Clock } from '../../core/work/clock.js';
+import { later } from '../../core/work/later.js';
 import type { Log } from '../../core/work/log.js';
 import { step } from '../sql/bound-change.js';
 import type { SqlValue } from '../sql/statement.js';
@@ -84,14 +85,11 @@ export function createOwnRecord({
   let begun = 0;
   let rewind: string | null = null;
   let loss: Error | null = null;
-  let resolveLost: (error: Error) => void = () => undefined;
-  const lost = new Promise<Error>((resolve) => {
-    resolveLost = resolve;
-  });
+  const lost = later<Error>();
 
   function lose(error: Error): Error {
     loss ??= error;
-    resolveLost(loss);
+    lost.resolve(loss);
     return loss;
   }
 
@@ -140,7 +138,7 @@ export function createOwnRecord({
     row: () => own,
     isRemoved: () => isRemoved,
     rewind: () => rewind,
-    lost,
+    lost: lost.promise,
     loss: () => loss,
     lose,
     taken(row) {

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
+import { later } from '../../core/work/later.js';
 import { repeat } from '../../core/work/repeat.js';
 import { systemTimers } from '../../core/work/timers.js';
 import { sqlite } from '../sql/dialect.js';
@@ -46,14 +47,11 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
   let values: unknown[] = [];
   let loss: Error | null = null;
   let isDamaged = false;
-  let resolveLost: (error: Error) => void = () => undefined;
-  const lost = new Promise<Error>((resolve) => {
-    resolveLost = resolve;
-  });
+  const lost = later<Error>();
 
   function lose(message: string): never {
     loss ??= new Error(message);
-    resolveLost(loss);
+    lost.resolve(loss);
     throw loss;
   }
 
@@ -94,7 +92,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, file: string | nu
     },
     requireFiles,
     isDamaged: () => isDamaged,
-    lost,
+    lost: lost.promise,
     stop() {
       void checking.stop();
       if (log !== null) closeSync(log);
