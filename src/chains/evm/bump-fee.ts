@@ -1,5 +1,5 @@
-import { max } from '../../core/fees/price.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import type { EvmDraft } from '../../core/records/evm.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { withinCeiling } from './fee-ceiling.js';

@@ -1,4 +1,5 @@
 import type { Head } from '../../core/ports/chain.js';
+import { min } from '../../core/records/bigints.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
@@ -49,7 +50,7 @@ export function createConfirmations({ rpc, branch, network, hasOthers, clock }: 
   let unlinkedSinceMs: number | null = null;
 
   async function isLinked(head: Head, required: bigint): Promise<boolean> {
-    const depth = required < maxLinked ? required : maxLinked;
+    const depth = min(required, maxLinked);
     const lowest = head.number - depth + 1n;
     if (await branch.reach(lowest < 0n ? 0n : lowest)) {
       wasLinked = true;

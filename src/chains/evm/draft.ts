@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { isUnavailable, nullIfUnavailable } from '../../core/errors/unavailable.js';
-import { max, maxCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import type { DraftRequest, FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { EvmContent, EvmDraft } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
@@ -199,13 +200,13 @@ export async function gasLimitNow(deps: DraftDeps, { relayer, content, live, out
   if (!paysPublishingByGas(deps.network) || wanted.gasLimit !== null) return gasLimit;
   const request = { relayer, content: isContent ? content : ('filler' as const), outbids, validUntilMs: null };
   const estimated = await gasLimitFor(deps, request, wanted).catch(nullIfUnavailable);
-  return typeof estimated === 'bigint' && estimated > gasLimit ? estimated : gasLimit;
+  return typeof estimated === 'bigint' ? max(estimated, gasLimit) : gasLimit;
 }
 
 /** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
 async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint | null): Promise<bigint> {
   const wanted = (estimate * 110n) / 100n;
-  const limited = blockGasLimit === null || wanted < blockGasLimit ? wanted : blockGasLimit;
+  const limited = blockGasLimit === null ? wanted : min(wanted, blockGasLimit);
   if (limited <= maxTransactionGas || estimate > maxTransactionGas) return limited;
   // Without an answer, a smaller margin is safer than a transaction that no node accepts.
   return (await transactionLimit(deps, account)) === 'absent' ? limited : maxTransactionGas;

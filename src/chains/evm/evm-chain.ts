@@ -1,6 +1,6 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
-import { max } from '../../core/fees/price.js';
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import type { EvmDraft, Speed } from '../../core/records/evm.js';
 import type { EvmNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';

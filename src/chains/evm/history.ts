@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
+import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -37,8 +38,7 @@ export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint
 export async function readNewestNonce(rpc: Rpc, account: string, counts?: 'highest'): Promise<bigint> {
   const question = questions.newestNonce(account);
   const opinions = rpc.isSingle() ? [await rpc.ask(question)] : await rpc.opinions(question);
-  const sorted = opinions.toSorted((a, b) => Number(a - b));
-  return sorted[counts === 'highest' ? sorted.length - 1 : Math.floor((sorted.length - 1) / 2)] ?? 0n;
+  return (counts === 'highest' ? max(0n, ...opinions) : lowerMedian(opinions)) ?? 0n;
 }
 
 /** The dependencies of the search for a transaction. */

@@ -1,3 +1,5 @@
+import { max } from '../../core/records/bigints.js';
+
 /** Computes the gas charged before execution: 21000, or 53000 for a creation, plus call data by EIP-2028 (4 or 16 per byte). */
 export function intrinsicGas(isCreation: boolean, data: string | null): bigint {
   const { zeros, others } = countBytes(data);
@@ -13,7 +15,7 @@ export function gasAcceptedEverywhere(isCreation: boolean, data: string | null):
   const floor = 21_000n + 10n * zeros + 40n * others;
   const words = (zeros + others + 31n) / 32n;
   const intrinsic = intrinsicGas(isCreation, data) + (isCreation ? 2n * words : 0n);
-  return intrinsic > floor ? intrinsic : floor;
+  return max(intrinsic, floor);
 }
 
 function countBytes(data: string | null): { readonly zeros: bigint; readonly others: bigint } {

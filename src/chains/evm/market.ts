@@ -1,5 +1,6 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { MarketView } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import type { EvmPrice, Speed } from '../../core/records/evm.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -103,7 +104,7 @@ export function createMarket({ rpc, memory, isEip1559, ownBids, nowMs }: MarketD
       // The medians of different percentiles leave out different blocks, so a slower speed could cost more.
       const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
       const priority = mediansWei[index] ?? suggested;
-      slower = priority > slower ? priority : slower;
+      slower = max(priority, slower);
       priorityWei[speed] = await bounds.bounded(slower);
     }
     return { nextBaseFeeWei, priorityWei };

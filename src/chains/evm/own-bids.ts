@@ -1,5 +1,6 @@
-import { bidOf, max } from '../../core/fees/price.js';
+import { bidOf } from '../../core/fees/price.js';
 import type { Receipt } from '../../core/ports/chain.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { EvmPrice } from '../../core/records/evm.js';
 import { remember } from '../../core/work/remember.js';
 
@@ -64,7 +65,7 @@ export function createOwnBids(): OwnBids {
     leftOut(suggestion, wei) {
       const before = counted.get(suggestion);
       const isOurs = highestWei !== null && wei <= highestWei;
-      const counts = isOurs && before !== undefined && before < wei ? before : wei;
+      const counts = isOurs && before !== undefined ? min(before, wei) : wei;
       counted.set(suggestion, counts);
       return counts;
     },

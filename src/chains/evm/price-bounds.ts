@@ -1,4 +1,4 @@
-import { max } from '../../core/fees/price.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { Block } from './answer.js';
@@ -68,7 +68,7 @@ export function createPriceBounds({ rpc, memory, ownBids, latest, nowMs }: Price
       const paid = await memory.recall('highest price in blocks', highestPaid);
       if (paid !== null || wei <= quietWei) unprovedSinceMs = null;
       const most = max(trustedWei, paid === null ? highestUnproved() : paid * paidFactor);
-      const bounded = wei < most ? wei : most;
+      const bounded = min(wei, most);
       if (paid !== null && bounded <= paid * paidFactor) trustedWei = max(trustedWei, bounded * trustedFactor);
       return bounded;
     },

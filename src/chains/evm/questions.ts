@@ -1,5 +1,5 @@
-import { max } from '../../core/fees/price.js';
 import type { Receipt, SenderUse } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, type NodeError } from '../rpc/node-error.js';
 import { question } from '../rpc/question.js';

@@ -1,3 +1,4 @@
+import { inOrder, max, min } from '../../core/records/bigints.js';
 import type { Log } from '../../core/work/log.js';
 import { remember } from '../../core/work/remember.js';
 import type { Endpoint } from './endpoint.js';
@@ -59,16 +60,14 @@ export function createForkDetector({
   /** The hashes of heads by height: they also show the branch of an endpoint that is down. */
   const hashes = new Map<bigint, string>();
   const least = propagationBlocks(averageBlockTimeMs);
-  const wanted = BigInt(requiredConfirmations) > least ? BigInt(requiredConfirmations) : least;
-  const depth = wanted < maxDepth ? wanted : maxDepth;
+  const depth = min(max(BigInt(requiredConfirmations), least), maxDepth);
   let newest: bigint | null = null;
 
   const note = (height: bigint, hash: string): void => remember(hashes, height, hash, maxRemembered);
 
   /** Returns the height of the highest remembered block up to this one, and not far below it; undefined: there is none. */
   function rememberedAt(height: bigint): bigint | undefined {
-    const [highest] = [...hashes.keys()].filter((one) => one <= height && one > height - depth).sort((a, b) => (a < b ? 1 : -1));
-    return highest;
+    return inOrder([...hashes.keys()].filter((one) => one <= height && one > height - depth)).at(-1);
   }
 
   /**
@@ -133,7 +132,7 @@ export function createForkDetector({
       }
       // Blocks that are not linked to the new head may be gone, as deep as reorgs reach.
       const isLinked = number === before + 1n && hashes.get(before) === parentHash;
-      const safe = (number < before ? number : before) - depth;
+      const safe = min(number, before) - depth;
       if (!isLinked) for (const height of [...hashes.keys()]) if (height > safe) hashes.delete(height);
       note(number, hash);
     },
@@ -148,7 +147,7 @@ export function createForkDetector({
     async isForked(endpoint, { number, hash }, source) {
       if (newest === null) return forked.has(endpoint);
       if (hash !== undefined && hashes.get(number) === hash) return mark(endpoint, false);
-      const height = (number < newest ? number : newest) - depth;
+      const height = min(number, newest) - depth;
       if (height < 1n) return forked.has(endpoint);
       const compared = await compare(endpoint, height, source);
       if (compared === null || compared.shown === null) return forked.has(endpoint);

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors/errors.js';
+import { inOrder, lowerMedian } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -75,11 +76,7 @@ async function readPrice(rpc: Rpc, accounts: readonly string[]): Promise<bigint>
   });
   const prices = opinions.map((fees) => at(inOrder(fees), (fees.length * percentile) / 100));
   // One node alone must not raise the price.
-  return at(inOrder(prices), (prices.length - 1) / 2);
-}
-
-function inOrder(numbers: readonly bigint[]): readonly bigint[] {
-  return numbers.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return lowerMedian(prices) ?? 0n;
 }
 
 function at(numbers: readonly bigint[], place: number): bigint {

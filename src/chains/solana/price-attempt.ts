@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
+import { min } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { remember } from '../../core/work/remember.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -76,7 +77,7 @@ export async function priceAttempt(rpc: Rpc, market: Market, recent: RecentMessa
   for (let draws = 0; draws < maxDraws; draws += 1) {
     const unitLimit = recent.drawLimit(minLimit, maxLimit + 1);
     const affordable = ((maxFeeLamports - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
-    const unitPrice = marketPrice < affordable ? marketPrice : affordable;
+    const unitPrice = min(marketPrice, affordable);
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
     if (budgeted !== null && recent.add(budgeted)) return priced(budgeted, baseFee + priorityFeeLamports(unitPrice, unitLimit));
   }

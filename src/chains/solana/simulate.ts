@@ -1,4 +1,5 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { CallOptions } from '../rpc/call-router.js';
@@ -65,7 +66,7 @@ export function simulate(rpc: Rpc, request: SimulationRequest): Promise<Simulate
     const named = namedFeeLamports(message);
     // Some nodes leave the priority fee out.
     const reported = answer.feeLamports ?? (impliesFee(message) ? named : await readFee(rpc, message, slot, options));
-    const feeLamports = reported > named ? reported : named;
+    const feeLamports = max(reported, named);
     const maxFee = maxFeeOf(policies, message);
     if (feeLamports <= maxFee) return { ...answer, feeLamports };
     // The message does not imply this fee. The only endpoint cannot confirm it, so it must last.

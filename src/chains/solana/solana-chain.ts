@@ -1,4 +1,5 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
+import { min } from '../../core/records/bigints.js';
 import type { SolanaNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { systemClock } from '../../core/work/clock.js';
@@ -70,7 +71,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
         rpc.ask(questions.balance(account, 'confirmed')),
       ]);
       // Funds that unconfirmed blocks spent are gone, and a fork may undo funds that they brought.
-      return processed < confirmed ? processed : confirmed;
+      return min(processed, confirmed);
     },
     lockedOf: async () => 0n,
     whyUnusable: (account, from) => whyUnusable(rpc, account, from),

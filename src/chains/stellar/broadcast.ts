@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { xdr } from '@stellar/stellar-sdk';
 import type { BroadcastOutcome, Chain } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import type { Log } from '../../core/work/log.js';
 import type { RpcCall, Settled } from '../rpc/json-rpc.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { broadcastTable } from './broadcast-table.js';
-import { maxOf } from './fee-rules.js';
 import { questions, type SendAnswer } from './questions.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 
@@ -75,7 +75,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
     if (isTaken || refused.length === 0 || refused.length < refusals.size) return null;
     const demands = refused.flatMap((result) => (result !== null && isFeeRefusal(result) ? result.feeCharged : []));
     return {
-      demandedFeeStroops: demands.length === 0 ? null : maxOf(demands),
+      demandedFeeStroops: demands.length === 0 ? null : max(0n, ...demands),
       isInvalid: refused.every((result) => result !== null && isAboutContent(result)),
     };
   }

@@ -1,12 +1,13 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { meetsMarket } from '../../core/fees/escalation.js';
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
+import { max } from '../../core/records/bigints.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { StellarBid, StellarDraft } from '../../core/records/stellar.js';
 import type { Attempt } from '../../core/records/transaction.js';
 import type { Broadcaster } from './broadcast.js';
 import { envelopeFromV1 } from './envelope.js';
-import { ceilDivide, inclusionFeeOf, maxOf, minBumpStroops, minReplacementStroops } from './fee-rules.js';
+import { ceilDivide, inclusionFeeOf, minBumpStroops, minReplacementStroops } from './fee-rules.js';
 import type { Market } from './market.js';
 import { priceAttempt } from './price-attempt.js';
 
@@ -33,10 +34,10 @@ export async function bumpFee(
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,
     operationCount,
-    minStroops: maxOf([
+    minStroops: max(
       minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length, market.rules().baseFeeStroops),
       ...outbids.map((attempt) => minOver(attempt, broadcaster, operationCount)),
-    ]),
+    ),
     bidPerOperationStroops,
     // A filler passed the price cap when it was drafted. Repeated tenfold fee bumps beyond the cap would drain the account.
     isFiller: false,

@@ -2,6 +2,7 @@ import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import { type IsRefused, nothingRefused, readAll, readEach } from '../../core/errors/read-all.js';
 import type { Wanted } from '../../core/ports/chain.js';
+import { min } from '../../core/records/bigints.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/records/stellar.js';
@@ -228,16 +229,12 @@ function requireMaxFee(maxFeeStroops: bigint | undefined, policies: StellarPolic
 /** Rejects a request at once if its fee limit is too low for any market. */
 function requireFee(content: StellarContent, policies: StellarPolicies): void {
   const { maxFeeStroops } = content;
-  const ceilingStroops = maxFeeStroops ?? smaller(policies.maxFeeStroops, defaultMaxFeeStroops);
+  const ceilingStroops = maxFeeStroops ?? min(policies.maxFeeStroops ?? defaultMaxFeeStroops, defaultMaxFeeStroops);
   const minStroops = minFeeStroops(content);
   if (ceilingStroops >= minStroops) return;
   const ofPolicy = ceilingStroops === policies.maxFeeStroops ? ", the limit of the relayer's policy max_fee" : ', the default';
   const cause = maxFeeStroops === null ? ofPolicy : '';
   throw invalidField('max_fee', `is ${ceilingStroops} stroops${cause}; this transaction needs at least ${minStroops}`);
-}
-
-function smaller(a: bigint | null, b: bigint): bigint {
-  return a !== null && a < b ? a : b;
 }
 
 /** The ledger and the resource fee of a call that must be simulated may demand more, which only a draft knows. */

@@ -1,5 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
+import { min } from '../../core/records/bigints.js';
 import type { StellarNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
@@ -146,7 +147,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   }
   const untilMs = validUntilMs ?? (content.validityMs === null ? null : drafting.clock.nowMs() + content.validityMs);
   const limitS = isFiller || untilMs === null ? null : BigInt(Math.floor(untilMs / 1000));
-  const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
+  const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : min(limitS, maxTimeS);
   const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXdr(text, 'base64')));
@@ -184,7 +185,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if ('refused' in bid) return bid.lasting && ready?.isFeeDoubted === true ? { ...bid, lasting: false, isDoubted: true } : bid;
   const operations = ready === null ? content.operations : [ready.operation];
   // Inside a fee-bump envelope the minimum is enough: nodes compare the outer bid.
-  const ownFeeStroops = smaller(isBump ? ownMinStroops + bid.resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);
+  const ownFeeStroops = min(isBump ? ownMinStroops + bid.resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);
   return {
     network: 'stellar',
     inner: {
@@ -208,10 +209,6 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
 /** Base64 XDR of SorobanTransactionData with this resource fee. */
 function declaring(sorobanData: string, resourceFee: bigint): string {
   return new xdr.SorobanTransactionData({ ...xdr.SorobanTransactionData.fromXdr(sorobanData, 'base64'), resourceFee }).toXdr('base64');
-}
-
-function smaller(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }
 
 /** Drafts a fee-bump envelope around an envelope that another account signed. */

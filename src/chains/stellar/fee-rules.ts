@@ -1,3 +1,4 @@
+import { max } from '../../core/records/bigints.js';
 import type { StellarBid } from '../../core/records/stellar.js';
 
 /** The fee and the reserve that a ledger's header demands. */
@@ -30,7 +31,10 @@ export function inclusionFeeOf({ feeStroops, resourceFeeStroops }: StellarBid): 
  * `operationCount` is that of the fee-bump envelope. (stellar-core, `canReplaceByFee`.)
  */
 export function minReplacementStroops(bids: readonly StellarBid[], operationCount: number): bigint {
-  return maxOf(bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))));
+  return max(
+    0n,
+    ...bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))),
+  );
 }
 
 /**
@@ -39,7 +43,7 @@ export function minReplacementStroops(bids: readonly StellarBid[], operationCoun
  */
 export function minBumpStroops(innerInclusionStroops: bigint, innerOperationCount: number, baseFeeStroops: bigint): bigint {
   const count = BigInt(innerOperationCount + 1);
-  return maxOf([baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount)))]);
+  return max(baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount))));
 }
 
 /** Returns the minimum inclusion fee of a fee-bump envelope that also replaces these bids. */
@@ -50,12 +54,7 @@ export function minOutbiddingStroops(
   baseFeeStroops: bigint,
 ): bigint {
   const minStroops = minBumpStroops(innerInclusionStroops, innerOperationCount, baseFeeStroops);
-  return maxOf([minReplacementStroops(bids, innerOperationCount + 1), minStroops]);
-}
-
-/** Returns the largest amount; 0 if there is none. */
-export function maxOf(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((max, amount) => (amount > max ? amount : max), 0n);
+  return max(minReplacementStroops(bids, innerOperationCount + 1), minStroops);
 }
 
 /** Divides and rounds up. */

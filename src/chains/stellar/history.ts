@@ -1,4 +1,5 @@
 import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
+import { max, min } from '../../core/records/bigints.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -57,9 +58,9 @@ function likelyLedgers(
   oldest: bigint,
 ): BlockRange | null {
   if (sequenceLedger === null) return null;
-  const end = sequenceLedger < to ? sequenceLedger : to;
+  const end = min(sequenceLedger, to);
   const start = last === sequence ? end : end - ledgersBefore;
-  const first = [start, from, oldest].reduce((max, ledger) => (ledger > max ? ledger : max));
+  const first = max(start, from, oldest);
   return first > end ? null : { from: first, to: end };
 }
 

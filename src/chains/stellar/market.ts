@@ -1,3 +1,4 @@
+import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type LedgerRules, usualRules } from './fee-rules.js';
@@ -27,8 +28,7 @@ export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
     },
     async bidPerOperationStroops(isContract) {
       const { classic, contract } = await read();
-      const bid = isContract ? contract : classic;
-      return bid > rules.baseFeeStroops ? bid : rules.baseFeeStroops;
+      return max(isContract ? contract : classic, rules.baseFeeStroops);
     },
   };
 }
@@ -36,9 +36,6 @@ export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
 /** One node alone must not raise the bid. */
 async function readBids(rpc: Rpc): Promise<RecentBids> {
   const opinions = await rpc.opinions(questions.recentBids());
-  return { classic: lowerMedian(opinions.map(({ classic }) => classic)), contract: lowerMedian(opinions.map(({ contract }) => contract)) };
-}
-
-function lowerMedian(bids: readonly bigint[]): bigint {
-  return bids.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor((bids.length - 1) / 2)] ?? 0n;
+  const middle = (bids: readonly bigint[]) => lowerMedian(bids) ?? 0n;
+  return { classic: middle(opinions.map(({ classic }) => classic)), contract: middle(opinions.map(({ contract }) => contract)) };
 }

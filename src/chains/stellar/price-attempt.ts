@@ -1,4 +1,5 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import { max, min } from '../../core/records/bigints.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarBid } from '../../core/records/stellar.js';
 
@@ -48,7 +49,7 @@ export function whyAboveMax(feeStroops: bigint, { maxFeeStroops }: StellarPolici
 export function feeLimitOf({ policies, maxFeeStroops }: Pick<PriceRequest, 'policies' | 'maxFeeStroops'>): bigint {
   const named = maxFeeStroops ?? defaultMaxFeeStroops;
   const mostStroops = policies.maxFeeStroops ?? defaultMaxCallerFeeStroops;
-  return mostStroops < named ? mostStroops : named;
+  return min(mostStroops, named);
 }
 
 function ofPolicies({ maxFeeStroops }: StellarPolicies): string {
@@ -66,7 +67,7 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const named = maxFeeStroops ?? defaultMaxFeeStroops;
   const ceiling = feeLimitOf(request);
   const market = request.bidPerOperationStroops * BigInt(operationCount);
-  const wanted = market > minStroops ? market : minStroops;
+  const wanted = max(market, minStroops);
   const room = ceiling - wanted - resourceFeeStroops;
   if (room >= 0n) {
     // The ledger has changed when the operation runs, and gives back what is not used.

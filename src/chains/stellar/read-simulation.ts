@@ -1,4 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
+import { max } from '../../core/records/bigints.js';
 import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
@@ -26,7 +27,7 @@ export function simulationFrom(value: unknown): SimulationAnswer {
   const data = xdrFrom(xdr.SorobanTransactionData, answer.transactionData, 'transaction data');
   const reported = integerFrom(answer.minResourceFee, 'resource fee');
   const declared = data.resourceFee;
-  const resourceFeeStroops = reported > declared ? reported : declared;
+  const resourceFeeStroops = max(reported, declared);
   // The field of the fee must have room for the inclusion fee, too: without that, nodes reject the signed transaction, which keeps its
   // sequence number.
   if (resourceFeeStroops > maxTransactionFeeStroops - maxBaseFeeStroops) throw new MalformedAnswerError('resource fee');

@@ -1,7 +1,8 @@
 import type { BumpReason, Refusal } from '../ports/chain.js';
+import { max } from '../records/bigints.js';
 import type { EvmPrice } from '../records/evm.js';
 import { meetsMarket } from './escalation.js';
-import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, minimumReplacement, raisedTo, reaches } from './price.js';
+import { type Bid, bidOf, loweredTo, maxCostPerGasWei, minimumReplacement, raisedTo, reaches } from './price.js';
 
 /** The inputs of a price. All amounts are in wei per gas. */
 export interface PriceChoice {

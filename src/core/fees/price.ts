@@ -1,4 +1,5 @@
 import type { Draft } from '../ports/chain.js';
+import { max, min } from '../records/bigints.js';
 import type { EvmPrice } from '../records/evm.js';
 import type { AttemptFields } from '../records/transaction.js';
 
@@ -51,7 +52,7 @@ export function raisedTo(price: EvmPrice, floor: Bid): EvmPrice {
 export function loweredTo(price: EvmPrice, capWei: bigint | null): EvmPrice {
   if (capWei === null || maxCostPerGasWei(price) <= capWei) return price;
   if (price.kind === 'legacy') return { kind: 'legacy', gasPriceWei: capWei };
-  const maxPriorityFeePerGasWei = price.maxPriorityFeePerGasWei < capWei ? price.maxPriorityFeePerGasWei : capWei;
+  const maxPriorityFeePerGasWei = min(price.maxPriorityFeePerGasWei, capWei);
   return { kind: 'eip1559', maxFeePerGasWei: capWei, maxPriorityFeePerGasWei };
 }
 
@@ -83,9 +84,4 @@ export function minimumOutbid(previous: readonly EvmPrice[]): Bid | null {
 
 function bumped(wei: bigint): bigint {
   return (wei * 11n) / 10n + 1n;
-}
-
-/** Returns the highest of these amounts. */
-export function max(first: bigint, ...others: readonly bigint[]): bigint {
-  return others.reduce((highest, other) => (other > highest ? other : highest), first);
 }

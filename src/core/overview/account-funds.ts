@@ -1,3 +1,4 @@
+import { min } from '../records/bigints.js';
 import type { Relayer } from '../records/relayer.js';
 import type { DurationClock } from '../work/clock.js';
 
@@ -78,7 +79,7 @@ export function createAccountFunds(clock: Pick<DurationClock, 'elapsedMs'>): Acc
       const seenMs = Math.min(nowMs - account.sinceMs, nowMs - (hour - hoursKept + 1) * hourMs);
       const spentLastDay = nowMs - account.sinceMs < leastSeenMs ? null : account.hours.reduce((sum, { spent }) => sum + spent, 0n);
       const lastsMs = spentLastDay === null || spentLastDay === 0n ? null : (balance * BigInt(Math.floor(seenMs))) / spentLastDay;
-      const funds = { balance, spentLastDay, lastsMs: lastsMs === null ? null : Number(lastsMs < longestMs ? lastsMs : longestMs) };
+      const funds = { balance, spentLastDay, lastsMs: lastsMs === null ? null : Number(min(lastsMs, longestMs)) };
       if (!isSame(account.funds, funds)) account.funds = funds;
     },
     keepOnly(isKept) {

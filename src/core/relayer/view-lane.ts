@@ -4,6 +4,7 @@ import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { LaneTransaction, LaneViewReads } from '../ports/store/lane-views.js';
 import type { LaneReads } from '../ports/store/lanes.js';
+import { max } from '../records/bigints.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
 import type { DurationClock } from '../work/clock.js';
@@ -109,10 +110,6 @@ export async function viewLane({ store, lanes, readAccountAtNodes }: ViewLaneDep
     inFlightLimit,
     problem,
   };
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }
 
 /** The dependencies of `createReadAccountAtNodes`. */

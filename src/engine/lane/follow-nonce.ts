@@ -1,5 +1,6 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { Head, NonceAnswer, Sequence } from '../../core/ports/chain.js';
+import { max, min } from '../../core/records/bigints.js';
 import { isOver } from '../../core/work/patience.js';
 import type { DoubtedNonce } from './account-numbers.js';
 import type { LaneContext } from './lane-context.js';
@@ -30,7 +31,7 @@ export async function nonceAt(
   const { next } = answer;
   if (typeof next === 'bigint') return { ...answer, next };
   const latest = await sequence.nextOf(id.account);
-  return { next: numbers.signed === 0n ? latest : lower(latest, numbers.signed) };
+  return { next: numbers.signed === 0n ? latest : min(latest, numbers.signed) };
 }
 
 /** Decides from which nonce on the lane signs, after an endpoint has shown this one. It is doubted until it is confirmed. */
@@ -48,10 +49,10 @@ export async function followNonce(lane: LaneContext, sequence: Sequence, head: H
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, seen).catch(nullIfUnavailable);
   if (typeof another?.next === 'bigint') {
-    const first = lower(another.next, seen.next);
+    const first = min(another.next, seen.next);
     // The only endpoint confirms a high nonce by another question. On Stellar an account's numbers begin at that of its first ledger.
     const isAlone = sequence.losesBlocks && first > maxJump && another.endpoint !== undefined && another.endpoint === seen.endpoint;
-    await believeUnpaid(lane, sequence, head, { ...seen, next: isAlone ? lower(await sequence.nextOf(lane.id.account), first) : first });
+    await believeUnpaid(lane, sequence, head, { ...seen, next: isAlone ? min(await sequence.nextOf(lane.id.account), first) : first });
     return;
   }
   const isUnconfirmed = another === null || (another.next === 'pruned' && seen.endpoint !== undefined);
@@ -59,7 +60,7 @@ async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, s
     doubt(lane, head, seen, seen.next);
     return;
   }
-  const first = lower(await sequence.nextOf(lane.id.account), seen.next);
+  const first = min(await sequence.nextOf(lane.id.account), seen.next);
   if (first > maxJump && sequence.isAlone?.() === true) doubt(lane, head, seen, first);
   else await believeUnpaid(lane, sequence, head, { ...seen, next: first });
 }
@@ -78,10 +79,6 @@ function doubt(lane: LaneContext, head: Head, { endpoint }: NonceAnswer, nonce: 
   lane.numbers.doubt({ nonce, head, endpoint, since: momentOf(lane) });
 }
 
-function lower(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
 /**
  * Follows a nonce that moved without us: a foreign transaction used the key, or a reorg removed such a transaction. One answer proves
  * nothing, so two heads must agree, and for an increase another node at the first of them; until then nothing takes a nonce. The lowest
@@ -90,7 +87,7 @@ function lower(a: bigint, b: bigint): bigint {
  */
 async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seen: SeenNonce): Promise<void> {
   const { numbers } = lane;
-  const wanted = seen.next > numbers.signed ? seen.next : numbers.signed;
+  const wanted = max(seen.next, numbers.signed);
   const { doubted } = numbers;
   if (wanted === numbers.next) {
     numbers.believe(wanted);
@@ -104,11 +101,7 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
     return;
   }
   if (doubted.head.hash === head.hash) return;
-  const believed = isHigher
-    ? await confirmed(lane, sequence, { doubted, head, seen, wanted })
-    : doubted.nonce > wanted
-      ? doubted.nonce
-      : wanted;
+  const believed = isHigher ? await confirmed(lane, sequence, { doubted, head, seen, wanted }) : max(doubted.nonce, wanted);
   if (believed === 'contradicted') {
     // The lane signs on until the next head shows it again: a nonce that is too low is refused. The chain may also reach this nonce later,
     // and the old head would never show that.
@@ -154,7 +147,7 @@ async function confirmed(
   const before = await at(doubted.head.number);
   const earlier = before?.next === 'pruned' ? await at(head.number) : before;
   const another = earlier?.next;
-  const believed = lower(doubted.nonce, wanted);
+  const believed = min(doubted.nonce, wanted);
   // A first nonce by its block's number is confirmed by another question.
   const isDoubtful = lane.numbers.signed > 0n || (another === 'pruned' && seen.endpoint === undefined);
   const isJump = sequence.losesBlocks && isDoubtful && believed - lane.numbers.next > maxJump;
@@ -162,5 +155,5 @@ async function confirmed(
     return isOver(isJump ? aloneForJump : aloneFor, waitedSince(lane, doubted.since)) ? believed : null;
   }
   if (typeof another !== 'bigint') return null;
-  return another <= lane.numbers.next ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
+  return another <= lane.numbers.next ? 'contradicted' : min(another, doubted.nonce, wanted);
 }

@@ -1,3 +1,4 @@
+import { max } from '../../core/records/bigints.js';
 import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
 import { createBlockMemory } from '../../core/work/block-memory.js';
@@ -55,8 +56,7 @@ export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactio
       isExpected = false;
       const { balance, locked } = await read();
       const minimum = minBalanceOf(relayer().policies);
-      const mustRemain = locked > minimum ? locked : minimum;
-      return { balance, free: balance - (transactions.reserved() - without) - mustRemain };
+      return { balance, free: balance - (transactions.reserved() - without) - max(locked, minimum) };
     },
     async report(balance) {
       const now = relayer();
@@ -93,7 +93,7 @@ export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: 
   for (const one of all) {
     const cost = costOf(one);
     if (cost > free) {
-      unpayable.push({ one, cost, free: free < 0n ? 0n : free });
+      unpayable.push({ one, cost, free: max(free, 0n) });
       continue;
     }
     free -= cost;

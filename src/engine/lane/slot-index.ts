@@ -1,3 +1,5 @@
+import { inOrder } from '../../core/records/bigints.js';
+
 /** The holders of an account's slots, by nonce, and walks over them from the lowest. */
 export interface SlotIndex<T> {
   size(): number;
@@ -27,7 +29,7 @@ export function createSlotIndex<T>(): SlotIndex<T> {
       const last = order.at(-1);
       if (last === undefined || nonce > last) order.push(nonce);
       // Only a filled gap comes before others.
-      else order = [...order, nonce].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      else order = inOrder([...order, nonce]);
     },
     free(nonce, holder) {
       if (slots.get(nonce) !== holder) return false;

@@ -2,6 +2,7 @@ import { DomainError } from '../../../core/errors/errors.js';
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import type { Head, Receipt, SecondReading, Sequence } from '../../../core/ports/chain.js';
 import type { Move } from '../../../core/ports/lanes.js';
+import { max } from '../../../core/records/bigints.js';
 import type { OpenTransaction } from '../../../core/records/transaction.js';
 import { type Attempt, hashesOf } from '../../../core/records/transaction.js';
 import { mined, reorged, resolved } from '../../../core/transaction/lifecycle.js';
@@ -58,7 +59,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   for (const open of staying) decided.push(resolveMined(lane, sequence, open, { head, isFinal, readings }));
   await make(lane, decided);
   // A reorg can free a nonce again.
-  for (const { transaction } of transactions.minable(highest > chainNonce ? highest : chainNonce)) {
+  for (const { transaction } of transactions.minable(max(highest, chainNonce))) {
     const record = transactions.tracked(transaction.id);
     if (record !== undefined) record.unexplained = null;
   }
