@@ -4,9 +4,7 @@ import { type Environment, processEnvironment } from '../config/environment.js';
 import { bundledNetworkList } from '../config/network-entries.js';
 import { loadSettings } from '../config/settings.js';
 import { curveOf } from '../core/records/network.js';
-import { openAuditLog } from '../observability/audit-log.js';
-import { createLogger } from '../observability/logger.js';
-import { standardOutput } from '../observability/standard-output.js';
+import { openLogs } from '../observability/open-logs.js';
 import { startEvmSandbox } from '../sandbox/evm-sandbox.js';
 import { greeting } from '../sandbox/greeting.js';
 import { otherChains } from '../sandbox/other-chains.js';
@@ -25,10 +23,7 @@ export async function runDev(homeDir: string): Promise<void> {
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
     await checkPortIsFree(settings);
-    // Both logs share one, so that the lines of a turn leave in one write.
-    const destination = standardOutput();
-    const plainLog = createLogger({ level: settings.logLevel, destination });
-    const log = { ...plainLog, ...(await openAuditLog(settings, destination, plainLog)) };
+    const log = await openLogs(settings);
     const { sandboxRpcPort, sandboxBlockTimeSeconds } = settings;
 
     const chains: SandboxChain[] = [];

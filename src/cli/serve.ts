@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { backgroundTimers } from '../core/work/timers.js';
-import { openAuditLog } from '../observability/audit-log.js';
-import { createLogger } from '../observability/logger.js';
-import { standardOutput } from '../observability/standard-output.js';
+import { openLogs } from '../observability/open-logs.js';
 import { checkPortIsFree } from './check-port-is-free.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
 import { CliError } from './terminal/cli-error.js';
@@ -34,10 +32,7 @@ async function serve(): Promise<void> {
     void renewCertificate();
   });
   const { settings, config } = await loadConfiguration(processEnvironment());
-  // Both logs share one, so that the lines of a turn leave in one write.
-  const destination = standardOutput();
-  const plainLog = createLogger({ level: settings.logLevel, destination });
-  const log = { ...plainLog, ...(await openAuditLog(settings, destination, plainLog)) };
+  const log = await openLogs(settings);
   reopenAudit = log.auditHealth.reopen;
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   await checkPortIsFree(settings);

@@ -144,18 +144,18 @@ export function hoursOrOff(input: string): Parsed<number | null> {
   return { problem: `must be off, or a number of hours above 0 and up to ${maxHours}, for example 4 or 0.5` };
 }
 
+/** Accepts host names and addresses without ports, separated by commas. */
+export function hosts(input: string): Parsed<ReadonlySet<string>> {
+  const names = listed(input);
+  const parsed = names.map((name) => (URL.canParse(`http://${name}`) ? new URL(`http://${name}`) : undefined));
+  const isHost = (url: URL | undefined, index: number) => url !== undefined && url.hostname === names[index]?.toLowerCase();
+  if (!parsed.every(isHost)) return { problem: 'must be host names without ports, separated by commas' };
+  return { value: new Set(parsed.flatMap((url) => url?.hostname ?? [])) };
+}
+
 function listed(input: string): readonly string[] {
   return input
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-}
-
-/** Accepts host names and addresses without ports, separated by commas. */
-export function hosts(input: string): Parsed<ReadonlySet<string>> {
-  const names = input.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]));
-  const parsed = names.map((name) => (URL.canParse(`http://${name}`) ? new URL(`http://${name}`) : undefined));
-  const isHost = (url: URL | undefined, index: number) => url !== undefined && url.hostname === names[index]?.toLowerCase();
-  if (!parsed.every(isHost)) return { problem: 'must be host names without ports, separated by commas' };
-  return { value: new Set(parsed.flatMap((url) => url?.hostname ?? [])) };
 }

@@ -29,18 +29,11 @@ import type { TransactionServiceDeps } from './transactions/transaction-service.
 
 export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
 
+const services = [TransactionService, RelayerService, NotificationService, SignerService, NetworkService, ApiKeyService, InstanceService];
 /** The methods whose requests ask for a page. */
-const lists: readonly DescMethod[] = [
-  TransactionService.method.listTransactions,
-  TransactionService.method.listAttempts,
-  RelayerService.method.listRelayers,
-  NotificationService.method.listNotifications,
-  NotificationService.method.listDeliveries,
-  SignerService.method.listSigners,
-  NetworkService.method.listNetworks,
-  ApiKeyService.method.listApiKeys,
-  InstanceService.method.listInstances,
-];
+const lists: readonly DescMethod[] = services.flatMap(({ methods }) =>
+  methods.filter(({ input }) => input.fields.some(({ name }) => name === 'page_token')),
+);
 
 /** Creates the checks of the methods whose services check more than the definitions say. */
 export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMethod, RequestCheck> {

@@ -7,6 +7,7 @@ import type { LaneReads } from '../ports/store/lanes.js';
 import { max } from '../records/bigints.js';
 import { laneOf, type Relayer } from '../records/relayer.js';
 import { isFinal } from '../records/transaction.js';
+import { inTime } from '../work/abort.js';
 import type { DurationClock } from '../work/clock.js';
 import type { Timers } from '../work/timers.js';
 
@@ -162,11 +163,7 @@ export function createReadAccountAtNodes({ directory, problemOf, clock, timers }
     const problem = problemOf(chain);
     if (problem !== null) return { chainNumber: null, market: null, problem };
     const reading = readingOf(relayer, chain);
-    let cancel = (): void => undefined;
-    const tooLate = new Promise<AccountAtNodes>((resolve) => {
-      cancel = timers.after(patienceMs, () => resolve({ chainNumber: null, market: null, problem: noAnswer }));
-    });
-    return Promise.race([reading.answer, tooLate]).finally(cancel);
+    return inTime(reading.answer, patienceMs, { chainNumber: null, market: null, problem: noAnswer }, timers);
   };
 }
 
