@@ -6,7 +6,7 @@ import type { Relayer } from '../../core/records/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/records/solana.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { CallOptions } from '../rpc/call-router.js';
-import type { Patience } from '../rpc/patience.js';
+import type { Denials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { systemProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
@@ -27,7 +27,7 @@ export interface DraftDeps {
   readonly lifetimes: Lifetimes;
   readonly market: Market;
   readonly recent: RecentMessages;
-  readonly patience: Patience;
+  readonly denials: Denials;
 }
 
 /**
@@ -47,10 +47,10 @@ export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: S
   const unpaid = await fundsRefusal(deps, relayer, outflow + namedFeeLamports(bound));
   if (unpaid !== null) return unpaid;
   const key = createHash('sha256').update(messageBytes(base)).digest('base64');
-  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isPatienceOver: () => deps.patience.isOver(key) };
+  const pricing = { message: bound, isFixed, slot: lifetime.since.slot, relayer, isDeniedLong: () => deps.denials.isLong(key) };
   const priced = (await accountsRefusal(deps.rpc, pricing)) ?? (await priceAttempt(deps.rpc, deps.market, deps.recent, pricing));
   // A later transaction with the same content gets the whole time again.
-  if (!('refused' in priced) || priced.lasting) deps.patience.forget(key);
+  if (!('refused' in priced) || priced.lasting) deps.denials.forget(key);
   if ('refused' in priced) return priced;
   const { message, feeLamports, balanceAfter, spentLamports } = priced;
   // Programs can spend the account's lamports, too: as rent of accounts that they create.

@@ -1,7 +1,7 @@
 import { nullIfUnavailable } from '../../core/errors/unavailable.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
-import { createPatience } from '../rpc/patience.js';
+import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { createPaidFees, type Landed } from './paid-fees.js';
 import type { Positions } from './positions.js';
@@ -55,7 +55,7 @@ export interface FinalResultsDeps {
 /** Creates a reader of final results. */
 export function createFinalResults({ rpc, positions, clock, log, networkName }: FinalResultsDeps): FinalResults {
   const fees = createPaidFees(rpc, log, networkName);
-  const unconfirmed = createPatience(clock, unconfirmedForMs);
+  const unconfirmed = createDenials(clock, unconfirmedForMs);
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
   function warn(signature: string, status: SignatureStatus, second: SignatureStatus | null): void {
@@ -66,7 +66,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   }
 
   function isConfirmed(signature: string, status: SignatureStatus, word: Word | undefined): boolean {
-    if (word === undefined) return unconfirmed.isOver(signature);
+    if (word === undefined) return unconfirmed.isLong(signature);
     unconfirmed.forget(signature);
     if (word.status?.isFinal === true && isSame(word.status, status)) return true;
     warn(signature, status, word.status);

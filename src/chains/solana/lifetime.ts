@@ -1,7 +1,7 @@
 import type { Refusal } from '../../core/ports/chain.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
 import type { DurationClock } from '../../core/work/clock.js';
-import { createPatience } from '../rpc/patience.js';
+import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { withSecondWord } from '../rpc/second-word.js';
 import type { Positions } from './positions.js';
@@ -33,11 +33,11 @@ export interface Lifetimes {
 
 /** Creates lifetimes. */
 export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positions, clock: DurationClock): Lifetimes {
-  const unknown = createPatience(clock, unknownForMs);
+  const unknown = createDenials(clock, unknownForMs);
 
   function refusal(blockhash: string, isDoubted: boolean): Refusal {
     const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
-    const isOver = unknown.isOver(blockhash);
+    const isOver = unknown.isLong(blockhash);
     return { refused: 'outdated', sentence, lasting: isOver && !isDoubted, ...(isOver && isDoubted ? { isDoubted } : {}) };
   }
 
@@ -54,7 +54,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positi
       // An attempt with a blockhash that one node alone denies can still land.
       const { answer: valid, isDoubted } = await withSecondWord(
         (options) => rpc.ask(questions.blockhashValidity(blockhash, 'processed', latestSlot(since)), options),
-        ({ value }) => !value && unknown.isOver(blockhash),
+        ({ value }) => !value && unknown.isLong(blockhash),
       );
       if (!valid.value) return refusal(blockhash, isDoubted);
       unknown.forget(blockhash);

@@ -4,10 +4,10 @@ import type { SolanaNetwork } from '../../core/records/network.js';
 import { onNetwork } from '../../core/records/on-network.js';
 import { systemClock } from '../../core/work/clock.js';
 import { agreedIdentity } from '../rpc/agreed.js';
+import { createDenials } from '../rpc/denials.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import { createNodes } from '../rpc/nodes.js';
-import { createPatience } from '../rpc/patience.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
@@ -20,10 +20,8 @@ import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
+import { deniedForMs } from './verdict.js';
 import { whyFailed } from './why-failed.js';
-
-/** A lookup table that nodes do not know may have been created or extended a moment ago, and nodes may lag. */
-const tablePatienceMs = 20_000;
 
 /** The options of a Solana cluster. */
 export interface SolanaChainOptions extends RpcOptions<SolanaNetwork> {
@@ -40,7 +38,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const lifetimes = createLifetimes(rpc, memory, positions, clock);
   const market = createMarket(rpc, memory);
   const recent = createRecentMessages(options.drawLimit);
-  const patience = createPatience(clock, tablePatienceMs);
+  const denials = createDenials(clock, deniedForMs);
   const outcomes = createAttemptOutcomes({ rpc, positions, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
@@ -78,7 +76,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     market: async () => null,
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt({ rpc, memory, lifetimes, market, recent, patience }, relayer, onNetwork('solana', content));
+      return draftAttempt({ rpc, memory, lifetimes, market, recent, denials }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: broadcaster.send,

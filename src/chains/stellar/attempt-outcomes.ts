@@ -7,7 +7,7 @@ import type { Log } from '../../core/work/log.js';
 import { isOver, type Lasting, lasted, seenAt } from '../../core/work/patience.js';
 import { remember } from '../../core/work/remember.js';
 import type { CallOptions } from '../rpc/call-router.js';
-import { createPatience } from '../rpc/patience.js';
+import { createDenials } from '../rpc/denials.js';
 import type { Rpc } from '../rpc/rpc.js';
 import type { SecondReadings } from '../rpc/second-reading.js';
 import { readAccounts } from './account.js';
@@ -53,7 +53,7 @@ const maxDoubted = 10_000;
 export function createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log }: AttemptOutcomesDeps): AttemptOutcomes {
   /** By hash, for how long the only endpoint has shown that the attempt is lost. */
   const doubted = new Map<string, Lasting>();
-  const unread = createPatience(clock, unreadForMs);
+  const unread = createDenials(clock, unreadForMs);
   const disputed = new Set<string>();
   let isReported = false;
 
@@ -105,7 +105,7 @@ export function createAttemptOutcomes({ rpc, secondReading, networkId, networkNa
   }
 
   function isUnreadLong({ hash }: Attempt, reading: SecondReading): boolean {
-    return reading === 'unknown' && unread.isOver(hash);
+    return reading === 'unknown' && unread.isLong(hash);
   }
 
   function noteDispute({ hash, transactionId }: Attempt, reading: SecondReading): void {

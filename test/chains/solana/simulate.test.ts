@@ -44,7 +44,7 @@ async function simulated(test: TestContext, ...values: readonly unknown[]) {
   const rpc = createRpc({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, solanaDialect);
   test.after(() => rpc.close());
   const message = compileInstructions(account, [transferInstruction(account, other, 5n)]);
-  return simulate(rpc, { message, slot: 1n, relayer, isPatienceOver: () => false });
+  return simulate(rpc, { message, slot: 1n, relayer, isDeniedLong: () => false });
 }
 
 it('simulation: the lasting refusal of one node fails nothing if another node says otherwise or does not answer', async (test) => {
