@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino';
 import { type AuditLog, healthWithoutFile, type Log } from '../core/work/log.js';
 import { openAuditFile } from './audit-file.js';
 import { flatFieldsText, isoTimeText } from './flat-line.js';
-import { withoutSecrets } from './without-secrets.js';
+import { redactedFields } from './redacted-fields.js';
 
 /** Where audit lines are written. */
 export interface AuditSettings {
@@ -29,7 +29,7 @@ export async function openAuditLog(
     auditHealth: file ?? healthWithoutFile,
     audit(fields) {
       const start = `{"level":"audit","time":"${isoTimeText(Date.now())}"`;
-      const text = flatFieldsText(fields) ?? `,${JSON.stringify(withoutSecrets(fields)).slice(1, -1)}`;
+      const text = flatFieldsText(fields) ?? `,${JSON.stringify(redactedFields(fields)).slice(1, -1)}`;
       const line = `${start}${text},"msg":"audit"}\n`;
       if (isAuditInLog) destination.write(line);
       file?.write(line);

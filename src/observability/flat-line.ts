@@ -1,4 +1,4 @@
-import { isSecret, redacted } from './without-secrets.js';
+import { isSecret, redacted } from './redacted-fields.js';
 
 const msPerMinute = 60_000;
 

@@ -1,8 +1,8 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../core/work/log.js';
 import { flatFieldsText, isoTimeText } from './flat-line.js';
+import { redactedFields } from './redacted-fields.js';
 import { standardOutput } from './standard-output.js';
-import { withoutSecrets } from './without-secrets.js';
 
 /** The severity of a log line, in ascending order. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
@@ -15,15 +15,15 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream;
 }
 
-/** Makes a log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
+/** Makes a log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`redactedFields`), `msg`. */
 export function createLogger({ level, destination = standardOutput() }: LoggerOptions): Log {
   const log = pino(
     {
       level,
       base: null,
       timestamp: () => `,"time":"${isoTimeText(Date.now())}"`,
-      formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
-      // `withoutSecrets` has already converted errors to plain objects.
+      formatters: { level: (label: string) => ({ level: label }), log: redactedFields },
+      // `redactedFields` has already converted errors to plain objects.
       serializers: { err: (value: unknown) => value },
     },
     destination,

@@ -30,7 +30,7 @@ export function isSecret(name: string): boolean {
 }
 
 /** Copies the fields of a log line and replaces every value under a secret's name, at any depth, with `[redacted]`. */
-export function withoutSecrets(fields: object): Record<string, unknown> {
+export function redactedFields(fields: object): Record<string, unknown> {
   return copyOf(fields, 0);
 }
 
