@@ -2,9 +2,9 @@ import { max } from '../../core/records/bigints.js';
 import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
 import { createBlockMemory } from '../../core/work/block-memory.js';
+import { askAhead } from './ask-ahead.js';
 import type { LaneInputs } from './lane-inputs.js';
 import type { OpenTransactions } from './open-transactions.js';
-import { askAhead } from './unanswered.js';
 
 /**
  * A balance is read again at the same head after this time: on a network that makes no blocks while nothing is sent, it changes without

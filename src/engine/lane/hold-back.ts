@@ -13,13 +13,13 @@ const retryAfterMs = 500;
 const passing: ReadonlySet<Refusal['refused']> = new Set(['reverts', 'above_cap'] as const);
 
 /** Why a transaction cannot be signed now. */
-export type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
+export type DraftObstacle = Refusal | { readonly sentence: string; readonly lasting: false };
 
 /** Leaves a transaction unsigned: it fails if the obstacle lasts; if not, the lane tries it again later. */
 export async function holdBack(
   lane: LaneContext,
   { transaction: seen }: OpenTransaction,
-  obstacle: Obstacle,
+  obstacle: DraftObstacle,
   pauseMs = retryAfterMs,
 ): Promise<void> {
   const record = lane.transactions.tracked(seen.id);

@@ -10,8 +10,8 @@ import { commitMoves, duplicateOf, type PlannedMove, storedAtOnce } from './comm
 import { holdBack } from './hold-back.js';
 import { isExpired, latestMs } from './is-expired.js';
 import type { LaneContext } from './lane-context.js';
+import { signerAwayError } from './signer-away.js';
 import type { SigningPace } from './signing-pace.js';
-import { signerAwayError } from './unanswered.js';
 
 /** A waiting transaction, and the draft of its first attempt. */
 export interface Drafted {

@@ -1,6 +1,6 @@
 import { storedAtOnce } from './commit-moves.js';
 import type { LaneInputs } from './lane-inputs.js';
-import type { SignerAway } from './unanswered.js';
+import type { SignerAway } from './signer-away.js';
 
 /**
  * The lane requests more signatures from a hosted key at once if it returns them within `quickMs`, and fewer if it takes longer than

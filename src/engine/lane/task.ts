@@ -1,7 +1,7 @@
 import { isUnavailable } from '../../core/errors/unavailable.js';
 import { ConflictError } from '../../core/ports/store/change.js';
 import type { Log } from '../../core/work/log.js';
-import { signerAwayError } from './unanswered.js';
+import { signerAwayError } from './signer-away.js';
 
 /** The first retry of a failed task comes after this time, each further one after twice the last. */
 const firstRetryMs = 250;

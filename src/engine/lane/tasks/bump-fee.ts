@@ -12,7 +12,7 @@ import { heldBackBy } from '../due-attempts.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Moment, momentOf, waitedSince } from '../moment.js';
-import { signerAwayError } from '../unanswered.js';
+import { signerAwayError } from '../signer-away.js';
 import { isUnpooled } from '../unpooled.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */

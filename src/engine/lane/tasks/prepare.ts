@@ -6,18 +6,18 @@ import { isActive } from '../../../core/records/relayer.js';
 import { isSigned, type OpenTransaction } from '../../../core/records/transaction.js';
 import { createPause, inTime } from '../../../core/work/abort.js';
 import { isOver, lasted, seenAt } from '../../../core/work/patience.js';
+import { askAhead } from '../ask-ahead.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from '../capacity.js';
 import { storedAtOnce, waitsFor } from '../commit-moves.js';
 import { beginDraft, draftInTime, isBegun, keepDraft, retryUnansweredAfterMs, slowDraftMs } from '../draft-in-time.js';
 import { createForbidden, type Forbidden } from '../forbidden.js';
 import { splitByFunds } from '../funds.js';
-import { holdBack, type Obstacle } from '../hold-back.js';
+import { type DraftObstacle, holdBack } from '../hold-back.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { type Drafted, signAll } from '../sign-drafts.js';
 import type { SigningPace } from '../signing-pace.js';
 import { forgetRefusals, type Tracked } from '../tracked.js';
-import { askAhead } from '../unanswered.js';
 
 /** Maximum number of large transactions in a batch, which are read from the store. */
 const maxReads = 16;
@@ -33,7 +33,7 @@ const excludedPauseMs = 1_000;
 
 const inUseReason = 'waiting: another transaction of its source account is in flight; will send when that one has finished';
 
-const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
+const unanswered: DraftObstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
 
 /**
  * Makes the task that prepares the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and

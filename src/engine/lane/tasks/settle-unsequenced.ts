@@ -23,8 +23,8 @@ import { splitByFunds } from '../funds.js';
 import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
+import { signerAwayError } from '../signer-away.js';
 import { forgetRefusals, noteRefusal, type Tracked } from '../tracked.js';
-import { signerAwayError } from '../unanswered.js';
 
 /** Networks drop accepted transactions without notice: the lane rebroadcasts one that is in no block after this time. */
 const resendAfterMs = 2_000;
