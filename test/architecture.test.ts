@@ -348,6 +348,18 @@ describe('dependencies point one way', () => {
     );
   });
 
+  it('rooms: each of more than a few files begins with a page that says what must never happen there', () => {
+    const large = [...new Set(files.map(topOf))].filter(
+      (room) => room !== 'sandbox' && files.filter((file) => topOf(file) === room).length > 6,
+    );
+    assert.ok(large.length > 10, large.join());
+    for (const room of large) {
+      const page = readFileSync(join('src', room, 'README.md'), 'utf8');
+      for (const part of ['What lives here', 'What it may touch', 'What must never happen'])
+        assert.ok(page.includes(part), `${room}: ${part}`);
+    }
+  });
+
   it('functions: none has over 150 lines, so that one can be read at once', () => {
     // The formatter lets a function at the outermost level begin and end at the start of a line. Statements of SQL are lists.
     const outermost = /^(?:export )?(?:async )?function\*? (\w+)[\s\S]*?^\}$/gm;
