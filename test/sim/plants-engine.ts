@@ -84,7 +84,8 @@ export const enginePlants: readonly Plant[] = [
           },
       }),
     ],
-    faults: ['nonce lie', 'foreign use', 'reorg'],
+    // The endpoint that showed it must never report the head again: otherwise its next answer ends the doubt.
+    faults: ['foreign use', 'outage', 'lag', 'nonce lie'],
   },
   { name: 'a transaction is final one block too early', seams: [oneBlockTooEarly] },
   {
@@ -296,7 +297,8 @@ export const enginePlants: readonly Plant[] = [
     name: 'what another owner accepted is never looked for',
     seams: [
       seam(() => import('../../src/engine/lane/tasks/find-stored.js'), {
-        createStoredFinder: (original) => (deps) => original({ ...deps, reload: async () => undefined }),
+        // A comparison finds it, and so does a look at what has changed.
+        createStoredFinder: (original) => (deps) => original({ ...deps, reload: async () => undefined, put: () => undefined }),
       }),
     ],
     faults: ['hung owner', 'no fence', 'burst'],
