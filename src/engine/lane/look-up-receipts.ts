@@ -7,7 +7,7 @@ import type { LaneContext } from './lane-context.js';
 const lowestPerHead = 4;
 /** Of the others that an earlier look did not find, this many are looked up per head. */
 const othersPerHead = 12;
-/** The number of blocks until the next look doubles with each that finds nothing, at most this many times. */
+/** The number of heads until the next look doubles with each that finds nothing, at most this many times. */
 const maxDoublings = 4;
 /** After one of the lowest is found, those above it follow in groups, each twice as large as the last. */
 const firstGroup = 16;
@@ -45,11 +45,11 @@ export async function lookUpReceipts(
     asked.push(...group);
     for (const [hash, receipt] of answers.found) found.set(hash, receipt);
     for (const hash of answers.unanswered) unanswered.add(hash);
-    for (const open of group) if (!slotHashes(open).some((hash) => answers.unanswered.has(hash))) noteLook(lane, head, open);
+    for (const open of group) if (!slotHashes(open).some((hash) => answers.unanswered.has(hash))) noteLook(lane, open);
     return answers.found.size > 0;
   }
 
-  const due = dueAt(lane, head, used);
+  const due = dueOf(lane, used);
   await lookUp([...certain, ...due]);
   const isLowestFound = used.slice(0, lowestPerHead).some((open) => slotHashes(open).some((hash) => found.has(hash)));
   const rest = isLowestFound ? used.filter((open) => !due.has(open)) : [];
@@ -63,22 +63,22 @@ function slotHashes(open: OpenTransaction): readonly string[] {
 }
 
 /** The lowest, attempts that were never looked up, and some of the others: those whose turn came first. */
-function dueAt({ transactions }: LaneContext, { number }: Head, used: readonly OpenTransaction[]): ReadonlySet<OpenTransaction> {
+function dueOf({ transactions, heads }: LaneContext, used: readonly OpenTransaction[]): ReadonlySet<OpenTransaction> {
   const due = new Set(used.slice(0, lowestPerHead));
-  const others: { readonly open: OpenTransaction; readonly nextAtBlock: bigint }[] = [];
+  const others: { readonly open: OpenTransaction; readonly nextAtHead: number }[] = [];
   for (const open of used.slice(lowestPerHead)) {
     const looks = transactions.tracked(open.transaction.id)?.looks ?? null;
     if (looks === null) due.add(open);
-    else if (looks.nextAtBlock <= number) others.push({ open, nextAtBlock: looks.nextAtBlock });
+    else if (looks.nextAtHead <= heads.count) others.push({ open, nextAtHead: looks.nextAtHead });
   }
-  others.sort((a, b) => Number(a.nextAtBlock - b.nextAtBlock));
+  others.sort((a, b) => a.nextAtHead - b.nextAtHead);
   for (const { open } of others.slice(0, othersPerHead)) due.add(open);
   return due;
 }
 
-function noteLook({ transactions }: LaneContext, { number }: Head, { transaction }: OpenTransaction): void {
+function noteLook({ transactions, heads }: LaneContext, { transaction }: OpenTransaction): void {
   const record = transactions.tracked(transaction.id);
   if (record === undefined) return;
   const count = record.looks?.count ?? 0;
-  record.looks = { count: count + 1, nextAtBlock: number + 2n ** BigInt(Math.min(count, maxDoublings)) };
+  record.looks = { count: count + 1, nextAtHead: heads.count + 2 ** Math.min(count, maxDoublings) };
 }

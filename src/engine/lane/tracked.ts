@@ -79,15 +79,15 @@ export interface Tracked {
     readonly lastHash: string;
     /** Heads for which consecutive searches found no user of the nonce. */
     readonly emptyHeads: number;
-    /** The block at which it was searched last; 0: never. */
-    readonly searchedAtBlock: bigint;
+    /** The `Heads.count` at which it was searched last; 0: never. */
+    readonly searchedAt: number;
   } | null;
   /** No other endpoint shows the receipt that is about to become final; null: that is not so. */
   unread: Lasting | null;
   /** The last head at which two endpoints showed different receipts; null: none did. */
   disputedAtHash: string | null;
-  /** Looks for its receipts that found none, and the block of the next one; null: none since it was last known to be in a block. */
-  looks: { readonly count: number; readonly nextAtBlock: bigint } | null;
+  /** Looks for its receipts that found none, and the `Heads.count` at the next one; null: none since it was last known to be in a block. */
+  looks: { readonly count: number; readonly nextAtHead: number } | null;
   /** By hash. */
   readonly attempts: Map<string, AttemptState>;
 }

@@ -22,9 +22,11 @@ async function searchesOf(nonces: readonly bigint[], heads: number, answer: (non
     () => null,
   );
   for (const nonce of nonces) transactions.put(sent(nonce));
+  const seen = { count: 0 };
   const lane = {
     id: { chain: 'evm:1', account: '0xaccount' },
     transactions,
+    heads: seen,
     deps: { clock: { nowMs: () => 0 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(100n),
@@ -39,12 +41,13 @@ async function searchesOf(nonces: readonly bigint[], heads: number, answer: (non
   } as unknown as Sequence;
   const explain = createForeignExplainer(lane, sequence);
   for (let number = 1; number <= heads; number += 1) {
+    seen.count += 1;
     const hash = `0x${number}`;
     // Like settling, which comes first at each head.
     for (const { transaction } of transactions.inFlight()) {
       const record = transactions.tracked(transaction.id);
       assert.ok(record !== undefined);
-      const before = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
+      const before = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAt: 0 };
       record.unexplained = { ...before, heads: before.heads + 1, lastHash: hash };
     }
     await explain({ number: BigInt(number), hash, timestampMs: 0 });

@@ -38,9 +38,11 @@ async function isGivenUp({ sequence, account, nonce, head }: Lost): Promise<bool
   };
   transactions.put(open);
   let isLost = false;
+  const seen = { count: 0 };
   const lane = {
     id: { chain: 'any', account },
     transactions,
+    heads: seen,
     deps: { clock: { nowMs: () => 3_600_000 } },
     relayer: () => modelRelayer('r1', { requiredConfirmations: 3 }),
     numbers: numbersOf(nonce + 1n),
@@ -54,11 +56,12 @@ async function isGivenUp({ sequence, account, nonce, head }: Lost): Promise<bool
   } as unknown as LaneContext;
   const explain = createForeignExplainer(lane, { ...sequence, findSender: async () => 'not_found' });
   for (let count = 1; count <= 140 && !isLost; count += 1) {
+    seen.count += 1;
     const newest = await head();
     const hash = `${newest.hash} ${count}`;
     const record = transactions.tracked('t');
     assert.ok(record !== undefined);
-    const before = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
+    const before = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAt: 0 };
     record.unexplained = { ...before, heads: before.heads + 1, lastHash: hash };
     await explain({ ...newest, hash });
   }

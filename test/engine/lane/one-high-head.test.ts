@@ -44,4 +44,18 @@ describe('waiting is counted in heads, so that one wrong height neither ends it 
     await rig.pass(12, 9, 12_000);
     assert.equal((await rig.transaction(id)).status, 'confirmed');
   });
+
+  it('an attempt that nodes forget again is sent again although the head at the first loss was far too high', async (test) => {
+    const rig = await startLaneRig(test);
+    await rig.pass(1);
+    await rig.send();
+    await rig.pass(2, 0);
+    rig.chain.setHeightLie(1_000_000n);
+    rig.chain.forget(() => false);
+    await rig.pass(1, 0);
+    rig.chain.setHeightLie(0n);
+    rig.chain.forget(() => false);
+    await rig.pass(5, 0, 3_000);
+    assert.equal(rig.chain.pool.size, 1);
+  });
 });

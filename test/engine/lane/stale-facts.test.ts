@@ -91,7 +91,7 @@ async function explainLong(seen: OpenTransaction, stored: OpenTransaction) {
   const { lane, moves } = laneOn(seen, stored);
   const record = lane.transactions.tracked('t');
   assert.ok(record !== undefined);
-  record.unexplained = { heads: 99, lastHash: '0x', emptyHeads: 99, searchedAtBlock: 0n };
+  record.unexplained = { heads: 99, lastHash: '0x', emptyHeads: 99, searchedAt: 0 };
   const sequence = {
     findSender: async () => 'not_found',
     nextAt: async () => ({ next: 9n }),

@@ -43,7 +43,7 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
       if (record.unexplained.heads >= headsUntilSearched) mysteries.push({ open, record, ...record.unexplained });
     }
     // The slot that was searched longest ago comes first, so that no slot is left out.
-    mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
+    mysteries.sort((a, b) => a.searchedAt - b.searchedAt);
     // A slot that a search showed as unused is searched later again if nodes still show it as used: until then it is not explained.
     if (!isAnyUnexplained) emptyRounds = 0;
     const pause = emptyRounds === 0 ? 1 : 2 ** Math.min(emptyRounds - 1, maxDoublings);
@@ -82,7 +82,7 @@ async function explainOne(
   const ours = isKnown ? attemptsInSlot(open).find((attempt) => hashesOf(attempt).includes(user.hash)) : undefined;
   const isForeign = isKnown && ours === undefined;
   const nowEmptyHeads = user === null ? emptyHeads : isForeign ? 0 : emptyHeads + pause;
-  record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAtBlock: head.number };
+  record.unexplained = { heads, lastHash, emptyHeads: nowEmptyHeads, searchedAt: lane.heads.count };
   if (user === null) return 'empty';
   const isSearched = !isKnown && isSearchedLong(lane, open, emptyHeads);
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.

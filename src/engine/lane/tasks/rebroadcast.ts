@@ -8,7 +8,7 @@ import { whenPooled, whenUnpooled } from '../unpooled.js';
 /** Without a new block, the lane still asks nodes this often. */
 const askAgainAfterMs = 30_000;
 
-/** The number of blocks until the next lookup doubles with each loss, at most this many times. */
+/** The number of heads until the next rebroadcast doubles with each loss, at most this many times. */
 const maxDoublings = 5;
 
 /** The attempt that nodes should have; undefined: none, or the newest one is on its way to them and may replace it at any time. */
@@ -48,7 +48,8 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
   /** The attempt that nodes did not know, and the number of consecutive lookups that did not find it. */
   let lostHash: string | null = null;
   let losses = 0;
-  let nextAtBlock = 0n;
+  /** The `Heads.count` at which everything is sent again. */
+  let nextAtHead = 0;
   /** The lowest attempt when everything was sent again. */
   let resent: AttemptState | undefined;
   return async (head) => {
@@ -67,18 +68,18 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
     if (isKnown === true) {
       if (losses > 0) await lane.records.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, lane.deps.clock.nowMs()));
       losses = 0;
-      nextAtBlock = 0n;
+      nextAtHead = 0;
       resent = undefined;
       return;
     }
     if (isKnown === false) {
       // The lane advances: a small pool takes the next attempts only when they are sent again.
       const isHidden = resent?.isKnownAgain === true;
-      if (lowest.hash !== lostHash && !isHidden) [losses, nextAtBlock] = [0, 0n];
+      if (lowest.hash !== lostHash && !isHidden) [losses, nextAtHead] = [0, 0];
       lostHash = lowest.hash;
-      if (head.number < nextAtBlock) return;
+      if (lane.heads.count < nextAtHead) return;
       losses += 1;
-      nextAtBlock = head.number + 2n ** BigInt(Math.min(losses - 1, maxDoublings));
+      nextAtHead = lane.heads.count + 2 ** Math.min(losses - 1, maxDoublings);
       // The first loss is a pool that was emptied.
       if (losses > 1 && !isHidden) {
         lane.inFlightLimit.noteCrowded();

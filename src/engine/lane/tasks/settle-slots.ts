@@ -203,8 +203,8 @@ function settleOne(
   if (seen.transaction.mined !== null) return takeBack(lane, seen);
   // A head that is settled again counts once.
   if (record === undefined || record.unexplained?.lastHash === head.hash) return null;
-  const { heads, emptyHeads, searchedAtBlock } = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAtBlock: 0n };
-  record.unexplained = { heads: heads + 1, lastHash: head.hash, emptyHeads, searchedAtBlock };
+  const { heads, emptyHeads, searchedAt } = record.unexplained ?? { heads: 0, emptyHeads: 0, searchedAt: 0 };
+  record.unexplained = { heads: heads + 1, lastHash: head.hash, emptyHeads, searchedAt };
   return null;
 }
 
