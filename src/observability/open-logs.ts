@@ -3,7 +3,7 @@ import { type AuditSettings, openAuditLog } from './audit-log.js';
 import { createLogger, type LogLevel } from './logger.js';
 import { standardOutput } from './standard-output.js';
 
-/** Opens the log and the audit log. Both share one output, so that the lines of a turn leave in one write. Throws as `openAuditLog` does. */
+/** Opens the log and the audit log, with one output, so that the lines of a turn leave in one write. Throws as `openAuditLog` does. */
 export async function openLogs(settings: AuditSettings & { readonly logLevel: LogLevel }): Promise<Log & AuditLog> {
   const destination = standardOutput();
   const log = createLogger({ level: settings.logLevel, destination });
