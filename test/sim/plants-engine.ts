@@ -26,8 +26,18 @@ const expiredIsDue = seam(() => import('../../src/engine/lane/due-attempts.js'),
       database: { ...lane.deps.database, timeMs: () => null },
     };
     const heads = Object.create(lane.heads, { settled: { value: settled === null ? null : { ...settled, isOwnTime: true } } });
-    return original({ ...lane, deps, heads });
+    return original(seenWith(lane, { deps, heads }));
   },
+});
+
+/** Before each request nothing is asked whether content is still due. */
+const expiredIsSent = seam(() => import('../../src/engine/lane/tasks/broadcast.js'), {
+  createBroadcaster: (original) => (lane) =>
+    original(
+      seenWith(lane, {
+        chain: Object.assign(Object.create(lane.chain), { broadcastAll: (raws: readonly string[]) => lane.chain.broadcastAll(raws) }),
+      }),
+    ),
 });
 
 const broadcastBeforeStored = seam(() => import('../../src/engine/lane/commit-moves.js'), {
@@ -158,15 +168,15 @@ export const enginePlants: readonly Plant[] = [
   },
   {
     name: 'a failing task ends the upkeep of its lane',
-    seams: [seam(() => import('../../src/engine/lane/task.js'), { createTask: () => (_name, _deps, task) => task })],
+    seams: [seam(() => import('../../src/engine/lane/task.js'), { createTaskMaker: () => () => (_name, task) => task })],
   },
   {
     name: 'expired content is broadcast',
-    seams: [expiredIsDue],
+    seams: [expiredIsDue, expiredIsSent],
     // Nodes have to lose the attempt while the cap forbids the self-transfer that replaces it.
     faults: ['valid until', 'pool loss', 'small pool', 'priced out', 'base fee spike', 'crash', 'reorg'],
   },
-  { name: 'Stellar: expired transactions are broadcast', network: 'stellar', seams: [expiredIsDue] },
+  { name: 'Stellar: expired transactions are broadcast', network: 'stellar', seams: [expiredIsDue, expiredIsSent] },
   {
     name: 'expired transactions are not replaced',
     seams: [
@@ -301,7 +311,7 @@ export const enginePlants: readonly Plant[] = [
         createStoredFinder: (original) => (deps) => original({ ...deps, reload: async () => undefined, put: () => undefined }),
       }),
     ],
-    faults: ['hung owner', 'no fence', 'burst'],
+    faults: ['hung owner', 'no fence', 'burst', 'slow commits', 'replace'],
   },
   {
     name: 'Stellar: a landed fee bump counts as the earlier one around the same transaction',
