@@ -63,7 +63,7 @@ export function forbiddenChangeBy(operation: xdr.Operation, { sourceAccount, acc
   return change === null || policies.allowAccountChanges.includes(change) ? null : forbidden(change, source, account);
 }
 
-/** Returns the account (`G...`) of an operation, given that of operations that name none. */
+/** Returns the account (`G...`) of an operation; `sourceAccount`: the transaction's, of operations that name none. */
 export function sourceOf({ sourceAccount: own }: xdr.Operation, sourceAccount: string): string {
   return accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
 }

@@ -28,23 +28,32 @@ const builtins: ReadonlySet<string> = new Set([
   'Ed25519SigVerify111111111111111111111111111',
 ]);
 
+/** The precompiled programs that verify signatures; the data of their instructions begins with their number. */
+const verifiers: ReadonlySet<string> = new Set([
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+]);
+
 /** The bytes of a compute budget instruction by its kind: heap size, unit limit, unit price, size of the loaded accounts. */
 const budgetBytes: Readonly<Record<number, number>> = { 1: 5, 2: 5, 3: 9, 4: 5 };
 
 /**
  * Computes the fee of a message. The runtime cannot report it without running the message, so its rules are repeated here (and the tests
  * hold them against its real fees). Instructions of the compute budget program: 2 sets the unit limit (u32), 3 the unit price (u64).
- * Signatures of the precompiled verifying programs, which also cost, are not counted.
+ * A signature that a precompiled program verifies costs as much as an account's. A compute budget that nodes reject has no price.
  */
 export function priceOf(message: CompiledTransactionMessage): MessagePrice {
   let limit: bigint | undefined;
   let unitPriceMicroLamports = 0n;
   let reserved = 0n;
+  let signatures = message.header.numSignerAccounts;
   let repeatedInstruction: number | null = null;
   let unknownInstruction: number | null = null;
   const kinds = new Set<number | undefined>();
   for (const [index, [program, data]] of instructionsOf(message).entries()) {
     reserved += builtins.has(program ?? '') ? 3_000n : 200_000n;
+    if (verifiers.has(program ?? '')) signatures += data[0] ?? 0;
     if (program !== computeBudget) continue;
     const view = Buffer.from(data);
     if (kinds.has(view[0])) repeatedInstruction ??= index;
@@ -54,10 +63,11 @@ export function priceOf(message: CompiledTransactionMessage): MessagePrice {
     if (view[0] === 3 && view.length === 9) unitPriceMicroLamports = view.readBigUInt64LE(1);
   }
   const units = smaller(limit ?? reserved, 1_400_000n);
-  const priority = (units * unitPriceMicroLamports + 999_999n) / 1_000_000n;
+  const isRejected = repeatedInstruction !== null || unknownInstruction !== null;
+  const priority = isRejected ? 0n : (units * unitPriceMicroLamports + 999_999n) / 1_000_000n;
   return {
     unitPriceMicroLamports,
-    feeLamports: lamportsPerSignature * BigInt(message.header.numSignerAccounts) + priority,
+    feeLamports: lamportsPerSignature * BigInt(signatures) + priority,
     repeatedInstruction,
     unknownInstruction,
   };
