@@ -36,9 +36,13 @@ export interface HandlerOptions extends RpcAdapterOptions {
   readonly telemetry?: Telemetry;
   /** Writes the audit line of a key that the guards refuse. */
   readonly auditRefusal: AuditRefusal;
+  /** True: another instance has newer configuration files, so this one changes and signs nothing. */
+  readonly isSuperseded?: () => boolean;
   /** Why nothing but pages and public methods can be served. Absent: everything can. */
   readonly closed?: () => DomainError;
 }
+
+const supersededText = 'this instance has older configuration files than another one; retry, at another instance';
 
 /**
  * Creates the handler of all requests. It runs the guards in the order of checks, before it reads a body, then passes the request to REST,
@@ -56,6 +60,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     log,
     telemetry = noTelemetry,
     auditRefusal,
+    isSuperseded = () => false,
   } = options;
   const openStream = createStreamLimit(streamLimits);
   const watch = createRequestWatch(log, telemetry);
@@ -93,6 +98,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         isCheckingKey = false;
         watched.principal = principal;
         checkScope(principal, target.scope);
+        if ('writes' in target && target.writes && isSuperseded())
+          throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', supersededText);
         if (target.rateLimited) rateLimit?.(principal, headers);
       }
       watched.within(() => serve(target));

@@ -14,6 +14,7 @@ import { createTestLimit } from '../core/notification/test-limit.js';
 import { createOverview } from '../core/overview/overview.js';
 import { blockTimeMsOf } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
+import type { Leases } from '../core/ports/leases.js';
 import type { Telemetry } from '../core/ports/telemetry.js';
 import { systemIds } from '../core/records/ids.js';
 import type { Relayer } from '../core/records/relayer.js';
@@ -215,6 +216,7 @@ export async function startApp(
       shutdownSignal,
       log,
       telemetry,
+      isSuperseded: () => sharing.superseded() !== null,
     });
 
     // The server.
@@ -223,14 +225,21 @@ export async function startApp(
     // From here on this instance does its share of the work, and follows what others change.
     followOthers(context, { opened, writer, engine, feed, delivery, keys });
     onStop('work', () => leases.stop());
-    await leases.start();
-    const address = await server.listen();
     onStop('work', () => server.stop());
+    const address = await startWork(leases, server, opened.shared !== null);
     return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Begins this instance's share of the work, and listens. */
+async function startWork<A>(leases: Pick<Leases, 'start'>, { listen }: { listen(): Promise<A> }, isShared: boolean): Promise<A> {
+  // Instances with older configuration files accept nothing from when this one shares the work, so it listens before.
+  const listening = isShared ? await listen() : null;
+  await leases.start();
+  return listening ?? (await listen());
 }
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {

@@ -49,7 +49,7 @@ export function compileApi(): CompiledApi {
   return { plans, rest: compileRest(plans), staticPages };
 }
 
-type Given = 'addressOf' | 'authenticate' | 'brakeWrongKeys' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry';
+type Given = 'addressOf' | 'authenticate' | 'brakeWrongKeys' | 'isSuperseded' | 'rateLimit' | 'cors' | 'shutdownSignal' | 'telemetry';
 
 /** What the API is made of, besides what it makes itself. */
 export interface ApiParts extends Pick<HandlerOptions, Given> {

@@ -29,7 +29,7 @@ export interface InstanceOptions extends OpenOptions {
 }
 
 /**
- * Opens the store as `openStore` does, and joins the other instances on it. Throws an error for the operator if another one has other
+ * Opens the store as `openStore` does, and joins the other instances on it. Throws an error for the operator if others have newer
  * configuration files.
  */
 export async function openInstance(databaseUrl: string, options: InstanceOptions): Promise<OpenedInstance> {

@@ -239,18 +239,36 @@ describe('definitions that one of two instances changes', () => {
     await untilBurst(900);
   });
 
-  it('configuration: an instance with other files refuses to start, and names them', async () => {
+  it('configuration: instances with older files refuse changes once one with newer files works, and do not start again beside it', async (test) => {
     const dir = await temporaryFolder({});
     await cp(home.dir, dir, { recursive: true });
     const file = join(dir, 'config.json');
     const written = await readFile(file, 'utf8');
     const start = () => startServiceHere({ ...home, env: { ...home.env, CONFIG_DIR: dir } });
     await writeFile(file, `${written} `);
-    await assert.rejects(start(), {
-      message:
-        /^instance \d+ \(process \d+ on host .+\) uses the same database with other configuration files; these differ: config\.json; give all instances/,
-    });
+    const newer = await start();
+    test.after(() => newer.stop());
+    const atNewer = restClient(() => newer.baseUrl);
+    for (const rest of [one, other]) {
+      const refused = await until(
+        'a change to be refused',
+        () => makeSigner(rest, 'by-older'),
+        ({ status }) => status === 503,
+      );
+      assert.equal(refused.body?.error, 'this instance has older configuration files than another one; retry, at another instance');
+      // Reads go on.
+      assert.equal((await rest('GET', '/relayers')).status, 200);
+      await until(
+        'it not to be ready',
+        () => rest('GET', '/ready'),
+        ({ status }) => status === 503,
+      );
+    }
+    await must(makeSigner(atNewer, 'by-newer'));
+    await must(atNewer('GET', '/ready'));
     await writeFile(file, written);
-    await (await start()).stop();
+    await assert.rejects(start(), {
+      message: /^other instances work with newer configuration files; these differ: config\.json; start it with the newest files/,
+    });
   });
 });

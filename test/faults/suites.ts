@@ -17,6 +17,7 @@ import { wrongClock } from './operations/wrong-clock.js';
 import { postgresHa, postgresMaintenance } from './postgres-ha.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
+import { rollingRestart } from './rolling-restart.js';
 import { solanaKill } from './solana/solana-kill.js';
 import { spike } from './spike.js';
 import { stellarKill } from './stellar/stellar-kill.js';
@@ -27,6 +28,7 @@ import type { FaultSuite } from './suite.js';
 export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['kill', kill],
   ['instances', instances],
+  ['rolling-restart', rollingRestart],
   ['failover', failover],
   ['postgres-ha', postgresHa],
   ['postgres-ha/maintenance', postgresMaintenance],

@@ -1,7 +1,7 @@
 import { DomainError } from '../../src/core/errors/errors.js';
 import type { ContentRequest } from '../../src/core/ports/chain.js';
 import { SigningHeldError } from '../../src/core/ports/database-state.js';
-import { StoreAwayError } from '../../src/core/ports/store/change.js';
+import { ConflictError, StoreAwayError } from '../../src/core/ports/store/change.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
@@ -63,7 +63,9 @@ export function startCallers(
       .then(then, (error: unknown) => {
         log.write(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         const isExpected = [DomainError, StoreAwayError, SigningHeldError].some((type) => error instanceof type);
-        if (!isExpected && !isLostDatabase(error)) context.fail(error);
+        // What an instance has in memory may contradict a database that went back in time, until it knows of that.
+        const isContradicted = context.faults.has('rewind') && error instanceof ConflictError;
+        if (!isExpected && !isContradicted && !isLostDatabase(error)) context.fail(error);
       })
       .finally(() => count(-1));
   }

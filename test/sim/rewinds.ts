@@ -12,6 +12,8 @@ export interface Rewinds {
   happened(): number;
   /** A process has joined the others. */
   joined(isAlive: () => boolean): void;
+  /** True for a while after a rewind: an instance does not know yet that its last leases are lost. */
+  isRecent(): boolean;
   /** The operator works, for which no virtual time passes. */
   isBusy(): boolean;
   /** True while something is still to be found, or an operator has to decide. */
@@ -41,6 +43,7 @@ export function startRewinds(context: RunContext, { wentBack, accepted, stopAll,
   const { time, clock, database, log } = context;
   const random = context.random.fork('rewinds');
   let happened = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let isOperating = false;
   let isBusy = false;
   /** Since when something is lost that no instance has found. */
@@ -50,11 +53,15 @@ export function startRewinds(context: RunContext, { wentBack, accepted, stopAll,
 
   const isFound = (): boolean => database.query('select 1 from database_ids where rewound_at_ms is not null').length > 0;
 
+  /** An instance that has not returned counts as lost after a while. */
+  const mayFindMore = (): boolean => database.query('select 1 from instances where number > 1').length > context.instances;
+
   /** A standby that lags takes over. */
   function goBack(putBack: () => void): void {
     // The database shows nothing of an instance that joined and ended in what is lost.
     if (context.isHealed() || joined.some((isAlive) => !isAlive())) return;
     happened += 1;
+    lastMs = time.elapsedMs();
     log.write('a standby that lags takes over');
     putBack();
     const isLost = wentBack();
@@ -104,7 +111,8 @@ export function startRewinds(context: RunContext, { wentBack, accepted, stopAll,
   return {
     happened: () => happened,
     joined: (isAlive) => void joined.push(isAlive),
+    isRecent: () => time.elapsedMs() - lastMs < noticedWithinMs,
     isBusy: () => isBusy,
-    isOpen: () => isOperating || lostSinceMs !== null || isFound(),
+    isOpen: () => isOperating || lostSinceMs !== null || isFound() || (happened > 0 && mayFindMore()),
   };
 }

@@ -259,7 +259,6 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
           record.answered(batch);
           return outcomes;
         }
-        record.unanswered(batch);
         drop(used);
         // The next connection reads whether it was written.
         const next = await connected();
@@ -316,6 +315,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
             members: look(time.elapsedMs()),
             rewind: rewinds.get() ?? null,
             tables: 'first',
+            newestFiles: null,
             timeMs: process.nowMs(),
             durability,
             oldestSnapshotMs: 0,
@@ -323,7 +323,7 @@ export function createServer(db: Sqlite.Database, wrote: () => void): Server {
         },
         async conditions() {
           await ask();
-          return { migrations: [], secret: null };
+          return { migrations: [], secret: null, files: [] };
         },
         async end(backend) {
           await ask();

@@ -49,6 +49,8 @@ export interface Look {
   readonly members: readonly Member[];
   /** Null: none was found since `relayer restore` was run last. */
   readonly rewind: Rewind | null;
+  /** The newest configuration files with which an instance has worked, as in `Member.configHashes`; null: none has. */
+  readonly newestFiles: ReadonlyMap<string, string> | null;
   /** Which tables these are: a restore puts others in their place. Null: there are none now. */
   readonly tables: string | null;
   /** The database's time. */
@@ -64,6 +66,8 @@ export interface Conditions {
   readonly migrations: readonly string[];
   /** The sealed secret of the database, which another encryption key would replace; null: there is none yet. */
   readonly secret: string | null;
+  /** The configuration files with which instances have worked, the newest last. */
+  readonly files: readonly ReadonlyMap<string, string>[];
 }
 
 /** The connection with which an instance sees the others and reports to them what it has changed. */
@@ -129,7 +133,10 @@ export interface SharedDatabase {
   onReturn(listener: () => void): void;
   /** Fails with `ConflictError` if there is no such instance. */
   setState(number: number, state: InstanceState): Promise<void>;
-  /** Lets an instance take its share, unless it was drained while it started. Deletes the free leases of all units but these. */
+  /**
+   * Lets an instance take its share, unless it was drained while it started. If its configuration files are new, they become the newest,
+   * and instances with others drain. Deletes the free leases of all units but these.
+   */
   startSharing(number: number, units: ReadonlyMap<LeaseKind, readonly string[]>): Promise<void>;
   /**
    * Removes an instance and frees its leases. `lost`: what shows that the database may lack its last commits, which is recorded too. Fails

@@ -16,8 +16,6 @@ const leastBetweenWatchesMs = 200;
 export interface GoneInstances {
   /** Judges the other instances after a look. */
   judge(members: readonly Member[]): Promise<void>;
-  /** Does what a watch decided about an instance. `members`: as they were seen with it. */
-  enforce(verdict: ReturnType<InstanceWatch['look']>, member: Member, members: readonly Member[]): Promise<void>;
   /** The looks so far say nothing any more. */
   forget(): void;
 }
@@ -84,7 +82,6 @@ export function createGoneInstances({
   }
 
   return {
-    enforce,
     async judge(members) {
       for (const number of watches.keys()) if (!members.some((member) => member.number === number)) watches.delete(number);
       for (const number of goneSinceMs.keys())

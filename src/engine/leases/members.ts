@@ -4,10 +4,10 @@ import { allNews, type News } from '../../core/ports/news.js';
 import type { SharedDatabase } from '../../core/ports/shared-database.js';
 import type { Change } from '../../core/ports/store/change.js';
 import { hasChange, type StoreFor } from '../../core/ports/store/store.js';
-import { createPause } from '../../core/work/abort.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
 import type { Timers } from '../../core/work/timers.js';
+import { whySuperseded } from './conditions.js';
 import { createFitness } from './fitness.js';
 import { createGoneInstances } from './gone-instances.js';
 import { createLeaseShares } from './lease-shares.js';
@@ -60,7 +60,9 @@ export function createMembers(deps: MembersDeps): Members {
   const closing = new AbortController();
   const listeners: ((news: News) => void)[] = [];
   const { requiresStandby = false, ownObstacle = () => null } = deps;
-  const hold = createSigningHold({ requiresStandby, ownObstacle, ownRewind: shared.rewind, clock, log });
+  /** Why this instance hands over its work: another one has newer configuration files. Null: none has. */
+  let superseded: string | null = null;
+  const hold = createSigningHold({ requiresStandby, ownObstacle: () => superseded ?? ownObstacle(), ownRewind: shared.rewind, clock, log });
   const seen = createSeenInstances({
     shared,
     heard({ news: heard, hasLeases }) {
@@ -74,7 +76,11 @@ export function createMembers(deps: MembersDeps): Members {
       shares.outdate();
       callListeners(allNews);
     },
-    looked: hold.note,
+    looked(look, askedAtMs) {
+      // It has not worked with its files before.
+      if (!seen.isStarting()) superseded ??= whySuperseded(deps.configHashes, look);
+      hold.note(look, askedAtMs);
+    },
     clock,
   });
   const news = createNewsSender({ me: seen.me, observer: seen.observer, timers, closing: closing.signal });
@@ -94,11 +100,8 @@ export function createMembers(deps: MembersDeps): Members {
   const fitness = createFitness({
     configHashes: deps.configHashes,
     me: seen.me,
-    isRemoved: shared.isRemoved,
     look: seen.peek,
     conditions: seen.conditions,
-    gone,
-    pause: createPause(timers),
     log,
   });
   const rounds = createRounds({
@@ -110,7 +113,15 @@ export function createMembers(deps: MembersDeps): Members {
     log,
   });
 
-  const sharing = createSharing({ seen, shares, hold, setState, nextRound, onNews: (listener) => void listeners.push(listener) });
+  const sharing = createSharing({
+    seen,
+    shares,
+    hold,
+    setState,
+    nextRound,
+    onNews: (listener) => void listeners.push(listener),
+    superseded: () => superseded,
+  });
 
   shared.onReturn(() => {
     fitness.returned();

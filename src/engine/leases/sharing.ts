@@ -16,6 +16,8 @@ export interface Sharing
   count(): number;
   /** The number of leases that no instance holds, by kind, as they were read last. */
   unheld(): ReadonlyMap<LeaseKind, number>;
+  /** Why this instance changes and signs nothing any more: another one works with newer configuration files. Null: none does. */
+  superseded(): string | null;
   /** See `Look.oldestSnapshotMs`. */
   oldestSnapshotMs(): number;
   /** Calls `listener` when another instance may have changed something. */
@@ -32,15 +34,17 @@ export interface SharingDeps {
   /** Resolves after the next round. */
   nextRound(): Promise<void>;
   readonly onNews: Sharing['onNews'];
+  readonly superseded: Sharing['superseded'];
 }
 
 /** Shows the instances to callers and operators. */
-export function createSharing({ seen, hold, shares, setState, nextRound, onNews }: SharingDeps): Sharing {
+export function createSharing({ seen, hold, shares, setState, nextRound, onNews, superseded }: SharingDeps): Sharing {
   return {
     ownId: () => String(seen.me()),
     instances: () => seen.members().map(({ number, shown }) => ({ ...shown, lanes: shares.heldBy(number).get('lane') ?? 0 })),
     count: () => seen.members().length,
     unheld: shares.unheld,
+    superseded,
     oldestSnapshotMs: seen.oldestSnapshotMs,
     async drain(id) {
       const member = seen.members().find(({ number }) => String(number) === id);

@@ -101,6 +101,7 @@ export function createSoleInstance({ version, host, pid, leases, ownObstacle = (
     hold: ownObstacle,
     ownHold: ownObstacle,
     clockSkewMs: () => 0,
+    superseded: () => null,
     oldestSnapshotMs: () => 0,
     clockDifference: () => null,
     unsafeSettings: () => unsafeSettings(durable, 1),

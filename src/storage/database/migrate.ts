@@ -6,13 +6,14 @@ import { acceptedEvidence } from '../migrations/0003-accepted-evidence.js';
 import { costsThatDoNotGrow } from '../migrations/0004-costs-that-do-not-grow.js';
 import { find } from '../migrations/0005-find.js';
 import { leaseParts } from '../migrations/0006-lease-parts.js';
+import { configurations } from '../migrations/0007-configurations.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
  * Every migration, in the order of their names.
  *
  * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add
- * `../migrations/0007-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
+ * `../migrations/0008-<what>.ts`, list it here and change `../sql/schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files
  * to commit in `test/storage/released/`, which are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of
  * a released migration changes. The migration contract loads each release's SQL and rows, migrates, and compares the schema with that of a
  * new database.
@@ -25,6 +26,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0004-costs-that-do-not-grow': costsThatDoNotGrow(dialect),
     '0005-find': find,
     '0006-lease-parts': leaseParts(dialect),
+    '0007-configurations': configurations,
   };
 }
 

@@ -54,8 +54,6 @@ export interface OwnRecord {
   fence(on: RecordConnection): { readonly row: OwnRow; readonly batch: number; readonly statement: ReturnType<typeof step> };
   /** The batch was written. */
   answered(batch: number): void;
-  /** The batch may have been written. */
-  unanswered(batch: number): void;
   /** Returns why this process may not commit any more, although it is connected. */
   refusal(on: RecordConnection, row: OwnRow): Promise<Error>;
   /**
@@ -79,9 +77,8 @@ export function createOwnRecord({
 }): OwnRecord {
   let own: OwnRow | null = null;
   let isRemoved = false;
-  /** The last batch of this record that was answered, and a later one without an answer. The database must know one of them. */
+  /** The last batch of this record that was answered. The database must know it, or a later one without an answer. */
   let answered: number | null = null;
-  let unanswered: number | null = null;
   let begun = 0;
   let rewind: string | null = null;
   let loss: Error | null = null;
@@ -122,10 +119,13 @@ export function createOwnRecord({
     return (await writer.query<{ batch: number | null }>(lastBatch.sql, lastBatch.bind(row))).rows[0];
   }
 
+  /** True if the last batch that the database knows is an earlier one than that which it answered last. */
+  const lacks = (batch: number | null): boolean => (batch ?? 0) < (answered ?? 0);
+
   /** Why this process may not commit any more, although it is connected or connects again. */
   async function refusal({ writer, history }: RecordConnection, { number, token }: OwnRow): Promise<Error> {
     const row = await lastOf(writer, { number, token });
-    if (row !== undefined && row.batch !== answered && row.batch !== unanswered)
+    if (row !== undefined && lacks(row.batch))
       return rewound(`instance ${number} committed batch ${answered}, and the database knows batch ${row.batch} as its last one`);
     if (!isShared) return lose(new NotOwnerError());
     if (row !== undefined) return remove();
@@ -144,7 +144,6 @@ export function createOwnRecord({
     taken(row) {
       own = row;
       answered = null;
-      unanswered = null;
       rewind = null;
       isRemoved = false;
     },
@@ -160,9 +159,6 @@ export function createOwnRecord({
     answered(batch) {
       answered = batch;
     },
-    unanswered(batch) {
-      unanswered = batch;
-    },
     refusal,
     async moveTo(on) {
       if (own === null) return null;
@@ -170,9 +166,8 @@ export function createOwnRecord({
       const { rowCount } = await on.writer.query(returnTo.sql, values);
       // A statement of its own: the move may have waited for a batch of the earlier connection.
       const row = rowCount === 1 ? await lastOf(on.writer, own) : undefined;
-      if (row !== undefined && (row.batch === answered || row.batch === unanswered)) {
+      if (row !== undefined && !lacks(row.batch)) {
         answered = row.batch;
-        unanswered = null;
         return row.batch;
       }
       const error = await refusal(on, own);

@@ -53,21 +53,25 @@ export async function readMembers(client: pg.Client, schema: string): Promise<re
 /** Reads the time and the settings of the server, and whether the database was found to lack commits. */
 export async function readServer(client: pg.Client): Promise<Omit<Look, 'members'>> {
   const { rows } = await client.query<
-    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> & Durability & { [Key in keyof Rewind]: Rewind[Key] | null }
+    Pick<Look, 'timeMs' | 'tables' | 'oldestSnapshotMs'> & { readonly newest: string | null } & Durability & {
+        [Key in keyof Rewind]: Rewind[Key] | null;
+      }
   >(
     `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs", ${durability},
      to_regclass('transactions')::oid::text as tables,
      (select coalesce(floor(extract(epoch from clock_timestamp() - min(xact_start)) * 1000), 0)::float8
        from pg_stat_activity where backend_xmin is not null and datname = current_database() and pid <> pg_backend_pid()) as "oldestSnapshotMs",
+     (select hashes from configurations order by number desc, hashes limit 1) as newest,
      rewound_at_ms as "foundAtMs", rewind_evidence as evidence
      from (select) as once left join database_ids on number = 1 and rewound_at_ms is not null`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('the database answered a look without a row');
-  const { timeMs, tables, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
+  const { timeMs, tables, newest, oldestSnapshotMs, foundAtMs, evidence, ...settings } = row;
   return {
     timeMs,
     tables,
+    newestFiles: newest === null ? null : filesFrom(newest),
     oldestSnapshotMs,
     durability: settings,
     rewind: foundAtMs === null ? null : { foundAtMs, evidence: evidence ?? '' },
@@ -78,7 +82,12 @@ export async function readServer(client: pg.Client): Promise<Omit<Look, 'members
 export async function readConditions(client: pg.Client): Promise<Conditions> {
   const { rows } = await client.query<{ name: string }>('select name from kysely_migration order by name');
   const { rows: secrets } = await client.query<{ sealed: string }>('select sealed from database_secret where number = 1');
-  return { migrations: rows.map(({ name }) => name), secret: secrets[0]?.sealed ?? null };
+  const { rows: files } = await client.query<{ hashes: string }>('select hashes from configurations order by number, hashes desc');
+  return {
+    migrations: rows.map(({ name }) => name),
+    secret: secrets[0]?.sealed ?? null,
+    files: files.map(({ hashes }) => filesFrom(hashes)),
+  };
 }
 
 const durability = `current_setting('fsync') = 'on' as fsync, current_setting('full_page_writes') = 'on' as full_page_writes,
@@ -119,6 +128,10 @@ export async function listPostgresInstances(connectionString: string): Promise<r
   return (await readPostgresOverview(connectionString))?.instances ?? [];
 }
 
+function filesFrom(hashes: string): ReadonlyMap<string, string> {
+  return new Map(Object.entries<string>(JSON.parse(hashes)));
+}
+
 /** Reads an instance. */
 export function memberFromRow(row: MemberRow): Member {
   const { number, host, pid, backend_pid, backend_started, isConnected, beat, isBusy } = row;
@@ -133,7 +146,7 @@ export function memberFromRow(row: MemberRow): Member {
       sinceMs: row.since_ms,
       seenAtMs: row.seenAt?.getTime() ?? null,
     },
-    configHashes: new Map(Object.entries<string>(JSON.parse(row.config_hashes ?? '{}'))),
+    configHashes: filesFrom(row.config_hashes ?? '{}'),
     backend: backend_pid === null || backend_started === null ? null : { pid: backend_pid, started: backend_started },
     isConnected,
     beat,

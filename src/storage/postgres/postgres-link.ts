@@ -203,7 +203,6 @@ export function createPostgresLink(
         if (error instanceof NotOwnerError) throw await record.refusal(current.locked, row);
         const isUnanswered = error instanceof UnansweredCommitError;
         if (!isUnanswered && session === current && !endsConnection(error)) throw error;
-        if (isUnanswered) record.unanswered(batch);
         const isLong = monotonicMs() - begunMs >= longBatchMs;
         drop(current, error as Error);
         const next = await connected();

@@ -244,7 +244,7 @@ export interface InstanceTable {
   checked_at_ms: number;
   /** In row 1: the latest time that a service could confirm, see `AgeClock`; null before the first. */
   confirmed_time_ms: number | null;
-  /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file, which all must have. */
+  /** Of an instance that shares the database: its version, and JSON of a keyed hash of each configuration file. */
   version: string | null;
   config_hashes: string | null;
   /** The server's process for its connection, and when that started, which together identify the connection. */
@@ -263,6 +263,14 @@ export interface InstanceTable {
 export interface RemovedInstanceTable {
   number: number;
   removed_at_ms: number;
+}
+
+/** The configuration files of an instance that has shared the work. PostgreSQL only. */
+export interface ConfigurationTable {
+  /** As in `InstanceTable.config_hashes`. */
+  hashes: string;
+  /** Those with the highest number are the newest: instances with others hand over their work. */
+  number: number;
 }
 
 /** Work that one instance does at a time. PostgreSQL only: with SQLite, the only process does all of it. */
@@ -324,6 +332,7 @@ export interface Schema {
   definitions: DefinitionTable;
   instances: InstanceTable;
   removed_instances: RemovedInstanceTable;
+  configurations: ConfigurationTable;
   batches: BatchTable;
   leases: LeaseTable;
   database_secret: DatabaseSecretTable;

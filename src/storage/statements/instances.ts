@@ -32,7 +32,7 @@ type MemberRow = Instance &
 export interface InstanceFacts {
   /** The version of the program. */
   readonly version: string;
-  /** A keyed hash of each configuration file, by its name. All instances must have the same. */
+  /** A keyed hash of each configuration file, by its name. Instances with older files than others hand over their work. */
   readonly configHashes: ReadonlyMap<string, string>;
 }
 
@@ -242,6 +242,53 @@ export function instanceStatements({ builder: db, hasSeveralWriters }: Pick<Dial
     /** Lets an instance take its share, unless it was drained while it started. */
     startSharing: statement<{ number: number }, never>('instances_start_sharing', ({ number }) =>
       db.updateTable('instances').set({ state: 'sharing' }).where('number', '=', number).where('state', '=', sql.lit('starting')),
+    ),
+
+    /**
+     * Makes the configuration files of an instance the newest, unless they are, or are known to be older while another instance shares:
+     * that one has newer files, or hands over to one that has.
+     */
+    announceFiles: statement<{ number: number }, never>('configurations_announce', ({ number }) =>
+      db
+        .insertInto('configurations')
+        .columns(['hashes', 'number'])
+        .expression((eb) =>
+          eb
+            .selectFrom('instances')
+            .select([
+              sql<string>`config_hashes`.as('hashes'),
+              sql<number>`(select coalesce(max(configurations.number), 0) + 1 from configurations)`.as('number'),
+            ])
+            .where('instances.number', '=', number)
+            .where('config_hashes', 'is not', null),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .column('hashes')
+            .doUpdateSet((eb) => ({ number: eb.ref('excluded.number') }))
+            .where('configurations.number', '<', sql<number>`excluded.number - 1`)
+            .where(({ not, exists, selectFrom }) =>
+              not(
+                exists(
+                  selectFrom('instances')
+                    .select('instances.number')
+                    .where('state', '=', sql.lit('sharing'))
+                    .where('instances.number', '<>', number),
+                ),
+              ),
+            ),
+        ),
+    ),
+
+    /** Lets instances with older configuration files give up their work. */
+    drainOlder: statement<object, never>('instances_drain_older', () =>
+      db
+        .updateTable('instances')
+        .set({ state: sql.lit('draining') })
+        .where('state', '=', sql.lit('sharing'))
+        .where('config_hashes', '<>', (eb) =>
+          eb.selectFrom('configurations').select('hashes').orderBy('configurations.number', 'desc').orderBy('hashes').limit(sql.lit(1)),
+        ),
     ),
 
     setState: statement<{ number: number; state: InstanceState }, never>('instances_set_state', ({ number, state }) =>

@@ -20,15 +20,19 @@ const unit = 'evm:1/0x1';
 /** An instance with a configuration file of this content, and one unit of work. */
 async function join(test: TestContext, url: string, file: string) {
   const opened = await openInstance(url, { log: silentLog, instance: { version: file, configHashes: new Map([['config.json', file]]) } });
-  const { leases, store, lost } = opened;
-  const state = { isWorking: false, lost: null as Error | null };
+  const { leases, sharing, store, lost } = opened;
+  let hasLeft = false;
+  const leave = async () => {
+    if (hasLeft) return;
+    hasLeft = true;
+    await leases.stop().catch(() => undefined);
+    await store.close();
+  };
+  const state = { sharing, leave, isWorking: false, lost: null as Error | null };
   void lost.then((error) => {
     state.lost = error;
   });
-  test.after(async () => {
-    await leases.stop().catch(() => undefined);
-    await store.close();
-  });
+  test.after(leave);
   const begin = async () => {
     state.isWorking = true;
   };
@@ -51,35 +55,52 @@ async function proxied(test: TestContext) {
 }
 
 describe('the conditions of a start', () => {
-  it('an instance that hangs does not keep one with another file from starting, and ends when it comes back', async (test) => {
+  it('an instance that hangs does not keep one with newer files from starting, and ends when it comes back', async (test) => {
     const { databaseUrl, proxy, through } = await proxied(test);
     const older = await join(test, through, 'older');
     proxy.hang();
     const newer = await join(test, databaseUrl, 'newer');
-    assert.deepEqual(
-      (await listPostgresInstances(databaseUrl)).map(({ version }) => version),
-      ['newer'],
-    );
     await waitFor('the new one to take over', async () => (newer.isWorking ? true : undefined), 30_000);
     proxy.heal();
     proxy.cut();
     const error = await waitFor('the older one to end', async () => older.lost ?? undefined, 30_000);
-    assert.match(error.message, /^instance \d+ .* uses the same database with other configuration files; these differ: config\.json;/);
-    assert.deepEqual(
-      (await listPostgresInstances(databaseUrl)).map(({ version }) => version),
-      ['newer'],
-    );
+    assert.match(error.message, /^other instances work with newer configuration files; these differ: config\.json;/);
+    assert.deepEqual(await versionsOf(databaseUrl), ['newer']);
     assert.deepEqual([older.isWorking, newer.isWorking, newer.lost], [false, true, null]);
   });
 
-  it('an instance that works keeps one with another file from starting', async (test) => {
+  it('an instance with newer files takes over the work of those with older ones, which change nothing any more', async (test) => {
     const databaseUrl = await server.newDatabase();
     const older = await join(test, databaseUrl, 'older');
-    await assert.rejects(
-      join(test, databaseUrl, 'newer'),
-      /uses the same database with other configuration files; these differ: config\.json;/,
-    );
-    assert.deepEqual([older.isWorking, older.lost], [true, null]);
+    const other = await join(test, databaseUrl, 'older');
+    assert.equal(older.sharing.superseded(), null);
+    const newer = await join(test, databaseUrl, 'newer');
+    await waitFor('the new one to take over', async () => (newer.isWorking && !older.isWorking && !other.isWorking ? true : undefined));
+    for (const one of [older, other]) {
+      const reason = await waitFor('it to know', async () => one.sharing.superseded() ?? undefined);
+      assert.match(reason, /^another instance works with newer configuration files; these differ: config\.json;/);
+      assert.equal(one.sharing.ownHold(), reason);
+      assert.equal(one.lost, null);
+    }
+    assert.deepEqual([newer.sharing.superseded(), newer.sharing.ownHold()], [null, null]);
+    const another = await join(test, databaseUrl, 'newer');
+    assert.deepEqual([another.sharing.superseded(), another.sharing.ownHold()], [null, null]);
+  });
+
+  it('older files come back only after all instances have ended', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const older = await join(test, databaseUrl, 'older');
+    const newer = await join(test, databaseUrl, 'newer');
+    const refusal =
+      /^Error: other instances work with newer configuration files; these differ: config\.json; start it with the newest files/;
+    await assert.rejects(join(test, databaseUrl, 'older'), refusal);
+    await newer.leave();
+    // The older one is there, and has handed over.
+    await assert.rejects(join(test, databaseUrl, 'older'), refusal);
+    await older.leave();
+    const again = await join(test, databaseUrl, 'older');
+    assert.deepEqual([again.isWorking, again.sharing.superseded()], [true, null]);
+    await assert.rejects(join(test, databaseUrl, 'newer'), refusal);
   });
 
   for (const [what, sql, reason] of [
@@ -105,6 +126,10 @@ describe('the conditions of a start', () => {
       assert.match((await waitFor('it to end', async () => one.lost ?? undefined)).message, reason);
     });
 });
+
+async function versionsOf(databaseUrl: string): Promise<readonly string[]> {
+  return (await listPostgresInstances(databaseUrl)).map(({ version }) => version);
+}
 
 /** The server's process for the connection with which the only instance commits. */
 async function backendOf(databaseUrl: string): Promise<number | undefined> {

@@ -41,8 +41,16 @@ it('an instance that looks at the others for days keeps nothing of each look', a
   const members = createMembers({
     shared: createSharedDatabase({
       openObserver: async () => ({
-        look: async () => ({ members: [member], rewind: null, tables: '1', timeMs: Date.now(), durability, oldestSnapshotMs: 0 }),
-        conditions: async () => ({ migrations: [], secret: null }),
+        look: async () => ({
+          members: [member],
+          rewind: null,
+          newestFiles: null,
+          tables: '1',
+          timeMs: Date.now(),
+          durability,
+          oldestSnapshotMs: 0,
+        }),
+        conditions: async () => ({ migrations: [], secret: null, files: [] }),
         end: async () => undefined,
         tell: async () => undefined,
         close: async () => undefined,

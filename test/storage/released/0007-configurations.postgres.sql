@@ -1,0 +1,1 @@
+create table "configurations" ("hashes" text not null primary key, "number" integer not null);
