@@ -465,7 +465,8 @@ describe('refused Stellar envelopes', () => {
     [
       'with an operation of another account',
       () => ({ transaction_xdr: built(own, [paying(), paying(G)]).toXdr() }),
-      () => "transaction_xdr has another source account in operation 2; all operations must use the relayer's account",
+      () =>
+        `transaction_xdr has an operation 2 of ${G}, which is neither ${own.publicKey()}, the relayer's account, nor in its operation_source_accounts`,
     ],
     [
       'with conditions on its sequence',

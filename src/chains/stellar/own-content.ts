@@ -2,11 +2,11 @@ import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors/errors.js';
 import type { StellarPolicies } from '../../core/records/relayer.js';
 import type { StellarOperationsContent } from '../../core/records/stellar.js';
-import { requireAllowed } from './account-changes.js';
+import { forbiddenChangeIn, requireAllowed } from './account-changes.js';
 import { accountOf } from './address.js';
 import type { Envelope } from './envelope.js';
 import type { AuthSource } from './operations.js';
-import { whyOperationsForbidden } from './policy.js';
+import { whySourceForbidden } from './policy.js';
 
 /** Content of the relayer's own account before it is encoded as text. */
 type OwnParts = Omit<StellarOperationsContent, 'network' | 'kind' | 'operations' | 'memo'> & {
@@ -100,7 +100,10 @@ export function ownContentFromEnvelope(
   if (envelope.hasOtherConditions) {
     throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
-  requireAllowed(field, whyOperationsForbidden(envelope, account, policies));
+  // The same reason as for the field `source_account` of `operations`.
+  const foreign = whySourceForbidden(envelope, account, policies);
+  if (foreign !== null) throw invalidField(field, foreign);
+  requireAllowed(field, forbiddenChangeIn(envelope, account, policies));
   const { sourceAccount, operations, memo, sorobanData, minTimeS, maxTimeS } = envelope;
   return ownContentFrom(
     {

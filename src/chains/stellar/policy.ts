@@ -15,14 +15,18 @@ export function isOwnSource(source: string, account: string, { operationSourceAc
  * Returns why the policies forbid operations that the relayer's key alone signs, by their accounts or by what they take from these, to
  * follow the field's name; null if they allow them.
  */
-export function whyOperationsForbidden(
-  { operations, sourceAccount }: Operations,
-  account: string,
-  policies: StellarPolicies,
-): string | null {
+function whyOperationsForbidden({ operations, sourceAccount }: Operations, account: string, policies: StellarPolicies): string | null {
+  return (
+    whySourceForbidden({ operations, sourceAccount }, account, policies) ??
+    forbiddenChangeIn({ operations, sourceAccount }, account, policies)
+  );
+}
+
+/** Returns the same for their accounts alone. */
+export function whySourceForbidden({ operations, sourceAccount }: Operations, account: string, policies: StellarPolicies): string | null {
   const sources = operations.map((operation: xdr.Operation) => sourceOf(operation, sourceAccount));
   const foreign = sources.findIndex((source) => !isOwnSource(source, account, policies));
-  if (foreign === -1) return forbiddenChangeIn({ operations, sourceAccount }, account, policies);
+  if (foreign === -1) return null;
   return `has an operation ${foreign + 1} of ${sources[foreign]}, which is neither ${account}, the relayer's account, nor in its operation_source_accounts`;
 }
 
