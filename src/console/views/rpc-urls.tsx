@@ -86,7 +86,6 @@ export function RpcUrlInputs({
           />
           <TextArea
             label="Headers"
-            mono
             rows={2}
             hint={`A line for each, as in Authorization: Bearer key. ${helpOf(RpcUrlSchema.field.headers)}`}
             value={headers}
