@@ -45,6 +45,14 @@ it('a payment that was sent after the moment to which the database goes back is 
   const attemptOf = async () =>
     (await rest(first.baseUrl, 'GET', `/relayers/r1/transactions/${lost.data.id}`)).body.data?.hash ?? undefined;
   const hash = await waitFor('the attempt', attemptOf);
+  // The instance that has the lane hears of what another one has accepted a moment later.
+  const isWaiting = async ({ baseUrl }: RunningService) => {
+    const { body } = await rest(baseUrl, 'GET', `/relayers/r1/transactions/${unsigned.data.id}`);
+    return /balance/.test(body.data?.status_reason ?? '');
+  };
+  await waitFor('the lane to have the third one', async () =>
+    (await Promise.all(instances.map(isWaiting))).includes(true) ? true : undefined,
+  );
 
   await postgres.goBack();
   for (const { baseUrl } of instances)
