@@ -19,14 +19,19 @@ export interface StubRig {
    * Runs a program and returns the lines that it prints. The program finds the services, their key, relayer and CA in its environment, and controls
    * the rig by its output: `mine` mines a block, `restart` stops the first service and starts it again, `cut 3` begins the scenario of
    * `cut-watches.ts` with three watches, and writes `end` to the program's input when they have seen everything. Those watches go to
-   * `RELAYER_CUT_TARGET`.
+   * `RELAYER_CUT_TARGET`. `sent …` mines too: an example that has sent a transaction waits for it.
    */
-  run(command: readonly string[], folder: string): Promise<readonly string[]>;
+  run(command: readonly string[], folder: string, env?: Readonly<Record<string, string>>): Promise<readonly string[]>;
+  /** The balance of an account in the token contract that programs find in their environment. */
+  tokenBalance(account: string): Promise<bigint>;
   stop(): Promise<void>;
 }
 
 /** The rig ends a program that does not finish within this time. */
 const programTimeoutMs = 300_000;
+
+/** Where the token contract is, and its code: `transfer(address,uint256)` adds to the balance of the receiver, `balanceOf(address)` returns one. */
+const token = { address: '0x0000000000000000000000000000000000070ce0', code: '0x60043580546024361160145760005260206000f35b60243501905500' };
 
 /** Starts the node and both services. */
 export async function startStubRig(): Promise<StubRig> {
@@ -39,6 +44,7 @@ export async function startStubRig(): Promise<StubRig> {
     rpcUrl: anvil.url,
     env: { ...settings, RATE_LIMIT_REQUESTS_PER_SECOND: '5', RATE_LIMIT_BURST_SIZE: '5' },
   });
+  await anvil.rpc('anvil_setCode', [token.address, token.code]);
   for (const { address } of [home, limitedHome]) await anvil.rpc('anvil_setBalance', [address, '0xffffffffffffffffffff']);
   let service = await startService(home);
   const limited = await startService(limitedHome);
@@ -52,6 +58,7 @@ export async function startStubRig(): Promise<StubRig> {
     RELAYER_TLS_CA: authority,
     RELAYER_KEY: apiKey,
     RELAYER_ID: home.relayerId,
+    TOKEN: token.address,
   };
 
   /** Mines once the node's pool has the newest attempt of every transaction. */
@@ -87,8 +94,12 @@ export async function startStubRig(): Promise<StubRig> {
 
   return {
     baseUrl: service.baseUrl,
-    run([program = '', ...args], cwd) {
-      const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, timeout: programTimeoutMs });
+    async tokenBalance(account) {
+      const slot = `0x${account.slice(2).padStart(64, '0')}`;
+      return BigInt((await anvil.rpc('eth_getStorageAt', [token.address, slot, 'latest'])) as string);
+    },
+    run([program = '', ...args], cwd, ownEnv = {}) {
+      const child = spawn(program, args, { cwd, env: { ...process.env, ...env, ...ownEnv }, timeout: programTimeoutMs });
       const ended = new AbortController();
       const cutWatches = createCutWatches(cutRig);
       const lines: string[] = [];
@@ -105,6 +116,7 @@ export async function startStubRig(): Promise<StubRig> {
       };
       const actions: Readonly<Record<string, (count: number) => Promise<unknown>>> = {
         mine,
+        sent: mine,
         restart: async () => {
           await service.stop();
           service = await startService(home);

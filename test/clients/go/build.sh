@@ -10,3 +10,4 @@ protoc -I contract --connect-go_out=. --connect-go_opt="module=$module,simple$(p
 protoc -I ../inhouse --go_out=inhouse --go_opt="module=$module/inhouse" ../inhouse/options.proto
 go build -o client.out ./client
 go build -o links.out ./links
+go build -o order.out ./order
