@@ -66,6 +66,12 @@ await runNamed('bench', {
     options: '[--against <commit>] [--files]',
     load: () => import('./entered.js'),
   },
+  waiters: {
+    takes: '3 min',
+    does: 'measures callers who wait for transactions, and how soon all have their answers',
+    options: '[rest] [grpc] [--waiters 1000] [--seconds 20] [--service dist/program/main.js]',
+    load: () => import('./waiters.js'),
+  },
   soak: {
     takes: 'by --minutes',
     does: 'runs the service under a constant load and fails if it grows',

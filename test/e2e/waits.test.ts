@@ -161,8 +161,18 @@ describe('waiting for a transaction', () => {
     await anvil.mine(1);
   });
 
-  it('wait: 300 callers end at once when the transaction is mined, and when the service stops', async () => {
+  it('wait: 300 callers end at once at their deadline, when the transaction is mined, and when the service stops', async () => {
     const { id } = (await send(submitted)).data;
+    const waitsInVain = Array.from({ length: 300 }, async () => {
+      const startedMs = performance.now();
+      const answer = await wait(id, 'until=mined&timeout_seconds=3');
+      return { answer, tookMs: performance.now() - startedMs };
+    });
+    for (const { answer, tookMs } of await Promise.all(waitsInVain)) {
+      assert.deepEqual([answer.status, answer.body.data.status], [200, 'submitted']);
+      assert.match(answer.body.metadata.logs[0].message, /the wait for mined is over/);
+      assert.ok(tookMs >= 2_900 && tookMs < 13_000, `${tookMs} ms`);
+    }
     const waits = Array.from({ length: 300 }, () => wait(id, 'until=mined&timeout_seconds=60'));
     await wait(id, 'until=mined&timeout_seconds=1');
     await anvil.mine(1);
