@@ -30,6 +30,8 @@ export interface BlockView {
   read(heights: readonly bigint[]): Promise<void>;
   /** Reports whether this block is at its height; null: no node shows a block there, which proves nothing. */
   shows(block: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null;
+  /** False if a receipt proves nothing at this head: its block is not there, or above the head, which might never come. */
+  admits(receipt: Receipt): boolean;
   /** True if no node answered about one of them. */
   isUnanswered(): boolean;
 }
@@ -48,14 +50,17 @@ export function createBlockView(sequence: Sequence, head: Head): BlockView {
     }
   }
 
+  function shows({ blockNumber, blockHash }: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null {
+    const hash = hashes.get(blockNumber) ?? null;
+    return hash === null ? null : hash === blockHash ? 'same' : 'another';
+  }
+
   return {
+    shows,
+    admits: (receipt) => receipt.blockNumber <= head.number && shows(receipt) !== 'another',
     isUnanswered: () => isUnanswered,
     async read(heights) {
       await Promise.all([...new Set(heights)].filter((height) => height < head.number && !hashes.has(height)).map(readOne));
-    },
-    shows({ blockNumber, blockHash }) {
-      const hash = hashes.get(blockNumber) ?? null;
-      return hash === null ? null : hash === blockHash ? 'same' : 'another';
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import { hashesOf, type OpenTransaction } from '../../core/records/transaction.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
+import type { BlockView } from './block-view.js';
 import type { LaneContext } from './lane-context.js';
 
 /** These lowest slots are looked up at each head: slots are used in order, so the others change only after them. */
@@ -23,13 +24,17 @@ export interface Look {
 /**
  * Looks up receipts for slots that the account's nonce says are used, lowest first. A node may claim that for slots that only wait, at
  * every head and for thousands of them. So each slot is looked up once; after that, a head costs the same with any number of them, and more
- * only for receipts that are found. `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
+ * only for receipts that are found and can settle a slot. `certain`: these slots are looked up in any case. Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpReceipts(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
-  { used, certain }: { readonly used: readonly OpenTransaction[]; readonly certain: readonly OpenTransaction[] },
+  {
+    used,
+    certain,
+    blocks,
+  }: { readonly used: readonly OpenTransaction[]; readonly certain: readonly OpenTransaction[]; readonly blocks: BlockView },
 ): Promise<Look> {
   const { settled } = lane.heads;
   const from = settled === null ? 0n : settled.number < head.number ? settled.number + 1n : head.number;
@@ -37,7 +42,7 @@ export async function lookUpReceipts(
   const found = new Map<string, Receipt>();
   const unanswered = new Set<string>();
 
-  /** Returns whether any receipt was found. */
+  /** Returns whether any receipt can settle its slot: at every head, a node can show receipts in blocks that are not there. */
   async function lookUp(group: readonly OpenTransaction[]): Promise<boolean> {
     const hashes = group.flatMap(slotHashes);
     if (hashes.length === 0) return false;
@@ -46,19 +51,26 @@ export async function lookUpReceipts(
     for (const [hash, receipt] of answers.found) found.set(hash, receipt);
     for (const hash of answers.unanswered) unanswered.add(hash);
     for (const open of group) if (!slotHashes(open).some((hash) => answers.unanswered.has(hash))) noteLook(lane, open);
-    return answers.found.size > 0;
+    await blocks.read([...answers.found.values()].map(({ blockNumber }) => blockNumber));
+    return [...answers.found.values()].some(blocks.admits);
+  }
+
+  function admitted(hash: string): boolean {
+    const receipt = found.get(hash);
+    return receipt !== undefined && blocks.admits(receipt);
   }
 
   const due = dueOf(lane, used);
   await lookUp([...certain, ...due]);
-  const isLowestFound = used.slice(0, lowestPerHead).some((open) => slotHashes(open).some((hash) => found.has(hash)));
+  const isLowestFound = used.slice(0, lowestPerHead).some((open) => slotHashes(open).some(admitted));
   const rest = isLowestFound ? used.filter((open) => !due.has(open)) : [];
   for (let start = 0, size = firstGroup; start < rest.length; start += size, size *= 2)
     if (!(await lookUp(rest.slice(start, start + size)))) break;
   return { asked, found, unanswered };
 }
 
-function slotHashes(open: OpenTransaction): readonly string[] {
+/** The hashes under which a block may contain an attempt in the transaction's slot. */
+export function slotHashes(open: OpenTransaction): readonly string[] {
   return attemptsInSlot(open).flatMap(hashesOf);
 }
 

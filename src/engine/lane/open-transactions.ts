@@ -160,6 +160,7 @@ export function createOpenTransactions(
           lost: null,
           unexplained: null,
           unread: null,
+          undecidedAtHead: null,
           disputedAtHash: null,
           looks: null,
           attempts: new Map(),

@@ -84,6 +84,8 @@ export interface Tracked {
   } | null;
   /** No other endpoint shows the receipt that is about to become final; null: that is not so. */
   unread: Lasting | null;
+  /** The `Heads.count` at which a second reading of its receipt last decided nothing; null: none did. */
+  undecidedAtHead: number | null;
   /** The last head at which two endpoints showed different receipts; null: none did. */
   disputedAtHash: string | null;
   /** Looks for its receipts that found none, and the `Heads.count` at the next one; null: none since it was last known to be in a block. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { SecondReading } from '../../../src/core/ports/chain.js';
+import type { Receipt, SecondReading } from '../../../src/core/ports/chain.js';
 import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {
@@ -242,4 +242,72 @@ describe('a node that says that slots are used whose transactions only wait', ()
     const expected = ids.map((_, index) => (index < 100 ? 'mined' : 'submitted'));
     assert.deepEqual(await statuses(rig, ids), expected);
   });
+});
+
+describe('receipts about which endpoints differ', () => {
+  const count = 40;
+
+  async function allMined(test: TestContext): Promise<{ rig: LaneRig; ids: readonly string[] }> {
+    const rig = await startLaneRig(test, { policies: { maxInFlight: count } });
+    const ids: string[] = [];
+    for (let sent = 0; sent < count; sent += 1) ids.push(await rig.send());
+    return { rig, ids };
+  }
+
+  for (const reading of ['different', 'unknown'] as const)
+    it(`"${reading}" for ever costs a head the same with any number of them, and all end once two agree`, async (test) => {
+      const { rig, ids } = await allMined(test);
+      let read: Receipt[] = [];
+      rig.chain.setSecondReading((receipt) => {
+        read.push(receipt);
+        return reading;
+      });
+      await rig.pass(1, count);
+      // Four heads are within the patience with endpoints that say nothing.
+      await rig.pass(3, 0, 5_000);
+      assert.ok(new Set(read.map(({ hash }) => hash)).size >= count, `${read.length} were read`);
+      read = [];
+      await rig.pass(4, 0, 5_000);
+      assert.ok(read.length > 0 && read.length <= 4 * 12, `${read.length} were read at 4 heads`);
+      const left = await statuses(rig, ids);
+      assert.ok(
+        left.every((status) => status === 'mined'),
+        left.join(),
+      );
+      rig.chain.setSecondReading(() => 'same');
+      await rig.pass(2, 0, 5_000);
+      assert.deepEqual(new Set(await statuses(rig, ids)), new Set(['confirmed']));
+    });
+
+  it('each gets its turn', async (test) => {
+    const { rig, ids } = await allMined(test);
+    const read = new Set<string>();
+    rig.chain.setSecondReading(() => 'different');
+    await rig.pass(4, count);
+    rig.chain.setSecondReading(({ hash }) => {
+      read.add(hash);
+      return 'different';
+    });
+    await rig.pass(4);
+    assert.equal(read.size, ids.length);
+  });
+});
+
+it('receipts in blocks that are not there are looked up in turns', async (test) => {
+  const count = 60;
+  const rig = await startLaneRig(test, { policies: { maxInFlight: count } });
+  const ids: string[] = [];
+  for (let sent = 0; sent < count; sent += 1) ids.push(await rig.send());
+  let shown = 0;
+  rig.chain.setReceiptLie((receipt) => {
+    shown += 1;
+    return { ...receipt, blockHash: `0x${'ab'.repeat(32)}` };
+  });
+  await rig.pass(1, count);
+  shown = 0;
+  await rig.pass(4);
+  assert.ok(shown > 0 && shown <= 4 * (4 + 12), `${shown} receipts were shown at 4 heads`);
+  rig.chain.setReceiptLie(null);
+  await rig.pass(6);
+  assert.deepEqual(new Set(await statuses(rig, ids)), new Set(['confirmed']));
 });

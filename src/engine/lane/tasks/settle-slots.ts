@@ -12,8 +12,9 @@ import { type BlockView, createBlockView, finalAt, isDeep, isInBlockOf, isUsed, 
 import { waitsFor } from '../commit-moves.js';
 import { followNonce, nonceAt, type SeenNonce } from '../follow-nonce.js';
 import type { LaneContext } from '../lane-context.js';
-import { type Look, lookUpReceipts } from '../look-up-receipts.js';
+import { type Look, lookUpReceipts, slotHashes } from '../look-up-receipts.js';
 import { type Decision, moveAll } from '../move-all.js';
+import { type Final, readFinalsAgain } from '../read-finals-again.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the
@@ -39,9 +40,9 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const look = await lookUpReceipts(lane, sequence, head, {
     certain: inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),
     used: [...transactions.slotted()].filter((open) => isUsed(open, highest)),
+    blocks,
   });
   const found = [...look.found.values()];
-  await blocks.read(found.map(({ blockNumber }) => blockNumber));
   const isAnyDeep = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...found].some(({ blockNumber }) =>
     isDeep(lane, head, blockNumber),
   );
@@ -51,12 +52,13 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const staying = inBlocks.filter(
     ({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber),
   );
-  const readings = await readFinalsAgain(sequence, [
-    ...found.filter((receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber)),
-    ...staying.flatMap((open) => minedReceipt(open) ?? []),
+  const { readings, waiting, isUndecided } = await readFinalsAgain(lane, sequence, [
+    ...foundFinals(look, (receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber)),
+    ...staying.flatMap(minedReceipt),
   ]);
   const decided = look.asked.map((open) => settleOne(lane, sequence, open, look, { head, blocks, isFinal, readings }));
-  for (const open of staying) decided.push(resolveMined(lane, sequence, open, { head, isFinal, readings }));
+  for (const open of staying)
+    if (!waiting.has(open.transaction.id)) decided.push(resolveMined(lane, sequence, open, { head, isFinal, readings }));
   await make(lane, decided);
   // A reorg can free a nonce again.
   for (const { transaction } of transactions.minable(max(highest, chainNonce))) {
@@ -65,7 +67,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   }
   lane.numbers.chainShows(chainNonce, seen, highest);
   const isUnanswered = blocks.isUnanswered() || look.unanswered.size > 0 || proof === null;
-  endAt(lane, head, isUnanswered, [...readings.values()].includes('unknown'));
+  endAt(lane, head, isUnanswered, isUndecided);
 }
 
 /** What no node shows delays its own transactions, and is asked for again at this head. The others go on, after a restart too. */
@@ -104,20 +106,18 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   // Without any nonce of ours it was not created yet.
   const sentence = `account ${id.account} no longer exists on ${lane.relayer().network.name}; nothing is sent until it is created again`;
   if (numbers.signed > 0n) await lane.doubts.note({ doubt: 'absent', head, sentence, another });
-  const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()] });
   const blocks = createBlockView(sequence, head);
-  const found = [...look.found.values()];
-  await blocks.read(found.map(({ blockNumber }) => blockNumber));
+  const look = await lookUpReceipts(lane, sequence, head, { certain: [], used: [...transactions.inFlight()], blocks });
   const isFinal = await finalAt(lane, sequence, head);
-  const finals = found.filter((receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber));
-  const readings = await readFinalsAgain(sequence, finals);
+  const finals = foundFinals(look, (receipt) => blocks.shows(receipt) === 'same' && isFinal(receipt.blockNumber));
+  const { readings, isUndecided } = await readFinalsAgain(lane, sequence, finals);
   // Receipts say nothing about the other attempts while no node shows the account.
   const landed = look.asked.filter((one) => foundAttempt(one, look.found, () => 0) !== null);
   await make(
     lane,
     landed.map((one) => settleOne(lane, sequence, one, look, { head, blocks, isFinal, readings })),
   );
-  endAt(lane, head, blocks.isUnanswered() || look.unanswered.size > 0, [...readings.values()].includes('unknown'));
+  endAt(lane, head, blocks.isUnanswered() || look.unanswered.size > 0, isUndecided);
 }
 
 /** The facts that decide about a receipt. */
@@ -129,19 +129,21 @@ interface Depth {
   readonly readings: ReadonlyMap<string, SecondReading>;
 }
 
-/** Reads the receipts that are about to become final again. Without an answer, each of them is unknown to other endpoints. */
-async function readFinalsAgain(sequence: Sequence, finals: readonly Receipt[]): Promise<ReadonlyMap<string, SecondReading>> {
-  if (finals.length === 0) return new Map();
-  const readings = await sequence.readAgain(finals).catch(nullIfUnavailable);
-  return readings ?? new Map(finals.map(({ hash }) => [hash, 'unknown']));
+/** The receipt that the record shows; none: the transaction is in no block. */
+function minedReceipt({ transaction: { id, mined }, attempts }: OpenTransaction): readonly Final[] {
+  const attempt = attempts.find(({ version }) => version === mined?.version);
+  if (mined === null || attempt === undefined) return [];
+  const otherHashes = hashesOf(attempt).filter((hash) => hash !== attempt.hash);
+  return [{ id, receipt: { hash: attempt.hash, ...mined, ...(otherHashes.length === 0 ? {} : { otherHashes }) } }];
 }
 
-/** The receipt that the record shows; null: the transaction is in no block. */
-function minedReceipt({ transaction: { mined }, attempts }: OpenTransaction): Receipt | null {
-  const attempt = attempts.find(({ version }) => version === mined?.version);
-  if (mined === null || attempt === undefined) return null;
-  const otherHashes = hashesOf(attempt).filter((hash) => hash !== attempt.hash);
-  return { hash: attempt.hash, ...mined, ...(otherHashes.length === 0 ? {} : { otherHashes }) };
+/** The receipts of a look that are about to become final. */
+function foundFinals({ asked, found }: Look, isFinal: (receipt: Receipt) => boolean): readonly Final[] {
+  const ids = new Map(asked.flatMap((open) => slotHashes(open).map((hash) => [hash, open.transaction.id] as const)));
+  return [...found].flatMap(([hash, receipt]) => {
+    const id = ids.get(hash);
+    return id !== undefined && isFinal(receipt) ? [{ id, receipt }] : [];
+  });
 }
 
 /** Without an answer of another endpoint, a receipt becomes final after this many heads and this long. */
@@ -180,17 +182,14 @@ function settleOne(
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts.found, (receipt) => doubtOf(receipt, { head, blocks, readings }));
-  if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash))))
-    return null;
-  // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
-  const shown = found === null ? null : blocks.shows(found.receipt);
-  if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return null;
+  if (found === null && slotHashes(seen).some((hash) => receipts.unanswered.has(hash))) return null;
+  if (found !== null && !blocks.admits(found.receipt)) return null;
   if (found !== null) {
     if (record !== undefined) record.unexplained = record.looks = record.unread = null;
     const { receipt, attempt } = found;
     // The record first shows the block. The next look decides about a receipt that another endpoint has not confirmed.
     const reading = readings.get(receipt.hash) ?? 'same';
-    const isFirst = shown === null || !isFinal(receipt.blockNumber) || (reading !== 'same' && reading !== 'alone');
+    const isFirst = blocks.shows(receipt) === null || !isFinal(receipt.blockNumber) || (reading !== 'same' && reading !== 'alone');
     return withStatus(sequence, attempt, receipt, reading, (judged) =>
       withReason(lane, judged ?? receipt, id, (current, whyFailed) => {
         const { transaction } = current;
@@ -213,7 +212,7 @@ function takeBack({ transactions }: LaneContext, seen: OpenTransaction): Decisio
   const { id } = seen.transaction;
   transactions.forgetTaken(seen);
   const record = transactions.tracked(id);
-  if (record !== undefined) record.unread = record.disputedAtHash = null;
+  if (record !== undefined) record.unread = record.disputedAtHash = record.undecidedAtHead = null;
   return { id, decide: ({ transaction }) => (isInBlockOf(transaction, seen.transaction) ? { steps: [reorged(transaction)] } : null) };
 }
 
