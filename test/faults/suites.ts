@@ -1,3 +1,4 @@
+import { batches } from './batches.js';
 import { doublePay } from './double-pay.js';
 import { failover } from './failover.js';
 import { faultyNode } from './faulty-node.js';
@@ -37,6 +38,10 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['spike', spike],
   ['races', races],
   ['double-pay', doublePay],
+  ['batches/sqlite', batches.sqlite],
+  ['batches/postgres', batches.postgres],
+  ['batches/stellar', batches.stellar],
+  ['batches/solana', batches.solana],
   ['healing/foreign-use/before', foreignUse.before],
   ['healing/foreign-use/in-flight', foreignUse.inFlight],
   ['healing/dropped', dropped],
