@@ -23,10 +23,8 @@ echo "sent $id"
 call PUT "/relayers/$RELAYER/transactions/$id" "{\"to\":\"$to\",\"value\":2}" >/dev/null
 echo 'replaced'
 
-# REST has no streams: poll until the status is final.
-until status=$(call GET "/relayers/$RELAYER/transactions/$id" | field status) && [[ $status =~ ^(confirmed|failed|expired|canceled)$ ]]; do
-  sleep 1
-done
+# The stream ends when the transaction is final.
+status=$(call GET "/relayers/$RELAYER/transactions/watch?transaction_id=$id" | tail -n 4 | field status)
 echo "is $status"
 
 signature=$(call POST "/relayers/$RELAYER/sign-typed-data" '{

@@ -18,7 +18,7 @@ import type { RestGateway } from './rest/gateway.js';
 import { writeProtocolError } from './rpc/protocol-error.js';
 import { acceptedEncodings, maxContentLength, readRpcHead } from './rpc/request-checks.js';
 import { createRpcAdapter, type RpcAdapterOptions } from './rpc/rpc-adapter.js';
-import { createTargets, type Target } from './target.js';
+import { createTargets, isStream, type Target } from './target.js';
 
 export interface HandlerOptions extends RpcAdapterOptions {
   readonly plans: readonly MethodPlan[];
@@ -111,6 +111,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       switch (found.kind) {
         case 'rest':
           checkBodySize(request, found.maxBodyBytes);
+          if (isStream(found)) enterStream();
           rest.handle(found.match, exchange()).catch(fail);
           return;
         case 'rpc':
@@ -126,12 +127,14 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     function serveRpc({ handler, maxBodyBytes: maxBytes }: Extract<Found, { kind: 'rpc' }>): void {
       checkBodySize(request, maxBytes, maxContentLength(handler, request.headers['content-type'], maxBytes));
       const head = readRpcHead(handler, request, query);
-      if (handler.method.methodKind !== 'unary') {
-        const connection = 'stream' in request ? (request.stream.session ?? request) : request.socket;
-        response.once('close', openStream({ principal: watched.principal, address: callerAddress, connection }));
-      }
+      if (handler.method.methodKind !== 'unary') enterStream();
       for (const [name, value] of headers) response.setHeader(name, value);
       rpc.serve(handler, { request, response, head, maxBytes, values: createContextValues().set(callKey, exchange().call), fail });
+    }
+
+    function enterStream(): void {
+      const connection = 'stream' in request ? (request.stream.session ?? request) : request.socket;
+      response.once('close', openStream({ principal: watched.principal, address: callerAddress, connection }));
     }
 
     function exchange() {

@@ -6,7 +6,7 @@ import { type Call, loggedMs } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
-import type { Target } from './target.js';
+import { isStream, type Target } from './target.js';
 
 /** A request as log, metrics and traces see it. The handler fills in the facts that it learns. */
 export interface WatchedRequest {
@@ -106,8 +106,4 @@ function protocolOf(target: Target, request: ApiRequest): string {
   if (!target.rpc) return 'rest';
   const protocol = rpcProtocolOf(request.headers['content-type']);
   return protocol === 'connect-stream' ? 'connect' : protocol;
-}
-
-function isStream(target: Target): boolean {
-  return target.kind === 'rpc' && target.handler.method.methodKind !== 'unary';
 }

@@ -15,6 +15,12 @@ export type Target =
   | { readonly kind: 'not_offered'; readonly rpc: false; readonly sentence: string }
   | { readonly kind: 'none'; readonly rpc: boolean };
 
+/** True if the answer is a stream of messages. */
+export function isStream(target: Target): boolean {
+  if (target.kind === 'rest') return target.match.plan.method.methodKind !== 'unary';
+  return target.kind === 'rpc' && target.handler.method.methodKind !== 'unary';
+}
+
 /** The scope that a target requires, and whether a call takes a rate-limit token. */
 interface Access {
   /** The name in metrics: `TransactionService.SendTransaction`, or the path of a page. */

@@ -92,6 +92,7 @@ export function openApi(parts: ApiParts): ReturnType<typeof createHandler> {
       compiled: compiled.rest,
       served,
       interceptors,
+      shutdownSignal: parts.shutdownSignal,
       networkTypeOf: (id) => directory.relayer(id)?.networkType,
       log,
     }),

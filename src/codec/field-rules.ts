@@ -116,6 +116,7 @@ export function checkFieldRules(field: DescField): void {
   require(field, 'if_match', !rules.ifMatch ||
     (range?.min === 0n && isLong(range) && isNullable(field)), 'an optional unsigned 64-bit integer');
   require(field, 'prefer', rules.prefer === '' || rules.rpcOnly, 'rpc_only');
+  require(field, 'last_event_id', !rules.lastEventId || isString, 'a string');
   require(field, 'nullable', !rules.nullable || isNullable(field), 'an optional field');
   require(field, 'unset', rules.unset === '' || (!rules.nullable && isNullable(field)), 'an optional field that is not nullable');
   const isTagged = field.oneof !== undefined && unionRulesOf(field.oneof).selector.case === 'tag';

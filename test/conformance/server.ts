@@ -62,7 +62,14 @@ function startable() {
   const newRequestId = () => 'conformance';
   const handler = createHandler({
     plans,
-    rest: createRestGateway({ compiled: compileRest(plans), served: [], interceptors: [], networkTypeOf: () => undefined, log }),
+    rest: createRestGateway({
+      compiled: compileRest(plans),
+      served: [],
+      interceptors: [],
+      shutdownSignal: new AbortController().signal,
+      networkTypeOf: () => undefined,
+      log,
+    }),
     services: (router) => router.service(service, conformanceService(registry) as never),
     interceptors: [showSuiteErrors, createErrorInterceptor({ log })],
     pages: [],

@@ -32,7 +32,7 @@ describe('examples against the sandbox', () => {
     assertDone(lines, /^webhook test: valid signature$/);
   });
 
-  it('curl example: sends, replaces, polls, signs and tests a webhook', { skip: skipWithout('curl', 'bash') }, async () => {
+  it('curl example: sends, replaces, watches, signs and tests a webhook', { skip: skipWithout('curl', 'bash') }, async () => {
     const lines = await run('bash', ['examples/curl/relay.sh']);
     assertDone(lines, /^webhook test: delivered$/);
     await waitFor("the sandbox's receiver to print it", () =>

@@ -20,6 +20,8 @@ export interface Operation {
   /** Bodies by name; empty without a body. */
   readonly requests: Readonly<Record<string, unknown>>;
   readonly hasBody: boolean;
+  /** True: its answer is a stream of events, without an end. */
+  readonly isStream: boolean;
   /** By status. */
   readonly responses: Readonly<Record<string, Json>>;
   readonly security: readonly Json[];
@@ -128,6 +130,7 @@ function operationsOf(json: Json): Operation[] {
         ),
         requests: Object.fromEntries(requests),
         hasBody: operation.requestBody !== undefined,
+        isStream: 'text/event-stream' in at(operation, ['responses', '200', 'content']),
         responses: operation.responses as Record<string, Json>,
         security: operation.security as Json[],
       };

@@ -105,6 +105,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
         { service: TransactionService, implementation: transactions ?? {} },
       ],
       interceptors,
+      shutdownSignal: shutdown.signal,
       networkTypeOf: () => undefined,
       log,
     }),

@@ -88,6 +88,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       createWarnings(),
       createGate({ plans, directory, serveOnce: neverOnce, checkOf: () => undefined }),
     ],
+    shutdownSignal: new AbortController().signal,
     networkTypeOf: (id) => relayers.get(id)?.networkType,
     log,
   });

@@ -4,6 +4,7 @@ import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
 import { TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { openEvents } from './event-stream.js';
 import { apiKey } from './service.js';
 
 /** A message of a watch, as a client that is not ours read it. */
@@ -45,6 +46,8 @@ export const watchersByName: Readonly<Record<string, (baseUrl: string) => Watche
     connectWatcher(createClient(TransactionService, createConnectTransport({ baseUrl, httpVersion: '1.1' }))),
   'Connect client, Connect JSON over HTTP/2': (baseUrl) =>
     connectWatcher(createClient(TransactionService, createConnectTransport({ baseUrl, httpVersion: '2', useBinaryFormat: false }))),
+  'server-sent events over HTTP/1.1': (baseUrl) => eventWatcher(baseUrl, '1.1'),
+  'server-sent events over HTTP/2': (baseUrl) => eventWatcher(baseUrl, '2'),
 };
 
 const codeNames = new Map(Object.entries(grpc.status).map(([name, code]) => [code as unknown, name]));
@@ -119,6 +122,45 @@ function connectWatcher(client: Client<typeof TransactionService>): Watcher {
             }
           } catch (error) {
             throw codeError(error);
+          }
+        },
+      };
+    },
+    close() {},
+  };
+}
+
+/** The code of an error's fixed text. */
+const codeOfText: Readonly<Record<string, string>> = {
+  'Bad Request': 'FAILED_PRECONDITION',
+  Unauthorized: 'UNAUTHENTICATED',
+  'Not found': 'NOT_FOUND',
+  'Too Many Requests': 'RESOURCE_EXHAUSTED',
+  'Service Unavailable': 'UNAVAILABLE',
+};
+
+/** The stream of REST, read by hand; the id of each event is the token. */
+function eventWatcher(baseUrl: string, version: '1.1' | '2'): Watcher {
+  const errorOf = (text: string) => new Error(codeOfText[JSON.parse(text).message] ?? `an error without a code: ${text}`);
+  return {
+    watch({ transactionId, resumeToken } = {}) {
+      let cancel = (): void => undefined;
+      return {
+        cancel: () => cancel(),
+        async *[Symbol.asyncIterator]() {
+          const query = transactionId ? `?transaction_id=${transactionId}` : '';
+          const headers = resumeToken ? { 'last-event-id': resumeToken } : {};
+          const answer = await openEvents(baseUrl, `/api/v1/relayers/r1/transactions/watch${query}`, { version, headers }).catch(
+            (cause) => {
+              throw new Error('UNAVAILABLE', { cause });
+            },
+          );
+          cancel = answer.cancel;
+          if (answer.status >= 400) throw errorOf(await answer.text());
+          for await (const { event, id: token, data } of answer.events) {
+            if (event === 'error') throw errorOf(data);
+            const { id = '', status = '', revision = 0 } = JSON.parse(data);
+            yield { event: event as WatchMessage['event'], resumeToken: token ?? '', id, status: status.toUpperCase(), revision };
           }
         },
       };

@@ -360,7 +360,7 @@ describe('amounts in bodies', () => {
     const reading = new Reading('evm', []);
     const body = objectOf(jsonFromBytes(Buffer.from(`{"value":${token}}`)));
     const message = readRequest(
-      { params: { relayer_id: 'r1' }, query: '', body, ifMatch: [], prefer: [] },
+      { params: { relayer_id: 'r1' }, query: '', body, ifMatch: [], prefer: [], lastEventId: [] },
       reading,
     ) as SendTransactionRequest;
     if (reading.problem !== null || bounds?.(message) !== undefined) return undefined;

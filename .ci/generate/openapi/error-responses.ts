@@ -232,9 +232,8 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   INSUFFICIENT_FUNDS: ['precondition'],
   EXECUTION_REVERTED: ['invalid'],
   REVISION_MISMATCH: ['stale'],
-  // Only streams have these, and they are RPC only.
-  RESUME_TOKEN_EXPIRED: [],
-  TOO_MANY_STREAMS: [],
+  RESUME_TOKEN_EXPIRED: ['precondition'],
+  TOO_MANY_STREAMS: ['rate_limited'],
   TOO_MANY_TRANSACTIONS: ['rate_limited'],
   EXTERNAL_ID_TAKEN: ['already_exists'],
   NOTIFICATION_NOT_FOUND: ['not_found'],

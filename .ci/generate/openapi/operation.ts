@@ -1,4 +1,4 @@
-import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
 import type { HttpPlan, MethodPlan } from '../../../src/api/contract/method-plan.js';
 import { fieldRulesOf, restNameOf } from '../../../src/codec/field-rules.js';
@@ -28,7 +28,12 @@ export function operationOf({ plan, http, answer, compiler }: OperationParts): S
   const success = {
     description: answerText(plan, http),
     headers: answerHeaders(plan),
-    content: { 'application/json': { schema: answer, ...(answerExample === undefined ? {} : { example: answerExample }) } },
+    content: {
+      [isStream(plan) ? 'text/event-stream' : 'application/json']: {
+        schema: answer,
+        ...(answerExample === undefined ? {} : { example: answerExample }),
+      },
+    },
   };
   return {
     operationId: method.localName,
@@ -45,12 +50,21 @@ export function operationOf({ plan, http, answer, compiler }: OperationParts): S
             content: { 'application/json': { schema: body.schema, ...(requests && { examples: requests }) } },
           },
         }),
-    responses: { [http.successStatus]: success, ...methodErrors(plan, http) },
+    responses: {
+      [http.successStatus]: success,
+      ...(isStream(plan) && { 204: { description: 'There is nothing to come: the transaction is final. Do not connect again.' } }),
+      ...methodErrors(plan, http),
+    },
   };
 }
 
-function answerText({ method }: MethodPlan, { bare, responseField }: HttpPlan): string {
-  const about = commentOf(method.output) || 'Success.';
+function isStream({ method }: MethodPlan): boolean {
+  return method.methodKind !== 'unary';
+}
+
+function answerText(plan: MethodPlan, { bare, responseField }: HttpPlan): string {
+  const about = commentOf(plan.method.output) || 'Success.';
+  if (isStream(plan)) return 'Server-sent events, without an end.';
   if (bare) return `${about} The response has no envelope.`;
   return responseField === null ? `${about} \`data\` is null.` : about;
 }
@@ -94,6 +108,7 @@ function dataSchema({ output }: DescMethod, field: DescField | undefined, compil
 /** Compiles the success of a method: the envelope, named after its data and shared by the methods that return the same, or the bare field. */
 export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Schema {
   const { output } = plan.method;
+  if (isStream(plan)) return eventsSchema(output);
   const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
   const dataField = output.fields.find(({ name }) => name === http.responseField);
   const data = dataSchema(plan.method, dataField, compiler);
@@ -115,4 +130,17 @@ export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
     required: ['success', 'data', 'error', ...(pagination ? ['pagination'] : [])],
     additionalProperties: true,
   });
+}
+
+/** The schema of server-sent events. OpenAPI 3.1 describes a stream as a text. */
+function eventsSchema({ oneofs, fields }: DescMessage): Schema {
+  const id = fields.find((field) => fieldRulesOf(field).lastEventId);
+  const lines = (oneofs[0]?.fields ?? []).map((field) => `- \`${field.name}\`: ${commentOf(field)}`);
+  const rules = [
+    'Each event has `event`, its kind; `data`, JSON on one line; and, except for `error`, `id`, which `Last-Event-ID` takes.',
+    id === undefined ? '' : commentOf(id),
+    lines.join('\n'),
+    '`error` is the last event of a stream that fails. Its `data` is the body of an error.',
+  ];
+  return { type: 'string', description: rules.join('\n\n') };
 }

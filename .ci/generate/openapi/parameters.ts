@@ -28,6 +28,13 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
       'Makes the call change the record only if it still has this revision, in quotes: `"3"`. With another revision the call returns 412 and changes nothing. `*` allows every revision.',
     schema: { type: 'string', pattern: ifMatchPattern.source },
   },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The `id` of the last event that the caller got from a watch with the same ids. The stream continues after that event.',
+    schema: { type: 'string' },
+  },
   Prefer: {
     name: 'Prefer',
     in: 'header',
@@ -62,6 +69,7 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   const inHeader = [
     ...(plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : []),
     ...(guarded.length > 0 ? [refTo('parameters', 'IfMatch')] : []),
+    ...(fields.some((field) => fieldRulesOf(field).lastEventId) ? [refTo('parameters', 'LastEventId')] : []),
     ...(fields.some((field) => fieldRulesOf(field).prefer !== '') ? [refTo('parameters', 'Prefer')] : []),
   ];
   return { parameters: [...inPath, ...inQuery, ...inHeader], taken };

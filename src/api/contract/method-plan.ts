@@ -128,7 +128,9 @@ function compileHttpPlan(
   { successStatus, bare, mergePatch, storeAwayIsInternal }: MethodRules,
 ): HttpPlan {
   const rule = getOption(method, http);
-  if (method.methodKind !== 'unary') throw new Error(`${name} is a stream, which REST cannot serve`);
+  const isStream = method.methodKind !== 'unary';
+  if (isStream && (method.methodKind !== 'server_streaming' || rule.pattern.case !== 'get' || rule.responseBody !== '' || bare))
+    throw new Error(`${name} is a stream, which REST serves only from the server, by GET, as events`);
   if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
   if (rule.additionalBindings.length > 0) throw new Error(`${name} has additional bindings, which REST does not serve`);
   if (rule.body !== '' && rule.body !== '*') throw new Error(`${name} has a body other than *`);

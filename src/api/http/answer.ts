@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { DomainError } from '../../core/errors/errors.js';
+import { onAbort } from '../../core/work/abort.js';
 import { backgroundTimers } from '../../core/work/timers.js';
 import type { ApiRequest, ApiResponse, Header } from './header.js';
 
@@ -10,6 +12,12 @@ export interface Answer {
   readonly headers: readonly Header[];
   /** Null: none. */
   readonly body: string | Uint8Array | null;
+}
+
+/** The signatures that the responses of both HTTP versions share, but do not declare in common. */
+export interface AnswerWriter {
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  write(chunk: string | Uint8Array): boolean;
 }
 
 /** Writes a whole answer; no body for HEAD. If an answer has begun already, only ends it. */
@@ -29,6 +37,26 @@ export function writeAnswer(request: ApiRequest, response: ApiResponse, { status
 /** True if the caller is gone. Only HTTP/1 reports that on the response itself. */
 export function isGone(response: ApiResponse): boolean {
   return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
+}
+
+/** Resolves when more can be written, or when the response is closed. */
+export function writable(response: ApiResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+  });
+}
+
+/**
+ * Ends a stream when the service begins to stop. A unary call runs to its end and does not listen for the shutdown: one listener per call
+ * on a signal as old as the process makes garbage that only full collections free.
+ */
+export function endOnShutdown(shutdownSignal: AbortSignal, work: AbortController, response: ApiResponse): void {
+  const stop = () => work.abort(new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping'));
+  response.once('close', onAbort(shutdownSignal, stop));
 }
 
 /**

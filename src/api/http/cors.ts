@@ -8,6 +8,7 @@ const allowedHeaders = [
   'Baggage',
   'Idempotency-Key',
   'If-Match',
+  'Last-Event-ID',
   'Prefer',
   'Traceparent',
   'Tracestate',

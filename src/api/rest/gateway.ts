@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf';
-import { createContextValues, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, createContextValues, type Interceptor } from '@connectrpc/connect';
 import { CodecCompiler } from '../../codec/message-codec.js';
 import { Reading } from '../../codec/reading.js';
 import { DomainError } from '../../core/errors/errors.js';
@@ -13,8 +13,10 @@ import { errorTable } from '../contract/error-table.js';
 import { domainErrorOf, internal, isStoreAway } from '../contract/errors.js';
 import { objectOf } from '../contract/json-body.js';
 import type { MethodPlan } from '../contract/method-plan.js';
+import { type AnswerWriter, endOnShutdown, isGone, writable } from '../http/answer.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from '../http/header.js';
 import { composeDispatch, type Dispatch, isUnary, UnaryContext } from '../unary/dispatch.js';
+import { compileEventWriter, composeStream, type EventWriter, eventText, type OpenEvents } from './event-stream.js';
 import { answerJsonRpc } from './json-rpc.js';
 import { readBody } from './read-body.js';
 import { compileRequestReader, type RequestReader } from './request-reader.js';
@@ -25,7 +27,7 @@ import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 export interface CompiledRest {
   readonly match: (verb: string, path: string) => RestMatch;
   /** How a method's requests are read and its responses are written. */
-  readonly forms: ReadonlyMap<MethodPlan, { readonly read: RequestReader; readonly write: ResponseWriter }>;
+  readonly forms: ReadonlyMap<MethodPlan, { readonly read: RequestReader; readonly write: (message: Message) => string }>;
 }
 
 export interface RestGatewayDeps {
@@ -34,6 +36,8 @@ export interface RestGatewayDeps {
   readonly served: readonly { readonly service: DescService; readonly implementation: object }[];
   /** The same interceptors that RPC calls pass, outermost first. */
   readonly interceptors: readonly Interceptor[];
+  /** Aborts when the service begins to stop, which ends all streams. */
+  readonly shutdownSignal: AbortSignal;
   /** Returns the network type of a relayer, which decides the shape of a body; undefined: no such relayer. */
   networkTypeOf(relayerId: string): NetworkType | undefined;
   readonly log: Log;
@@ -49,7 +53,7 @@ export interface RestGateway {
   fail(exchange: RestExchange, error: DomainError): void;
 }
 
-/** The compiled parts of a method. */
+/** The compiled parts of a unary method. */
 interface Endpoint {
   readonly method: DescMethodUnary;
   readonly successStatus: number;
@@ -63,25 +67,37 @@ interface Endpoint {
   readonly write: ResponseWriter;
 }
 
+/** The compiled parts of a method that answers with server-sent events. */
+interface Stream {
+  readonly read: RequestReader;
+  readonly open: OpenEvents;
+  readonly write: EventWriter;
+}
+
 /** Compiles the REST side of all methods that have a route. Throws if an annotation is inconsistent, so that the service does not start. */
 export function compileRest(plans: readonly MethodPlan[]): CompiledRest {
   const compiler = new CodecCompiler();
-  const routed = plans.filter(({ http, method }) => http !== null && isUnary(method));
-  const formOf = (plan: MethodPlan) => ({ read: compileRequestReader(plan, compiler), write: compileResponseWriter(plan, compiler) });
+  const routed = plans.filter(({ http }) => http !== null);
+  const formOf = (plan: MethodPlan) => ({
+    read: compileRequestReader(plan, compiler),
+    write: isUnary(plan.method) ? compileResponseWriter(plan, compiler) : compileEventWriter(plan, compiler),
+  });
   return { match: compileRoutes(plans), forms: new Map(routed.map((plan) => [plan, formOf(plan)])) };
 }
 
 /** Creates the gateway to these services. */
 export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   const { match } = deps.compiled;
-  const endpoints = composeEndpoints(deps);
+  const { endpoints, streams } = composeEndpoints(deps);
 
   async function handle({ plan, params }: RouteMatch, exchange: RestExchange): Promise<void> {
     const { call } = exchange;
     const endpoint = endpoints.get(plan);
-    if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
-      throw new Error(`${plan.rpcPath} has no REST route`);
+    const stream = streams.get(plan);
+    if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
     try {
+      if (stream !== undefined) return await serveEvents(stream, messageOf(stream, params, null, exchange), exchange);
+      if (endpoint === undefined) throw new Error(`${plan.rpcPath} has no REST route`);
       // A query is a mistake of the request as a whole.
       if (endpoint.isJsonRpc && exchange.query === '') {
         const body = await bodyOf(plan, endpoint, exchange);
@@ -119,10 +135,16 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     return body === null ? null : messageOf(endpoint, params, endpoint.hasBody ? objectOf(body.value) : null, exchange);
   }
 
-  function messageOf({ read }: Endpoint, params: RouteMatch['params'], body: JsonObject | null, { call, query, request }: RestExchange) {
+  function messageOf(
+    { read }: Pick<Endpoint, 'read'>,
+    params: RouteMatch['params'],
+    body: JsonObject | null,
+    { call, query, request }: RestExchange,
+  ) {
     const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
     const [ifMatch, prefer] = [headerValuesOf(request, 'if-match'), headerValuesOf(request, 'prefer')];
-    const message = read({ params, query, body, ifMatch, prefer }, reading);
+    const lastEventId = headerValuesOf(request, 'last-event-id');
+    const message = read({ params, query, body, ifMatch, prefer, lastEventId }, reading);
     call.bodyProblem = reading.problem;
     return message;
   }
@@ -136,6 +158,35 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   }
 
   /**
+   * Writes a stream as server-sent events until it ends or its caller leaves. What fails before the first event rejects, and gets the
+   * envelope of an error; what fails later is the event `error`. A stream without events is 204, which tells browsers not to connect again.
+   */
+  async function serveEvents({ open, write }: Stream, message: Message, exchange: RestExchange): Promise<void> {
+    const { request, response, call, headOnly } = exchange;
+    const work = new AbortController();
+    response.once('close', () => work.abort(new ConnectError('the caller left', Code.Canceled)));
+    endOnShutdown(deps.shutdownSignal, work, response);
+    const events = await open(message, { request, values: createContextValues().set(callKey, call), signal: work.signal });
+    const source = events[Symbol.asyncIterator]();
+    try {
+      let next = await source.next();
+      if (isGone(response)) return;
+      writeEventsHead(exchange, next.done === true ? 204 : 200);
+      while (next.done !== true && !headOnly && !isGone(response)) {
+        if (!(response as AnswerWriter).write(write(next.value))) await writable(response);
+        next = await source.next();
+      }
+    } catch (error) {
+      if (isGone(response)) return;
+      if (!response.headersSent) throw error;
+      (response as AnswerWriter).write(eventText('error', errorText(domainErrorOf(error), call), null));
+    } finally {
+      source.return?.().catch(() => undefined);
+    }
+    response.end();
+  }
+
+  /**
    * Returns the shape of the body. A relayer that the key may not use counts as unknown, so that the way its body is read reveals nothing.
    */
   function shapeFor(relayerId: string | undefined, { principal }: Call): NetworkType | undefined {
@@ -146,11 +197,14 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   return { match, handle, fail: writeError };
 }
 
-function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps): ReadonlyMap<MethodPlan, Endpoint> {
+function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps) {
   const implementations = new Map(served.map(({ service, implementation }) => [service.typeName, implementation]));
   const endpoints = new Map<MethodPlan, Endpoint>();
+  const streams = new Map<MethodPlan, Stream>();
   for (const [plan, form] of compiled.forms) {
     const { method } = plan;
+    const implementation = implementations.get(method.parent.typeName) ?? {};
+    if (!isUnary(method)) streams.set(plan, { ...form, open: composeStream(method, implementation, interceptors) });
     if (plan.http === null || !isUnary(method)) continue;
     endpoints.set(plan, {
       method,
@@ -159,10 +213,10 @@ function composeEndpoints({ compiled, served, interceptors }: RestGatewayDeps): 
       isMergePatch: plan.http.mergePatch,
       isJsonRpc: plan.http.bare,
       ...form,
-      dispatch: composeDispatch(method, implementations.get(method.parent.typeName) ?? {}, interceptors),
+      dispatch: composeDispatch(method, implementation, interceptors),
     });
   }
-  return endpoints;
+  return { endpoints, streams };
 }
 
 /** A REST request and its response. */
@@ -185,6 +239,14 @@ interface RestExchange {
 /** Both HTTP versions take a flat list of headers, but only one declares it in its types. */
 interface HeadWriter {
   writeHead(status: number, headers: readonly string[] | OutgoingHttpHeaders): unknown;
+}
+
+/** Writes the head of server-sent events. Proxies must neither store them nor wait for more of them. */
+function writeEventsHead({ response, headers }: RestExchange, status: number): void {
+  const type = status === 200 ? ['content-type', 'text/event-stream; charset=utf-8'] : [];
+  const flat = [...type, 'cache-control', 'no-store', 'x-accel-buffering', 'no'];
+  for (const [name, value] of headers) flat.push(name, value);
+  (response as HeadWriter).writeHead(status, flat);
 }
 
 /** Writes a JSON answer with one `writeHead` and one `end`, so that head and body leave in one packet. */

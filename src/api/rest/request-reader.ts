@@ -21,6 +21,8 @@ export interface RequestParts {
   readonly ifMatch: readonly string[];
   /** The values of `Prefer`. */
   readonly prefer: readonly string[];
+  /** The values of `Last-Event-ID`. */
+  readonly lastEventId: readonly string[];
 }
 
 /**
@@ -46,12 +48,16 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
   const readIfMatch = compileIfMatch(input.fields);
   const readPrefer = compilePrefer(input.fields);
+  const lastEventField = input.fields.find((field) => fieldRulesOf(field).lastEventId);
   const filledMask = plan.http.mergePatch ? mask : undefined;
-  return ({ params: texts, query, body, ifMatch, prefer }, reading) => {
+  return ({ params: texts, query, body, ifMatch, prefer, lastEventId }, reading) => {
     const message = codec !== null && body !== null ? readBody(codec, body, filledMask, reading) : (create(input) as unknown as Properties);
     readQuery(query, message, reading);
     readIfMatch(ifMatch, message, reading);
     readPrefer(prefer, message, reading);
+    // A browser that connects again sends the header, with the URL of its first request. An empty one is none.
+    const lastEvent = lastEventId.join(', ');
+    if (lastEventField !== undefined && lastEvent !== '') message[lastEventField.localName] = lastEvent;
     for (const { field, read } of params) {
       const value = read(texts[field.name] ?? '', field.name, reading);
       if (value !== undefined) message[field.localName] = value;

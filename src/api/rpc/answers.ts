@@ -1,15 +1,9 @@
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
-import { isGone } from '../http/answer.js';
+import { type AnswerWriter, isGone, writable } from '../http/answer.js';
 import type { ApiResponse, Header } from '../http/header.js';
 import { encodeGrpcMessagePlainly } from './protocol-error.js';
 
 const nothing = new Uint8Array(0);
-
-/** The signatures that the responses of both HTTP versions share, but do not declare in common. */
-export interface AnswerWriter {
-  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
-  write(chunk: Uint8Array): boolean;
-}
 
 /**
  * Writes the answer of a unary call. Reads it to its end first, so that head, body and trailers leave in one packet; connect-node writes
@@ -65,17 +59,6 @@ export async function writeStream(answer: UniversalServerResponse, response: Api
   // Connect sets the status only after the body has ended.
   if (trailer !== undefined) response.addTrailers(Object.fromEntries(completedTrailers(new Headers(trailer), requestId)));
   response.end();
-}
-
-/** Resolves when more can be written, or when the response is closed. */
-function writable(response: ApiResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      response.off('drain', settle).off('close', settle);
-      resolve();
-    };
-    response.on('drain', settle).on('close', settle);
-  });
 }
 
 /** Ends the source of an answer without a reader: it has yielded its first bytes, and waits. */

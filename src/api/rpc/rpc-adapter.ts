@@ -5,7 +5,7 @@ import { type Compression, createAsyncIterable, type UniversalHandler, type Univ
 import { compressionGzip } from '@connectrpc/connect-node';
 import { hasTooManyValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors/errors.js';
-import { onAbort, orAborted } from '../../core/work/abort.js';
+import { orAborted } from '../../core/work/abort.js';
 import type { Log } from '../../core/work/log.js';
 import { createParallelLimit } from '../../core/work/parallel-limit.js';
 import { backgroundTimers } from '../../core/work/timers.js';
@@ -13,8 +13,8 @@ import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { bodyTooLarge, maxUnlimitedBodyBytes, tooManyValues } from '../contract/shared-errors.js';
-import { breakOff } from '../http/answer.js';
-import { type ApiRequest, type ApiResponse, headersOf } from '../http/header.js';
+import { breakOff, endOnShutdown } from '../http/answer.js';
+import { type ApiRequest, headersOf } from '../http/header.js';
 import { isUnary, UnaryContext } from '../unary/dispatch.js';
 import { discard, writeStream, writeUnaryAnswer } from './answers.js';
 import type { RpcExchange } from './exchange.js';
@@ -92,15 +92,6 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
     },
   });
 
-  /**
-   * Ends a stream when the service begins to stop. A unary call runs to its end and does not listen for the shutdown: one listener per call
-   * on a signal as old as the process makes garbage that only full collections free.
-   */
-  function endOnShutdown(work: AbortController, response: ApiResponse): void {
-    const stop = () => work.abort(new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping'));
-    response.once('close', onAbort(shutdownSignal, stop));
-  }
-
   function serve(handler: UniversalHandler, exchange: RpcExchange): void {
     const endpoint = endpoints.get(handler.method);
     if (endpoint === undefined || !isPlainUnary(exchange)) {
@@ -134,7 +125,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
       isCallerGone = !response.writableEnded;
       if (isCallerGone) work.abort(callerLeft());
     });
-    if (!isUnary) endOnShutdown(work, response);
+    if (!isUnary) endOnShutdown(shutdownSignal, work, response);
     // Ends a call at its deadline: a unary one is answered at once, a stream ends itself. Its work may go on.
     const deadline = new AbortController();
     if (head.deadlineMs !== null) values.set(deadlineKey, deadline.signal);

@@ -128,7 +128,8 @@ export function createWatch(deps: WatchDeps): ServiceImpl<typeof TransactionServ
   const responses = { json: createResponses((response) => response), binary: createResponses(encoded) };
   return async function* watch({ transactionId, resumeToken }, context) {
     const request = { relayer: relayerOf(context), transactionId: transactionId || null, resumeToken: resumeToken || null };
-    const responseOf = context.requestHeader.get('content-type')?.endsWith('json') ? responses.json : responses.binary;
+    const isBinary = context.protocolName !== 'rest' && !context.requestHeader.get('content-type')?.endsWith('json');
+    const responseOf = isBinary ? responses.binary : responses.json;
     const watchUntil = (signal: AbortSignal) => watchTransactions(deps, request, signal);
     for await (const message of untilEnded(context, 'start the watch again with its last resume_token', watchUntil))
       yield responseOf(message);

@@ -146,11 +146,11 @@ describe('the OpenAPI document', () => {
       for (const [status, response] of Object.entries(responses)) {
         const { $ref, content } = ('$ref' in response ? resolved(String(response.$ref)) : response) as {
           $ref?: string;
-          content: Record<string, { example?: unknown; examples?: Record<string, { value: unknown }> }>;
+          content?: Record<string, { example?: unknown; examples?: Record<string, { value: unknown }> }>;
         };
         assert.equal($ref, undefined);
         const where = '$ref' in response ? String(response.$ref).slice(2).split('/') : [...place, 'responses', status];
-        const { example, examples = {} } = content['application/json'] ?? {};
+        const { example, examples = {} } = content?.['application/json'] ?? {};
         for (const value of [...(example === undefined ? [] : [example]), ...Object.values(examples).map((one) => one.value)]) {
           assert.equal(document.problems([...where, 'content', 'application/json', 'schema'], value), null, `${id} ${status}`);
         }

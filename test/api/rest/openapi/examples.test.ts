@@ -137,7 +137,7 @@ function examplesOfPath({ parameters }: Operation): Record<string, string> {
 
 /** True if the page fills in every part of the call. */
 function isPrefilled(operation: Operation): boolean {
-  return operation.parameters.every((one) => one.in !== 'path' || one.example !== undefined);
+  return !operation.isStream && operation.parameters.every((one) => one.in !== 'path' || one.example !== undefined);
 }
 
 async function listed(operationId: string): Promise<unknown> {
@@ -145,8 +145,9 @@ async function listed(operationId: string): Promise<unknown> {
   return JSON.parse((await send(operation, pathOf(operation, {}))).text).data;
 }
 
-/** The examples of a body by name; without a body, the call itself. */
-function examplesOf({ hasBody, requests }: Operation): readonly (readonly [string, unknown])[] {
+/** The examples of a body by name; without a body, the call itself. A stream has none: it does not end. */
+function examplesOf({ hasBody, requests, isStream }: Operation): readonly (readonly [string, unknown])[] {
+  if (isStream) return [];
   return hasBody ? Object.entries(requests) : [['', undefined]];
 }
 
@@ -175,7 +176,7 @@ function* pairsInDocument(): Generator<string> {
     Record<string, { operationId: string; requestBody?: { content: Record<string, object> } }>
   >;
   for (const { operationId, requestBody } of Object.values(paths).flatMap(Object.values)) {
-    if (requestBody === undefined) yield `${operationId} `;
+    if (requestBody === undefined && !document.operation(operationId).isStream) yield `${operationId} `;
     for (const content of Object.values(requestBody?.content ?? {})) {
       const { example, examples = {} } = content as { example?: unknown; examples?: object };
       for (const name of [...Object.keys(examples), ...(example === undefined ? [] : ['example'])]) yield `${operationId} ${name}`;
@@ -199,8 +200,8 @@ function inOrder(operations: readonly Operation[]): readonly Operation[] {
   return operations.toSorted((left, right) => rank(left) - rank(right));
 }
 
-function isReadOfRelayer({ verb, template }: Operation): boolean {
-  return verb === 'GET' && template.includes('{relayer_id}');
+function isReadOfRelayer({ verb, template, isStream }: Operation): boolean {
+  return !isStream && verb === 'GET' && template.includes('{relayer_id}');
 }
 
 /** The status of success that the document has: 501 if the operation is not implemented. The sandbox uses SQLite, so its instance cannot be drained. */
