@@ -34,12 +34,14 @@ export interface Account {
   storeReturned(): void;
   /** See `RemoteLane`. */
   explainHold(): Promise<void>;
+  /** See `RemoteLane`. */
+  keepAccepted(): void;
   /** Ends the lane; resolves when nothing of it runs any more, also if it was ended before. The lease may be given up only then. */
   end(): Promise<void>;
 }
 
 /** What callers use while another instance runs the lane. */
-type CalledElsewhere = Omit<RemoteLane, 'explainHold'> & Pick<Lane, 'move' | 'whyUnsigned'>;
+type CalledElsewhere = Omit<RemoteLane, 'explainHold' | 'keepAccepted'> & Pick<Lane, 'move' | 'whyUnsigned'>;
 
 /** What the store has of all lanes. */
 export interface StoredLanes {
@@ -211,6 +213,7 @@ export function createAccount(relayer: Relayer, watcher: Pick<Watcher, 'listen' 
       if (state.kind === 'open') state.lane.changedElsewhere(position);
       else if (position === undefined ? account.isHere() : state.kind === 'idle' && state.position !== position) openForCallers();
     },
+    keepAccepted: () => remote?.keepAccepted(),
     explainHold: () => elsewhereLane().explainHold(),
     storeReturned() {
       if (state.kind !== 'open') return;

@@ -132,6 +132,7 @@ export function createEngine(deps: EngineDeps): Engine {
       void lookAtAll();
     },
     async explainHold() {
+      for (const account of accounts.values()) account.keepAccepted();
       for (const id of (await readStoredLanes()).open) await accounts.get(laneKey(id))?.explainHold();
     },
     async stop() {

@@ -45,15 +45,6 @@ it('a payment that was sent after the moment to which the database goes back is 
   const attemptOf = async () =>
     (await rest(first.baseUrl, 'GET', `/relayers/r1/transactions/${lost.data.id}`)).body.data?.hash ?? undefined;
   const hash = await waitFor('the attempt', attemptOf);
-  // The instance that has the lane hears of what another one has accepted a moment later.
-  const isWaiting = async ({ baseUrl }: RunningService) => {
-    const { body } = await rest(baseUrl, 'GET', `/relayers/r1/transactions/${unsigned.data.id}`);
-    return /balance/.test(body.data?.status_reason ?? '');
-  };
-  await waitFor('the lane to have the third one', async () =>
-    (await Promise.all(instances.map(isWaiting))).includes(true) ? true : undefined,
-  );
-
   await postgres.goBack();
   for (const { baseUrl } of instances)
     await waitFor('the instance to say so', async () => {
@@ -64,16 +55,17 @@ it('a payment that was sent after the moment to which the database goes back is 
   const reason = async ({ baseUrl }: RunningService) => (await rest(baseUrl, 'GET', path)).body.data?.status_reason;
   const reasonOfHold = 'waiting: queued for signing: the database lacks commits that it had answered; run relayer restore';
   await waitFor('its record to say so', async () => ((await reason(second)) === reasonOfHold ? true : undefined));
-  const held = await readFile(heldFile, 'utf8').then((text) =>
-    text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
-  );
-  const heldOf = (id: string) =>
-    held.filter(({ transaction }) => transaction === id).map(({ relayer, nonce, hashes }) => [relayer, nonce, hashes]);
-  assert.deepEqual(heldOf(lost.data.id), [['r1', '1', [hash]]]);
-  assert.deepEqual(heldOf(unsigned.data.id), [['r1', null, []]]);
+  // The instance that accepted one for a lane of the other names it without a nonce, besides.
+  const isHeld = async (id: string, nonce: string | null, hashes: readonly string[]) => {
+    // Up to the last whole line.
+    const held = (await readFile(heldFile, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+    const wantedLine = JSON.stringify(['r1', nonce, hashes]);
+    return held
+      .map((line) => JSON.parse(line))
+      .some((one) => one.transaction === id && JSON.stringify([one.relayer, one.nonce, one.hashes]) === wantedLine);
+  };
+  await waitFor('the file to have the signed one', async () => ((await isHeld(lost.data.id, '1', [hash])) ? true : undefined));
+  await waitFor('the file to have the unsigned one', async () => ((await isHeld(unsigned.data.id, null, [])) ? true : undefined));
   const { body: late } = await rest(second.baseUrl, 'POST', '/relayers/r1/transactions', { to, value: 8 });
   assert.equal(late.data.status_reason, reasonOfHold);
   const block = () => anvil.rpc('eth_blockNumber').then(Number);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { soleDatabase } from '../../src/core/ports/database-state.js';
+import { type DatabaseState, type HeldTransaction, soleDatabase } from '../../src/core/ports/database-state.js';
 import type { Work } from '../../src/core/ports/leases.js';
+import type { Rewind } from '../../src/core/ports/shared-database.js';
 import { StoreAwayError } from '../../src/core/ports/store/change.js';
 import type { Store } from '../../src/core/ports/store/store.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
@@ -128,6 +129,21 @@ describe('an engine whose store other instances change', () => {
     await waitFor('the records to say what they wait for', async () =>
       (await reasonOf(first)) === usual[0] && (await reasonOf(canceled)) === usual[1] ? true : undefined,
     );
+  });
+
+  it('after a rewind, an instance keeps once what it has just accepted for the lane of another one, and nothing in other holds', async () => {
+    const rig = await start();
+    const kept: HeldTransaction[] = [];
+    let rewind: Rewind | null = null;
+    const database: DatabaseState = { ...soleDatabase, rewind: () => rewind, keepHeld: (held) => void kept.push(...held) };
+    const { engine } = await startOther(rig, rig.store, database);
+    const { transaction } = await sendTransaction({ ...rig.deps, lanes: engine }, rig.relayer, wanted());
+    await engine.explainHold();
+    assert.deepEqual(kept, []);
+    rewind = { foundAtMs: 0, evidence: 'a row that is gone' };
+    await engine.explainHold();
+    await engine.explainHold();
+    assert.deepEqual(kept, [{ relayer: rig.relayer.id, transaction: transaction.id, nonce: null, hashes: [] }]);
   });
 
   it('a lane takes in what another instance accepts while the lane loads', async () => {

@@ -16,10 +16,15 @@ const readAtOnce = 32;
 /** How old the number of waiting transactions may be that limits sends. */
 const countForMs = 1_000;
 
+/** How long an accepted transaction is kept in memory, and how many are at most: by then the instance with the lease has heard of it. */
+const kept = { ms: 60_000, count: 1_000 };
+
 /** The calls that callers make of a lane whose lease another instance has. */
 export interface RemoteLane {
   requireCapacity(count: number): void;
   accept(transaction: Transaction): void;
+  /** After a rewind, keeps what was accepted lately outside the database, once: the instance with the lease may not have heard of it. */
+  keepAccepted(): void;
   noteUnanswered(): void;
   whyUnsigned(): string;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
@@ -35,6 +40,7 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
   const oneAtATime = createOneAtATime();
   let waiting = 0;
   let countedAtMs = Number.NEGATIVE_INFINITY;
+  const accepted: { readonly id: string; readonly atMs: number }[] = [];
 
   /** Counts in the background: a send does not wait for it. */
   function countWaiting(): void {
@@ -71,7 +77,16 @@ export function createRemoteLane(id: LaneId, deps: LaneWork, relayer: () => Rela
       countWaiting();
       requireCapacityOf(relayer(), waiting, count);
     },
-    accept: (transaction) => deps.feed.publish({ transaction, shown: null }),
+    accept(transaction) {
+      const atMs = deps.clock.elapsedMs();
+      accepted.push({ id: transaction.id, atMs });
+      while (accepted.length > kept.count || (accepted[0]?.atMs ?? atMs) < atMs - kept.ms) accepted.shift();
+      deps.feed.publish({ transaction, shown: null });
+    },
+    keepAccepted() {
+      if (deps.database.rewind() === null) return;
+      deps.database.keepHeld?.(accepted.splice(0).map((one) => ({ relayer: relayer().id, transaction: one.id, nonce: null, hashes: [] })));
+    },
     // The instance with the lease finds it when this one has reached the database again.
     noteUnanswered: () => undefined,
     whyUnsigned() {
