@@ -168,12 +168,16 @@ export const liePlants: readonly Plant[] = [
     name: 'Lies: an L1 fee that is unknown ends a task',
     seams: [
       seam(() => import('../../src/chains/evm/publishing-fee.js'), {
-        createPublishingFee: (original) => (network, rpc, memory, log) => ({
-          of: async (draft) => {
-            if (network.tags.length > 0) await rpc.ask((await table()).publishingFee({ to: `0x${'42'.repeat(20)}`, data: '0x' }));
-            return original(network, rpc, memory, log).of(draft);
-          },
-        }),
+        createPublishingFee: (original) => (network, rpc, memory, log) => {
+          const fee = original(network, rpc, memory, log);
+          return {
+            ...fee,
+            of: async (draft) => {
+              if (network.tags.length > 0) await rpc.ask((await table()).publishingFee({ to: `0x${'42'.repeat(20)}`, data: '0x' }));
+              return fee.of(draft);
+            },
+          };
+        },
       }),
     ],
     cells: 'publishingFee / unknown words / the only URL',

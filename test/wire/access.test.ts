@@ -51,6 +51,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.ListTransactions': 'transactions:read',
   'TransactionService.ListAttempts': 'transactions:read',
   'RelayerService.ReadContract': 'transactions:read',
+  'TransactionService.QuoteTransaction': 'transactions:read',
   'TransactionService.WaitTransaction': 'transactions:read',
   'TransactionService.WatchTransactions': 'transactions:read',
   'SigningService.SignTypedData': 'sign',

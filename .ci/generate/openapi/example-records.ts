@@ -60,6 +60,27 @@ const sentAt = '2026-01-15T09:30:00.214Z';
 
 export const sentTransaction = { ...pendingTransaction, ...signed, status: 'submitted', sent_at: sentAt, revision: 3, updated_at: sentAt };
 
+const quotedFast = {
+  max_fee_per_gas: '3500000000',
+  max_priority_fee_per_gas: '1500000000',
+  expected_cost: '1000052500000000000',
+  maximum_cost: '1000080850000000000',
+};
+
+export const quote = {
+  accepted: true,
+  refusals: [],
+  would_succeed: true,
+  funds: { sufficient: true, balance: 998000000000000000000, reserved: 0, must_remain: 0, cost: 1000080850000000000 },
+  transactions_ahead: 2,
+  gas_limit: 23100,
+  gas_estimate: 21000,
+  base_fee: '1000000000',
+  l1_fee: '0',
+  price: quotedFast,
+  prices: [{ speed: 'fast', ...quotedFast }],
+};
+
 export const replacedTransaction = {
   ...sentTransaction,
   to: exampleIds.otherReceiver,

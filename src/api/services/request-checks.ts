@@ -14,6 +14,7 @@ import { checkNodeUrls } from '../../core/network/node-urls.js';
 import { checkNotificationParts } from '../../core/notification/notifications.js';
 import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
 import type { UpdateNetworkDeps } from '../../core/relayer/update-network.js';
+import { contentToQuote } from '../../core/transaction/quote-transaction.js';
 import { checkTransactions } from '../../core/transaction/send-transaction.js';
 import type { Call } from '../contract/call.js';
 import type { RequestCheck } from '../contract/gate.js';
@@ -47,6 +48,12 @@ export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMet
     checkOf(
       TransactionService.method.sendTransactions,
       (request, { relayer }, isRefused) => relayer && checkTransactions(deps, relayer, wantedTransactionsOf(request), isRefused),
+    ),
+    checkOf(TransactionService.method.quoteTransaction, (request, { relayer }, isRefused) =>
+      readAll({
+        content: () => relayer && contentToQuote(deps, relayer, contentRequestOf(request), isRefused),
+        tags: () => tagsOf(request),
+      }),
     ),
     checkOf(TransactionService.method.replaceTransaction, checkContent),
     checkOf(SigningService.method.signTypedData, (request, { relayer }) => relayer && typedDataToSign(request, relayer, deps.directory)),

@@ -1,5 +1,5 @@
 import { FunctionFragment, type ParamType } from 'ethers/abi';
-import { invalidField } from '../../core/errors/errors.js';
+import { DomainError, invalidField } from '../../core/errors/errors.js';
 import type { EvmCallRequest } from '../../core/records/evm.js';
 import { shownName } from '../../core/text/safe-text.js';
 import { JsonError, jsonFromText } from '../../json/json-reader.js';
@@ -50,6 +50,35 @@ export function abiFunctionOf({ function: text, abi }: Pick<EvmCallRequest, 'fun
     throw invalidField(field, `is a name that abi has ${found.length} times; use a signature: ${signatures.join(' or ')}`);
   }
   return first;
+}
+
+/** Reading the errors of an ABI costs about 10 µs for each parameter. */
+const maxErrorParameters = 1_024;
+
+/**
+ * Finds the error of a caller's ABI that has this selector, as a function of the same name and parameters: both have the same selector. An
+ * entry that cannot be read is left out, since an ABI may have what no call needs. Null: there is none.
+ */
+export function abiErrorOf(abi: string, selector: string): AbiFunction | null {
+  const budget = { left: maxErrorParameters };
+  for (const entry of entriesOf('abi', abi) ?? []) {
+    const found = errorFrom(entry, budget);
+    if (found?.selector === selector) return found;
+  }
+  return null;
+}
+
+function errorFrom(entry: JsonValue, budget: { left: number }): AbiFunction | null {
+  try {
+    if (typeof entry === 'string') return /^\s*error\s/.test(entry) ? functionFrom('', entry.trim().slice('error'.length), budget) : null;
+    if (!(entry instanceof Map) || entry.get('type') !== 'error') return null;
+    const name = entry.get('name');
+    if (typeof name !== 'string' || name.length > maxSignatureLength || !nameSyntax.test(name)) return null;
+    return parsed('', { type: 'function', name, inputs: parametersOf('', entry.get('inputs') ?? [], budget, 0), outputs: [] });
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
 }
 
 /** Returns a function's signature with the names of its parameters. */
@@ -123,7 +152,7 @@ function functionFrom(field: string, text: string, budget = { left: maxParameter
     if (depth < 0) break;
   }
   if (depth !== 0) throw invalidField(field, 'has parentheses that do not match');
-  return parsed(field, text.replace(/^function\s+/, ''));
+  return parsed(field, text.trim().replace(/^function\s+/, ''));
 }
 
 function spend(field: string, budget: { left: number }): void {

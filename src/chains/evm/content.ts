@@ -17,7 +17,7 @@ const maxGasLimit = 2n ** 63n - 1n;
 /**
  * Nodes reject transactions over 128 KiB; this leaves room for the other fields. A transaction that no node accepts would block its slot.
  */
-const maxDataBytes = 128 * 1024 - 512;
+export const maxDataBytes = 128 * 1024 - 512;
 
 /** The context that a request is checked against. */
 export interface ContentContext extends Pick<RequestContext, 'nowMs'> {

@@ -2,10 +2,12 @@ import { AbiCoder, type ParamType } from 'ethers/abi';
 import { invalidField } from '../../core/errors/errors.js';
 import { readAll } from '../../core/errors/read-all.js';
 import type { ContractCalls, ContractReading, ForwardedAnswer } from '../../core/ports/chain.js';
+import { nodeText } from '../rpc/answer.js';
+import { abiErrorOf } from './abi-function.js';
 import { readAddress } from './address.js';
 import { callDataOf } from './call-data.js';
 import { isExecutionFailure } from './execution-failure.js';
-import { reasonFromNodeError } from './revert.js';
+import { type DecodeError, reasonFromNodeError } from './revert.js';
 
 /** The gas limit of nodes for calls allows no more arguments than this. */
 const maxDataBytes = 128 * 1024;
@@ -52,6 +54,11 @@ function readingOf(outputs: readonly ParamType[], answer: ForwardedAnswer): Cont
   }
   const data: unknown = JSON.parse(answer.resultJson);
   if (typeof data !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(data)) return failed('the RPC node returned no call data');
+  return resultOf(outputs, data);
+}
+
+/** Decodes what a call returned (hex with `0x`). */
+export function resultOf(outputs: readonly ParamType[], data: string): ContractReading {
   if (outputs.length === 0) return { resultJson: null, data, error: null };
   if (data === '0x') return failed('the call returned nothing; there may be no contract at to');
   const bytes = data.length / 2 - 1;
@@ -64,6 +71,22 @@ function readingOf(outputs: readonly ParamType[], answer: ForwardedAnswer): Cont
   } catch {
     return failed('the call returned data that does not fit the types after returns', data);
   }
+}
+
+/** Decodes revert data by the errors of a caller's ABI. */
+export function errorDecoder(abi: string | undefined): DecodeError {
+  if (abi === undefined) return () => null;
+  return (data) => {
+    const found = data.length / 2 - 1 > maxDecodedBytes ? null : abiErrorOf(abi, data.slice(0, 10));
+    if (found === null) return null;
+    try {
+      const values: readonly unknown[] = AbiCoder.defaultAbiCoder().decode(found.inputs, `0x${data.slice(10)}`);
+      const args = found.inputs.map((type, index) => `${type.name === '' ? '' : `${type.name} `}${jsonOf(type, values[index])}`);
+      return nodeText(`${found.name}(${args.join(', ')})`);
+    } catch {
+      return nodeText(`${found.name} with arguments that do not fit`);
+    }
+  };
 }
 
 function failed(error: string, data: string | null = null): ContractReading {

@@ -112,7 +112,8 @@ async function fundsRefusal(
   return { refused: 'insufficient_funds', sentence, lasting: false, metadata };
 }
 
-async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
+/** Returns the gas limit of an attempt: the caller's, or an estimate with a margin. Throws `NODE_UNAVAILABLE`. */
+export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
   const given = content.gasLimit;
   if (given === null && request.content !== 'filler' && !onNetwork('evm', request.relayer.policies).gasLimitEstimation) {
     return gasLimitRefusal('gas_limit is required: the policy gas_limit_estimation is false');
@@ -141,7 +142,7 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   // Between the intrinsic gas and a limit that every network accepts, the network's rules matter: the node's estimate decides.
   const { estimate, least, answeredBy } = ahead ?? (await estimated());
   if (typeof estimate !== 'bigint') return estimate;
-  const byOthers = () => estimateGas(deps.rpc, callOf(account, content), 'latest', { first: { otherThan: answeredBy } });
+  const byOthers = () => estimateGas(deps.rpc, simulatedCallOf(account, content), 'latest', { first: { otherThan: answeredBy } });
   if (given !== null) {
     if (least !== null && given >= least) return given;
     const sentence = `gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`;
@@ -263,7 +264,8 @@ function isTransfer({ to, data }: EvmContent): boolean {
   return to !== null && (data === null || data === '0x');
 }
 
-function callOf(from: string, { to, valueWei, data }: EvmContent): SimulatedCall {
+/** The call that simulates content of this account. */
+export function simulatedCallOf(from: string, { to, valueWei, data }: EvmContent): SimulatedCall {
   return { from, to, valueWei, data };
 }
 
@@ -281,8 +283,8 @@ interface Estimated {
  * next block; both are remembered until then. The higher of two sane estimates counts: gas that is not used costs nothing, and with too
  * little the transaction would revert.
  */
-async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
-  const question = callOf(account, content);
+export async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<Estimated> {
+  const question = simulatedCallOf(account, content);
   const key = `estimate of ${questionDigest(question)}`;
   const own = () => deps.memory.recall(key, () => estimateTwice(deps, question));
   // Of many at once only the first is estimated: the others wait for its answer.

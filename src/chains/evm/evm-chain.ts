@@ -26,6 +26,7 @@ import { createMarket } from './market.js';
 import { createOwnBids } from './own-bids.js';
 import { createPublishingFee } from './publishing-fee.js';
 import { anchorAt, genesisAnchor, questions } from './questions.js';
+import { quoteAttempt } from './quote.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
@@ -147,6 +148,7 @@ export function createEvmChain(options: EvmChainOptions): EvmChain {
     lockedOf: async () => 0n,
     whyUnusable: async () => null,
     market: ({ policies }) => market.view(network.eip1559 && onNetwork('evm', policies).eip1559Pricing ? 'eip1559' : 'legacy'),
+    quote: (request) => quoteAttempt(drafting, request),
     draft: (request) => draftAttempt(drafting, request),
     async sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');

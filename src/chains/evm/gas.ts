@@ -5,7 +5,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import { isBlockUnknown } from './dialect.js';
 import { isExecutionFailure, isRevert } from './execution-failure.js';
 import { isFundsShort, isGasLimit, isInvalidForBlocks, questions, type SimulatedCall } from './questions.js';
-import { reasonFromNodeError } from './revert.js';
+import { type DecodeError, reasonFromNodeError } from './revert.js';
 
 /**
  * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Words that
@@ -112,20 +112,20 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
   }
 }
 
-/** The refusal that a node's words stand for; null: they are unknown. */
-function knownRefusal(error: NodeError): Refusal | null {
-  if (isRevert(error)) return reverts(error);
+/** The refusal that a node's words stand for; null: they are unknown. `decode` reads errors of the contract's own. */
+export function knownRefusal(error: NodeError, decode?: DecodeError): Refusal | null {
+  if (isRevert(error)) return reverts(error, decode);
   if (isFundsShort(error.message)) {
     return { refused: 'insufficient_funds', sentence: `insufficient balance: the node answered "${error.message}"`, lasting: false };
   }
   if (isGasLimit(error.message)) {
     return { refused: 'gas_limit', sentence: 'the transaction needs more gas than the network allows', lasting: true };
   }
-  return isExecutionFailure(error) ? reverts(error) : null;
+  return isExecutionFailure(error) ? reverts(error, decode) : null;
 }
 
-function reverts(error: NodeError): Refusal {
-  const reason = reasonFromNodeError(error);
+function reverts(error: NodeError, decode?: DecodeError): Refusal {
+  const reason = reasonFromNodeError(error, decode);
   const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
   return { refused: 'reverts', sentence, lasting: true };
 }

@@ -27,7 +27,8 @@ export interface Market {
   demanded(): void;
 }
 
-const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
+/** From the lowest price to the highest. */
+export const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
 const blocksOfHistory = 4n;
 /** The percentile of priority fees that a speed pays. */
 const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50, fast: 85, fastest: 99 };

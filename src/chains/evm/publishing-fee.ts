@@ -14,6 +14,8 @@ export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
 export interface PublishingFee {
   /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
   of(draft: Unpublished): Promise<bigint>;
+  /** Returns the same, but throws an error if no node can report it. */
+  known(draft: Unpublished): Promise<bigint>;
 }
 
 const taggedNetworks: readonly string[] = ['optimism', 'optimism-based', 'optimism_based'];
@@ -55,14 +57,19 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
     return lowest;
   }
 
+  async function known(draft: Unpublished): Promise<bigint> {
+    if (!isCharged) return 0n;
+    // Transfers without data differ by a byte or two, which the margin covers.
+    const isPlain = draft.data === null || draft.data === '0x';
+    const fee = isPlain ? memory.recall('publishing fee of a transfer', () => ask(draft)) : ask(draft);
+    return ((await fee) * marginPercent) / 100n;
+  }
+
   return {
+    known,
     async of(draft) {
-      if (!isCharged) return 0n;
-      // Transfers without data differ by a byte or two, which the margin covers.
-      const isPlain = draft.data === null || draft.data === '0x';
-      const fee = isPlain ? memory.recall('publishing fee of a transfer', () => ask(draft)) : ask(draft);
       try {
-        return ((await fee) * marginPercent) / 100n;
+        return await known(draft);
       } catch (error) {
         if (!isLogged) log.warn({ network: network.name, err: error }, 'L1 fee is unknown; left out of funds checks');
         isLogged = true;

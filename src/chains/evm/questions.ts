@@ -237,6 +237,22 @@ export const questions = {
     isEmpty: () => false,
     isAnswer: (error) => isExecutionFailure(error) || isInvalidForBlocks(error.message),
   }),
+  simulation: question({
+    method: 'eth_call',
+    params: (call: SimulatedCall, gasLimit: bigint | null, block: string) => [
+      { ...callOf(call), ...(gasLimit === null ? {} : { gas: quantityOf(gasLimit) }) },
+      block,
+    ],
+    read(result): string {
+      if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) throw new MalformedAnswerError('result of a call');
+      return result.toLowerCase();
+    },
+    asks: 'head',
+    decides: 'nothing final',
+    fallback: 'a quote does not say what a call returns; the estimate says whether it succeeds',
+    isEmpty: () => false,
+    isAnswer: (error) => isExecutionFailure(error) || isFundsShort(error.message) || isInvalidForBlocks(error.message),
+  }),
   revert: question({
     method: 'eth_call',
     params: (call: object, block: bigint) => [call, quantityOf(block)],

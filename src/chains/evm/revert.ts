@@ -49,13 +49,18 @@ async function run(rpc: Rpc, call: object, block: bigint): Promise<RevertReason 
   }
 }
 
+/** Decodes the revert data (hex with `0x`) of an error of the contract's own as safe text; null: it is none that is known. */
+export type DecodeError = (data: string) => string | null;
+
 /** Reads the reason from revert data (hex with `0x`) as safe text; null for empty data. */
-export function reasonFromRevertData(data: string): string | null {
+export function reasonFromRevertData(data: string, decode: DecodeError = () => null): string | null {
   const bytes = Buffer.from(data.slice(2), 'hex');
   if (bytes.length < 4) return null;
   const selector = bytes.subarray(0, 4).toString('hex');
   if (selector === '08c379a0') return stringFrom(bytes.subarray(4)) ?? 'malformed Error(string)';
   if (selector === '4e487b71' && bytes.length >= 36) return panicReason(BigInt(`0x${bytes.subarray(4, 36).toString('hex')}`));
+  const own = decode(data);
+  if (own !== null) return own;
   const known = knownErrors[selector];
   return known === undefined ? `custom error 0x${selector}` : knownReason(known, bytes.subarray(4));
 }
@@ -78,8 +83,8 @@ function argumentText(parameter: string, word: Buffer): string {
 }
 
 /** Reads the reason from a node's error; null if neither data nor text contains one. */
-export function reasonFromNodeError(error: Pick<NodeError, 'message' | 'data'>): string | null {
-  const fromData = error.data === null ? null : reasonFromRevertData(error.data);
+export function reasonFromNodeError(error: Pick<NodeError, 'message' | 'data'>, decode?: DecodeError): string | null {
+  const fromData = error.data === null ? null : reasonFromRevertData(error.data, decode);
   if (fromData !== null) return fromData;
   const text = error.message.replace(/^(?:vm exception while processing transaction: )?(?:execution )?reverted?[:,]?\s*/i, '');
   return text === '' ? null : text;

@@ -19,6 +19,12 @@ export function maxCostPerGasWei(price: EvmPrice): bigint {
   return bidOf(price).maxFeePerGasWei;
 }
 
+/** Returns what a unit of gas costs in the next block, in wei; a null base fee: the network has none. */
+export function expectedCostPerGasWei(price: EvmPrice, baseFeeWei: bigint | null): bigint {
+  if (price.kind === 'legacy') return price.gasPriceWei;
+  return min(price.maxFeePerGasWei, (baseFeeWei ?? 0n) + price.maxPriorityFeePerGasWei);
+}
+
 /** Returns the maximum that an attempt may take from the relayer's account, in the network's smallest unit. */
 export function maxCost(attempt: Draft | AttemptFields): bigint {
   switch (attempt.network) {

@@ -6,6 +6,7 @@ import type { Relayer } from '../records/relayer.js';
 import type { SolanaDraft, SolanaRequest } from '../records/solana.js';
 import type { StellarDraft, StellarRequest } from '../records/stellar.js';
 import type { Attempt, Content, FailureReason, MinedFacts } from '../records/transaction.js';
+import type { ChainQuote, ReadPart } from './quote.js';
 import type { Signer } from './signer.js';
 
 /** A caller's request, in the shape of its network. */
@@ -403,6 +404,15 @@ export interface TypedData {
   readonly hashStructMessage: string;
 }
 
+/** A request for a quote. */
+export interface QuoteRequest {
+  readonly relayer: Relayer;
+  readonly content: Content;
+  /** The request of the content. */
+  readonly request: ContentRequest;
+  readonly part: ReadPart;
+}
+
 /** A network's chain. Methods that call a node throw DomainError `NODE_UNAVAILABLE` if no node is reachable. */
 export interface Chain {
   readonly network: Network;
@@ -441,6 +451,11 @@ export interface Chain {
   whyUnusable(account: string, from: 'head' | 'another'): Promise<string | null>;
   /** Returns what the market asks of a relayer's transactions, remembered for a block; null: the network has no gas. */
   market(relayer: Pick<Relayer, 'policies'>): Promise<MarketView | null>;
+  /**
+   * Returns what a transaction with this content would do and cost now, by the rules of `draft`, but policies and balance forbid nothing.
+   * A part is unknown if nodes do not answer. A quote leaves nothing behind, and never throws because of a node.
+   */
+  quote?(request: QuoteRequest): Promise<ChainQuote>;
   /** Checks the policies, estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */

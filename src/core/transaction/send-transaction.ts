@@ -183,11 +183,25 @@ async function externalIdTaken({ store }: Pick<TransactionDeps, 'store'>, views:
     tagged.map(async (one) => ({ ...one, holder: await store.read.externalIdHolder(one.relayerId, one.externalId) })),
   );
   const { externalId, index, holder = '' } = held.find((one) => one.holder !== undefined) ?? { externalId: '', index: 0 };
+  return named(takenError(externalId, holder), index);
+}
+
+/** Throws EXTERNAL_ID_TAKEN if a transaction of the relayer has or had the external id. */
+export async function requireFreeExternalId(
+  read: Pick<TransactionReads, 'externalIdHolder'>,
+  relayerId: string,
+  tags: TransactionTags | null,
+): Promise<void> {
+  const externalId = tags?.externalId ?? null;
+  const holder = externalId === null ? undefined : await read.externalIdHolder(relayerId, externalId);
+  if (externalId !== null && holder !== undefined) throw takenError(externalId, holder);
+}
+
+function takenError(externalId: string, holder: string): DomainError {
   const sentence = `external_id ${externalId} belongs to transaction ${holder}; an external_id is never used twice`;
-  const taken = new DomainError('already_exists', 'EXTERNAL_ID_TAKEN', sentence, {
+  return new DomainError('already_exists', 'EXTERNAL_ID_TAKEN', sentence, {
     metadata: { external_id: externalId, transaction_id: holder },
   });
-  return named(taken, index);
 }
 
 /** Creates a pending transaction with a new id. The caller stores it. */

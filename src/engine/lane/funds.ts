@@ -1,3 +1,4 @@
+import { type Balance, freeFunds } from '../../core/fees/funds.js';
 import { max } from '../../core/records/bigints.js';
 import { smallestUnits } from '../../core/records/network.js';
 import { minBalanceOf } from '../../core/records/relayer.js';
@@ -11,12 +12,6 @@ import type { OpenTransactions } from './open-transactions.js';
  * one.
  */
 const rememberedForMs = 3_000;
-
-/** The balance of an account, and the part of it that the account cannot spend. */
-interface Balance {
-  readonly balance: bigint;
-  readonly locked: bigint;
-}
 
 /** What the account of a lane can spend. Nodes are asked for it once per head. */
 export interface Funds {
@@ -54,9 +49,8 @@ export function createFunds({ id, deps, chain, relayer }: LaneInputs, transactio
     read,
     async readFree(without = 0n) {
       isExpected = false;
-      const { balance, locked } = await read();
-      const minimum = minBalanceOf(relayer().policies);
-      return { balance, free: balance - (transactions.reserved() - without) - max(locked, minimum) };
+      const account = await read();
+      return { balance: account.balance, free: freeFunds(account, transactions.reserved() - without, relayer().policies) };
     },
     async report(balance) {
       const now = relayer();

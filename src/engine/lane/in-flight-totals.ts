@@ -1,4 +1,4 @@
-import { maxCost } from '../../core/fees/price.js';
+import { highestCost } from '../../core/fees/funds.js';
 import type { OpenTransaction } from '../../core/records/transaction.js';
 
 /** What the signed transactions of a lane take together. */
@@ -54,16 +54,6 @@ export function createInFlightTotals(inFlight: () => Iterable<OpenTransaction>):
     reserved: () => reserved,
     heldCharacters: () => held,
   };
-}
-
-/** The cost of the most expensive attempt: any of them may be mined. */
-export function highestCost({ attempts }: OpenTransaction): bigint {
-  let highest = 0n;
-  for (const { fields } of attempts) {
-    const cost = maxCost(fields);
-    if (cost > highest) highest = cost;
-  }
-  return highest;
 }
 
 /** An attempt's fields hold about as much as its signed bytes. */

@@ -39,6 +39,7 @@ const samples: Readonly<Record<keyof typeof questions, readonly [RpcCall<unknown
   priorityFee: [questions.priorityFee(), '0x5'],
   gasEstimate: [questions.gasEstimate(call, '0x7'), '0x5208'],
   dryRun: [questions.dryRun(call, 21_000n, '0x7'), '0x'],
+  simulation: [questions.simulation(call, null, '0x7'), '0x12'],
   revert: [questions.revert({}, 7n), '0x'],
   publishingFee: [questions.publishingFee({ to: account, data: '0x' }), '0x5'],
   receipt: [questions.receipt(hash), receipt],
@@ -98,7 +99,7 @@ describe('questions to nodes', () => {
       const texts = Object.entries(hostile).map(([oddity, text]) => [oddity, { text }] as const);
       for (const [oddity, answer] of [...Object.entries(oddities), ...texts]) {
         const isHostile = Object.hasOwn(hostile, oddity);
-        if (name === 'code' && oddity === 'a number above 2^256') continue;
+        if (['code', 'simulation'].includes(name) && oddity === 'a number above 2^256') continue;
         if (withoutContent.includes(name) && !(answer instanceof FakeError)) continue;
         if (anyResult.includes(name) && !(answer instanceof FakeError)) continue;
         let isVerified = false;

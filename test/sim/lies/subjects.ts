@@ -1,7 +1,10 @@
 import { genesisAnchor, questions } from '../../../src/chains/evm/questions.js';
 
-/** The name of a question of the table. Only WebSockets get the one for announcements of heads, and nothing waits for its answer. */
-export type QuestionName = Exclude<keyof typeof questions, 'newHeads'>;
+/**
+ * The name of a question of the table. Only WebSockets get the one for announcements of heads, and nothing waits for its answer; only quotes
+ * ask the simulation, and nothing is decided by them.
+ */
+export type QuestionName = Exclude<keyof typeof questions, 'newHeads' | 'simulation'>;
 
 /** How nodes can lie about a question, and the world in which the service asks it. */
 interface Lies<N extends QuestionName> {

@@ -15,12 +15,14 @@ import type { Attempt as DomainAttempt, TransactionStatus, TransactionView } fro
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction, findWithAttempts } from '../../../core/transaction/find-transaction.js';
 import { minimumReplacementBid } from '../../../core/transaction/outbid.js';
+import { quoteTransaction } from '../../../core/transaction/quote-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, sendTransactions, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import type { WatchDeps } from '../../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../shared/list-page.js';
+import { protoOfQuote } from './quote.js';
 import {
   contentRequestOf,
   protoOfAttempt,
@@ -72,6 +74,11 @@ export function createTransactionService(deps: TransactionServiceDeps): ServiceI
       return send(request, context);
     },
     sendTransactions: sendTogether,
+    async quoteTransaction(request, context) {
+      const quote = await quoteTransaction(deps, relayerOf(context), contentRequestOf(request), tagsOf(request));
+      callOf(context).warnings.push(...quote.warnings);
+      return { quote: protoOfQuote(quote) };
+    },
     replaceTransaction(request, context) {
       waits.afterwards(context, request, TransactionService.method.replaceTransaction.output);
       return replace(request, context);

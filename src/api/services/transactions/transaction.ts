@@ -98,7 +98,8 @@ export function wantedTransactionsOf({ transactions }: SendTransactionsRequest):
   });
 }
 
-const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {
+/** The proto value of each reason of a failure. */
+export const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {
   reverted: FailureReason.REVERTED,
   would_revert: FailureReason.WOULD_REVERT,
   insufficient_funds: FailureReason.INSUFFICIENT_FUNDS,

@@ -1,4 +1,5 @@
 import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
+import { highestCost } from '../../../core/fees/funds.js';
 import { maxCost } from '../../../core/fees/price.js';
 import {
   type AttemptOutcome,
@@ -20,7 +21,6 @@ import { duplicateOf, waitingReason, waitsFor } from '../commit-moves.js';
 import { followsOthers, undecided } from '../draft-in-time.js';
 import { heldBackBy } from '../due-attempts.js';
 import { splitByFunds } from '../funds.js';
-import { highestCost } from '../in-flight-totals.js';
 import { isExpired, latestMs } from '../is-expired.js';
 import type { LaneContext } from '../lane-context.js';
 import { signerAwayError } from '../signer-away.js';

@@ -16,6 +16,7 @@ type Network = 'evm' | 'stellar' | 'solana';
 const calls = {
   SendTransactionRequest: ['POST', '/relayers/r1/transactions'],
   SendTransactionsRequest: ['POST', '/relayers/r1/transactions/batch'],
+  QuoteTransactionRequest: ['POST', '/relayers/r1/transactions/quote'],
   SignTransactionRequest: ['POST', '/relayers/r1/sign-transaction'],
   CreateRelayerRequest: ['POST', '/relayers'],
   UpdateRelayerRequest: ['PATCH', '/relayers/r1'],
@@ -340,11 +341,16 @@ const trialsOfItems = Object.entries(trialsOfOne)
       bodyOf: (size) => ({ transactions: [bodyOf(size)] }),
     },
   ]);
+/* A quote has the body of a send. */
+const trialsOfQuotes = Object.entries(trialsOfOne)
+  .filter(([name]) => sendOne.test(name))
+  .map(([name, one]): [string, Trial] => [name.replace(sendOne, 'QuoteTransactionRequest'), { ...one, schema: 'QuoteTransactionRequest' }]);
 const severalPayments = trial('SendTransactionsRequest', 'transactions', (size) => ({
   transactions: listOf({ to: evmAddress, value: '0' })(size),
 }));
 const trials: Readonly<Record<string, Trial>> = {
   ...Object.fromEntries(trialsOfItems),
+  ...Object.fromEntries(trialsOfQuotes),
   'SendTransactionsRequest.transactions minItems': severalPayments,
   'SendTransactionsRequest.transactions maxItems': severalPayments,
   // Later, since it changes policies.

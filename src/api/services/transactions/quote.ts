@@ -1,0 +1,79 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type EvmQuotePriceSchema,
+  EvmQuoteSchema,
+  type QuoteFailureSchema,
+  type QuoteFundsSchema,
+  type TransactionQuote,
+  TransactionQuoteSchema,
+} from '../../../../gen/relayer/v1/quote_pb.js';
+import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice } from '../../../core/ports/quote.js';
+import type { Quote, QuotedFunds } from '../../../core/transaction/quote-transaction.js';
+import { present, presentAmount } from '../shared/present.js';
+import { protoOfSpeed } from './evm-transaction.js';
+import { protoOfFailure } from './transaction.js';
+
+/** The record of a quote. */
+export function protoOfQuote({ refusals, chain, funds, ahead }: Quote): TransactionQuote {
+  const { failure, maximumCost } = chain;
+  return create(TransactionQuoteSchema, {
+    accepted: refusals.length === 0,
+    refusals: refusals.map(({ reason, sentence }) => ({ reason, error: sentence })),
+    transactionsAhead: ahead,
+    network: networkOf(chain),
+    ...(failure === undefined ? {} : { wouldSucceed: failure === null }),
+    ...(failure == null ? {} : { failure: protoOfQuotedFailure(failure) }),
+    ...(funds === null ? {} : { funds: protoOfFunds(funds, maximumCost) }),
+  });
+}
+
+function protoOfQuotedFailure({ reason, sentence, revertReason, revertData }: QuotedFailure): MessageInitShape<typeof QuoteFailureSchema> {
+  return {
+    reason: protoOfFailure[reason],
+    error: sentence,
+    ...present('revertReason', revertReason),
+    ...present('revertData', revertData),
+  };
+}
+
+function protoOfFunds(funds: QuotedFunds, cost: bigint | null): MessageInitShape<typeof QuoteFundsSchema> {
+  return {
+    balance: funds.balance.toString(),
+    reserved: funds.reserved.toString(),
+    mustRemain: funds.mustRemain.toString(),
+    ...presentAmount('cost', cost),
+    ...present('sufficient', funds.isSufficient),
+  };
+}
+
+function networkOf(chain: ChainQuote): TransactionQuote['network'] {
+  return { case: 'evm', value: create(EvmQuoteSchema, protoOfEvmQuote(chain)) };
+}
+
+function protoOfEvmQuote(quote: EvmQuote): MessageInitShape<typeof EvmQuoteSchema> {
+  return {
+    prices: quote.prices.map(protoOfPrice),
+    ...present('result', quote.resultJson),
+    ...present('returnData', quote.returnData),
+    ...present('gasLimit', quote.gasLimit),
+    ...present('gasEstimate', quote.gasEstimate),
+    ...presentAmount('baseFee', quote.baseFeeWei),
+    ...presentAmount('l1Fee', quote.publishingFeeWei),
+    ...(quote.price === null ? {} : { price: protoOfPrice(quote.price) }),
+  };
+}
+
+function protoOfPrice(quoted: QuotedPrice): MessageInitShape<typeof EvmQuotePriceSchema> {
+  const { speed, price, waitsFor, expectedCostWei, maximumCostWei } = quoted;
+  const legacy = price?.kind === 'legacy' ? price : null;
+  const eip1559 = price?.kind === 'eip1559' ? price : null;
+  return {
+    ...present('speed', speed === null ? null : protoOfSpeed[speed]),
+    ...presentAmount('gasPrice', legacy?.gasPriceWei ?? null),
+    ...presentAmount('maxFeePerGas', eip1559?.maxFeePerGasWei ?? null),
+    ...presentAmount('maxPriorityFeePerGas', eip1559?.maxPriorityFeePerGasWei ?? null),
+    ...presentAmount('expectedCost', expectedCostWei),
+    ...presentAmount('maximumCost', maximumCostWei),
+    ...present('waitsFor', waitsFor),
+  };
+}

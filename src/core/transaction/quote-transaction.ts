@@ -1,0 +1,183 @@
+import { DomainError, type ErrorReason, type Warning } from '../errors/errors.js';
+import { type IsRefused, nothingRefused } from '../errors/read-all.js';
+import { isUnavailable } from '../errors/unavailable.js';
+import { freeFunds, highestCost, mustRemain } from '../fees/funds.js';
+import type { ContentRequest, Wanted } from '../ports/chain.js';
+import type { Directory } from '../ports/directory.js';
+import type { ChainQuote, ReadPart } from '../ports/quote.js';
+import type { TransactionReads } from '../ports/store/transactions.js';
+import { defaultPolicies, laneOf, type Relayer, type RelayerPolicies, requireActive } from '../records/relayer.js';
+import type { TransactionTags } from '../records/transaction.js';
+import { within } from '../work/abort.js';
+import type { Clock } from '../work/clock.js';
+import type { Timers } from '../work/timers.js';
+import { requireFreeExternalId, type TransactionDeps } from './send-transaction.js';
+
+/** The dependencies of `quoteTransaction`. */
+export interface QuoteDeps extends Pick<TransactionDeps, 'directory' | 'lanes'> {
+  readonly store: { readonly read: Pick<TransactionReads, 'openSummaries' | 'transactionsById' | 'externalIdHolder'> };
+  readonly clock: Clock;
+  /** Default: the runtime's timers. */
+  readonly timers?: Timers;
+}
+
+/** Why a transaction would not be accepted. */
+export interface QuoteRefusal {
+  readonly reason: ErrorReason;
+  readonly sentence: string;
+}
+
+/** Whether the balance covers a transaction. Amounts are in the network's smallest unit. */
+export interface QuotedFunds {
+  readonly balance: bigint;
+  /** The most that the transactions in flight can cost. */
+  readonly reserved: bigint;
+  readonly mustRemain: bigint;
+  /** Null: the cost is unknown. */
+  readonly isSufficient: boolean | null;
+}
+
+/** What sending a transaction would do now. */
+export interface Quote {
+  /** Empty: it would be accepted. */
+  readonly refusals: readonly QuoteRefusal[];
+  readonly chain: ChainQuote;
+  /** Null: unknown. */
+  readonly funds: QuotedFunds | null;
+  /** The number of transactions that are not in a block yet. */
+  readonly ahead: number;
+  /** The parts that are unknown. */
+  readonly warnings: readonly Warning[];
+}
+
+/** How long a part waits for nodes. */
+const patienceMs = 5_000;
+/** The number of transactions that are read at once: each may be large. */
+const readAtOnce = 32;
+
+/**
+ * Reads the content of a request as if the relayer's policies allowed everything: what they forbid is part of the quote. Calls no node.
+ * Throws 400.
+ */
+export function contentToQuote(
+  { directory, clock }: { readonly directory: Pick<Directory, 'chainOf'>; readonly clock: Clock },
+  relayer: Relayer,
+  request: ContentRequest,
+  isRefused: IsRefused = nothingRefused,
+): Wanted {
+  const context = { relayer: unrestricted(relayer, request), nowMs: clock.nowMs(), earlier: null, isRefused };
+  return directory.chainOf(relayer).contentOf(request, context);
+}
+
+/**
+ * Returns what sending a transaction would do now. Stores and signs nothing, and takes no nonce. What no node answers in time is unknown,
+ * with a warning. It needs no lane, so every instance can answer. Throws 400 for a bad request.
+ */
+export async function quoteTransaction(
+  deps: QuoteDeps,
+  relayer: Relayer,
+  request: ContentRequest,
+  tags: TransactionTags | null,
+): Promise<Quote> {
+  const { content } = contentToQuote(deps, relayer, request);
+  const chain = deps.directory.chainOf(relayer);
+  if (chain.quote === undefined) {
+    const sentence = `QuoteTransaction is not supported on relayers of network type ${relayer.networkType}`;
+    throw new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { network_type: relayer.networkType } });
+  }
+  const warnings: Warning[] = [];
+  const part = createReadPart(warnings, deps.timers);
+  const [refusals, inFlight, quoted, account] = await Promise.all([
+    refusalsOf(deps, relayer, request, tags),
+    readInFlight(deps, relayer),
+    chain.quote({ relayer, content, request, part }),
+    part('the balance', async () => {
+      const [balance, locked] = await Promise.all([chain.balanceOf(relayer.address), chain.lockedOf(relayer.address)]);
+      return { balance, locked };
+    }),
+  ]);
+  const { maximumCost } = quoted;
+  const { reserved } = inFlight;
+  const { policies } = relayer;
+  const funds = account && {
+    balance: account.balance,
+    reserved,
+    mustRemain: mustRemain(account.locked, policies),
+    isSufficient: maximumCost === null ? null : maximumCost <= freeFunds(account, reserved, policies),
+  };
+  return { refusals, chain: quoted, funds, ahead: inFlight.count, warnings };
+}
+
+/** Reads parts that may be unknown. Each that is adds a warning. */
+function createReadPart(warnings: Warning[], timers: Timers | undefined): ReadPart {
+  return async (name, read) => {
+    const late = Symbol('late');
+    const isLate = (error: unknown): boolean => error instanceof Error && error.cause === late;
+    const options = { reason: () => new Error('late', { cause: late }), ...(timers === undefined ? {} : { timers }) };
+    try {
+      return await within(patienceMs, read, options);
+    } catch (error) {
+      if (!isLate(error) && !isUnavailable(error)) throw error;
+      const why = isLate(error)
+        ? `no RPC node has answered within ${patienceMs / 1_000} seconds`
+        : error instanceof DomainError && error.cause instanceof Error && error.cause.name === 'NodeError'
+          ? `the RPC nodes cannot answer: ${error.cause.message}`
+          : 'no RPC node has given a usable answer';
+      warnings.push({ level: 'warn', message: `${name} is unknown: ${why}` });
+      return null;
+    }
+  };
+}
+
+/** Collects why sending would not accept the transaction. */
+async function refusalsOf(
+  { directory, lanes, clock, store }: QuoteDeps,
+  relayer: Relayer,
+  request: ContentRequest,
+  tags: TransactionTags | null,
+): Promise<readonly QuoteRefusal[]> {
+  const context = { relayer, nowMs: clock.nowMs(), earlier: null };
+  const checks = [
+    () => requireActive(relayer),
+    () => directory.chainOf(relayer).contentOf(request, context),
+    () => requireFreeExternalId(store.read, relayer.id, tags),
+    () => lanes.requireCapacity(laneOf(relayer), 1),
+  ];
+  const refusals: QuoteRefusal[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      refusals.push({ reason: error.reason, sentence: error.message });
+    }
+  }
+  return refusals;
+}
+
+/** Reads from the store what comes before a new transaction, since another instance may run the lane. */
+async function readInFlight(
+  { store: { read } }: QuoteDeps,
+  relayer: Relayer,
+): Promise<{ readonly count: number; readonly reserved: bigint }> {
+  const ahead = (await read.openSummaries(laneOf(relayer))).filter(({ status }) => status !== 'mined');
+  const signed = ahead.filter(({ status }) => status !== 'pending').map(({ id }) => id);
+  let reserved = 0n;
+  for (let start = 0; start < signed.length; start += readAtOnce)
+    for (const open of await read.transactionsById(signed.slice(start, start + readAtOnce))) reserved += highestCost(open);
+  return { count: ahead.length, reserved };
+}
+
+/** The relayer without what its policies forbid. */
+function unrestricted(relayer: Relayer, request: ContentRequest): Relayer {
+  return { ...relayer, policies: unrestrictedPolicies(relayer.policies, request) };
+}
+
+function unrestrictedPolicies(policies: RelayerPolicies, _request: ContentRequest): RelayerPolicies {
+  switch (policies.network) {
+    case 'evm':
+      return { ...policies, gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true };
+    default:
+      return defaultPolicies[policies.network];
+  }
+}
