@@ -66,6 +66,12 @@ await runNamed('bench', {
     options: '[--against <commit>] [--files]',
     load: () => import('./entered.js'),
   },
+  'bad-calls': {
+    takes: '1 min',
+    does: 'measures how long refused calls by function hold the event loop',
+    options: '[--rounds 5]',
+    load: () => import('./bad-calls.js'),
+  },
   waiters: {
     takes: '3 min',
     does: 'measures callers who wait for transactions, and how soon all have their answers',

@@ -106,8 +106,9 @@ await runNamed('suite', {
     does: 'runs the generated tests with 20 times as many cases',
     env: { NIGHTLY: '1' },
     args: [
-      ...['test/chains/evm/sign', 'test/chains/solana/wire', 'test/codec', 'test/core', 'test/engine', 'test/json'],
-      ...['test/wire/numbers', 'test/e2e/waiting'],
+      ...['test/chains/evm/call-data', 'test/chains/evm/contract-reads', 'test/chains/evm/sign', 'test/chains/evm/typed-data'],
+      ...['test/chains/solana/wire', 'test/codec', 'test/core', 'test/engine', 'test/json'],
+      ...['test/wire/numbers', 'test/e2e/waiting', 'test/e2e/typed-data-hashes'],
     ],
     load: () => import('./run.js'),
   },

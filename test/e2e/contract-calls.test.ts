@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Interface, parseEther } from 'ethers';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type RpcCaller, rest, rpcCallers } from '../support/callers.js';
+import { hostileCalls } from '../support/hostile-calls.js';
 import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -95,6 +96,25 @@ describe('contract calls', () => {
       assert.match(JSON.stringify(refused), /evm\.call\.args\[1\]\[0\]\.mode/, caller.protocol);
     }
     assert.equal((await rest(service.baseUrl, 'GET', path)).body.pagination.total_items, before);
+  });
+
+  it('call: hostile calls are a 400 that names the field, in send and read, and nothing is stored', async () => {
+    const path = `/relayers/${home.relayerId}`;
+    const before = (await rest(service.baseUrl, 'GET', `${path}/transactions`)).body.pagination.total_items;
+    for (const { name, call, field } of hostileCalls) {
+      // The JSON text of the arguments goes into the body as it is.
+      const abi = call.abi === undefined ? '' : `,"abi":${call.abi}`;
+      const member = `"to":"${echo}","call":{"function":${JSON.stringify(call.function)},"args":${call.args}${abi}}`;
+      for (const [to, body] of [
+        ['transactions', `{"value":0,${member}}`],
+        ['contracts/read', `{${member}}`],
+      ] as const) {
+        const { status, body: answer } = await rest(service.baseUrl, 'POST', `${path}/${to}`, body);
+        assert.equal(status, 400, `${name}: ${JSON.stringify(answer)}`);
+        if (!/^the body /.test(answer.error)) assert.match(answer.error.split(' ')[0], field, name);
+      }
+    }
+    assert.equal((await rest(service.baseUrl, 'GET', `${path}/transactions`)).body.pagination.total_items, before);
   });
 
   it('read: returns the decoded result and the data, in REST and RPC', async () => {

@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { callDataOf } from '../../../src/chains/evm/call-data.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import type { EvmCall } from '../../../src/core/records/evm.js';
+import { abiShapes, valuesOf } from '../../support/abi-shapes.js';
+import { hostileCalls } from '../../support/hostile-calls.js';
 import { runs } from '../../support/runs.js';
 
 const maxDataBytes = 130_560;
@@ -39,80 +41,17 @@ function quickest<T>(run: () => T): { result: T; ms: number } {
   return { result, ms: least };
 }
 
-/** A leaf type with a value as JSON, and the same value for ethers. */
-const leaves: fc.Arbitrary<{ type: string; json: fc.Arbitrary<{ text: string; value: unknown }> }> = fc.oneof(
-  fc.constant({ type: 'bool', json: fc.boolean().map((value) => ({ text: String(value), value })) }),
-  fc.constant({ type: 'string', json: fc.string({ unit: 'grapheme' }).map((value) => ({ text: JSON.stringify(value), value })) }),
-  fc.constant({ type: 'address', json: bytesOf(20) }),
-  fc.constant({ type: 'bytes', json: fc.integer({ min: 0, max: 70 }).chain(bytesOf) }),
-  fc.integer({ min: 1, max: 32 }).map((length) => ({ type: `bytes${length}`, json: bytesOf(length) })),
-  fc.tuple(fc.integer({ min: 1, max: 32 }), fc.boolean()).map(([bytes, isSigned]) => {
-    const bits = BigInt(bytes) * 8n;
-    const [min, max] = isSigned ? [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n] : [0n, 2n ** bits - 1n];
-    const json = fc
-      .tuple(fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(min, max)), fc.constantFrom('token', 'string', 'hex'))
-      .map(([value, form]) => ({ text: integerText(value, form), value }));
-    return { type: `${isSigned ? '' : 'u'}int${bits}`, json };
-  }),
-);
-
-function bytesOf(length: number) {
-  return fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => {
-    const value = `0x${Buffer.from(bytes).toString('hex')}`;
-    return { text: JSON.stringify(value), value };
-  });
-}
-
-function integerText(value: bigint, form: string): string {
-  if (form === 'token') return String(value);
-  return form === 'hex' && value >= 0n ? `"0x${value.toString(16)}"` : `"${value}"`;
-}
-
-/** A type of any nesting, with one value of it. */
-function typed(depth: number): fc.Arbitrary<{ type: string; text: string; value: unknown }> {
-  const leaf = leaves.chain(({ type, json }) => json.map((one) => ({ type, ...one })));
-  if (depth === 0) return leaf;
-  const array = leaves.chain(({ type, json }) =>
-    fc.tuple(fc.array(json, { minLength: 1, maxLength: 4 }), fc.boolean()).map(([items, isFixed]) => ({
-      type: `${type}[${isFixed ? items.length : ''}]`,
-      text: `[${items.map(({ text }) => text).join(',')}]`,
-      value: items.map(({ value }) => value),
-    })),
-  );
-  const struct = fc
-    .tuple(fc.array(typed(depth - 1), { minLength: 1, maxLength: 3 }), fc.boolean(), fc.integer({ min: 0, max: 2 }))
-    .map(([fields, isObject, copies]) => {
-      const members = fields.map(({ text }, index) => (isObject ? `"f${index}":${text}` : text));
-      const text = isObject ? `{${members.join(',')}}` : `[${members.join(',')}]`;
-      const value = fields.map((field) => field.value);
-      const tuple = `tuple(${fields.map(({ type }, index) => `${type} f${index}`).join(', ')})`;
-      if (copies === 0) return { type: tuple, text, value };
-      const times = Array.from({ length: copies });
-      return { type: `${tuple}[]`, text: `[${times.map(() => text).join(',')}]`, value: times.map(() => value) };
-    });
-  return fc.oneof(leaf, array, struct);
-}
-
 describe('call data', () => {
   it('call: encodes as ethers does, for any signature and any values, in any of the accepted forms', () => {
+    const calls = fc.array(abiShapes, { maxLength: 4 }).chain((shapes) => fc.tuple(fc.constant(shapes), valuesOf(shapes, 'p')));
     fc.assert(
-      fc.property(fc.array(typed(2), { maxLength: 4 }), fc.boolean(), (values, isObject) => {
-        const parameters = values.map(({ type }, index) => `${type} p${index}`);
-        const signature = `f(${parameters.join(', ')})`;
-        const members = values.map(({ text }, index) => (isObject ? `"p${index}":${text}` : text));
-        const args = isObject ? `{${members.join(',')}}` : `[${members.join(',')}]`;
+      fc.property(calls, ([shapes, { text: args, value }]) => {
+        const signature = `f(${shapes.map(({ type }, index) => `${type} p${index}`).join(', ')})`;
         const { data, call } = callDataOf({ function: signature, args }, maxDataBytes);
         const coder = new Interface([`function ${signature}`]);
-        assert.equal(
-          data,
-          coder.encodeFunctionData(
-            'f',
-            values.map(({ value }) => value),
-          ),
-        );
+        assert.equal(data, coder.encodeFunctionData('f', value as unknown[]));
         // What the record shows means the same.
         assert.equal(callDataOf({ function: call.function, args: call.args }, maxDataBytes).data, data);
-        assert.deepEqual(AbiCoder.defaultAbiCoder().decode(parameters, `0x${data.slice(10)}`).length, values.length);
       }),
       { numRuns: runs(500) },
     );
@@ -214,49 +153,9 @@ describe('call data', () => {
     assert.deepEqual(fields, ['call.args[0]', 'call.args[1][1]', 'call.args[1][2]']);
   });
 
-  const recursive: Record<string, unknown> = { type: 'tuple', name: 'a', components: [] };
-  for (let depth = 0, inner = recursive; depth < 20; depth += 1) {
-    const next = { type: 'tuple', name: 'a', components: [] };
-    inner.components = [next];
-    inner = next;
-  }
-  const parameter = { type: 'uint256', name: 'a' };
-  const hostile: readonly [name: string, signature: string, args: unknown, abi: unknown, field: RegExp][] = [
-    ['10,000 integers', 'f(uint256[])', [Array.from({ length: 10_000 }, () => 1)], undefined, /^call\.args$/],
-    ['130,000 values', 'f(uint256[])', `[[${'1,'.repeat(130_000)}1]]`, undefined, /^call\.args$/],
-    ['empty arrays in arrays', 'f(uint256[][])', `[[${'[],'.repeat(80_000)}[]]]`, undefined, /^call\.args$/],
-    ['a long string', 'f(string)', [`${'x'.repeat(200_000)}`], undefined, /^call\.args$/],
-    ['long arguments', 'f(string)', [`${'x'.repeat(300_000)}`], undefined, /^call\.args$/],
-    ['10,000 wrong items', 'f(uint8[])', [Array.from({ length: 10_000 }, () => 'x')], undefined, /^call\.args\[0\]\[0\]$/],
-    ['a recursive ABI', 'f', [], [{ type: 'function', name: 'f', inputs: [recursive] }], /^call\.abi\[0\]\.inputs/],
-    ['an ABI of 1 MiB', 'f', [], [{ type: 'function', name: 'f', inputs: Array.from({ length: 26_000 }, () => parameter) }], /^call\.abi$/],
-    [
-      '10,000 parameters',
-      'f',
-      [],
-      [{ name: 'f', inputs: Array.from({ length: 8_000 }, () => ({ type: 'int8' })) }],
-      /^call\.abi\[0\]\.inputs$/,
-    ],
-    ['5,000 overloads', 'f', [], Array.from({ length: 5_000 }, () => 'function f(uint256 a, bool b)'), /^call\.abi\[\d+\]$/],
-    [
-      'a fragment of ethers',
-      'f',
-      [],
-      [{ _ethers_internal: '_FunctionInternal', type: 'function', name: 'f', inputs: 5 }],
-      /^call\.abi\[0\]\.inputs$/,
-    ],
-    ['a parameter of ethers', 'f', [1], [{ name: 'f', inputs: [{ _ethers_internal: '_ParamInternal', type: 'x' }] }], /^call\.abi\[0\]$/],
-    ['prototypes', 'f', '{"__proto__":1}', [{ name: 'f', inputs: [{ type: 'uint8', name: 'a' }] }], /^call\.args\.__proto__$/],
-    ['an ABI that is no array', 'f', [], { abi: [] }, /^call\.abi$/],
-    ['many brackets', `f(uint8${'[2]'.repeat(600)})`, [], undefined, /^call\.function$/],
-    ['open parentheses', `f${'('.repeat(2000)}`, [], undefined, /^call\.function$/],
-  ];
-
   it('call: hostile input is refused within 50 ms', () => {
-    for (const [name, signature, args, abi, field] of hostile) {
-      const text = typeof args === 'string' ? args : JSON.stringify(args);
-      const abiText = abi === undefined ? undefined : JSON.stringify(abi);
-      const { result, ms } = quickest(() => problemsOf(() => callDataOf({ function: signature, args: text, abi: abiText }, maxDataBytes)));
+    for (const { name, call, field } of hostileCalls) {
+      const { result, ms } = quickest(() => problemsOf(() => callDataOf(call, maxDataBytes)));
       const [first] = result;
       assert.match(first?.field ?? '', field, `${name}: ${JSON.stringify(first)}`);
       assert.ok(ms < 50, `${name} took ${ms} ms`);

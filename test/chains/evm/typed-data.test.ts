@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TypedDataEncoder, type TypedDataField } from 'ethers';
+import { TypedDataEncoder } from 'ethers';
 import fc from 'fast-check';
 import { hashTypedData } from '../../../src/chains/evm/typed-data.js';
 import { DomainError } from '../../../src/core/errors/errors.js';
 import type { TypedData } from '../../../src/core/ports/chain.js';
 import { runs } from '../../support/runs.js';
+import { typedStructs } from '../../support/typed-structs.js';
 
 const account = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
@@ -61,67 +62,6 @@ function inMessage(type: string, value: unknown): Request {
   return { domain: {}, types: { T: [{ name: 'x', type }] }, message: { x: value } };
 }
 
-interface Typed {
-  readonly type: string;
-  readonly structs: Readonly<Record<string, TypedDataField[]>>;
-  readonly json: string;
-  readonly value: unknown;
-}
-
-function bytesOf(length: number) {
-  return fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
-}
-
-function leaf(type: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Typed> {
-  return value.map((one) => ({ type, structs: {}, json: typeof one === 'bigint' ? `"${one}"` : JSON.stringify(one), value: one }));
-}
-
-const leaves: fc.Arbitrary<Typed> = fc.oneof(
-  leaf('bool', fc.boolean()),
-  leaf('string', fc.string({ unit: 'grapheme' })),
-  leaf('address', bytesOf(20)),
-  leaf('bytes', fc.integer({ min: 0, max: 70 }).chain(bytesOf)),
-  fc.integer({ min: 1, max: 32 }).chain((length) => leaf(`bytes${length}`, bytesOf(length))),
-  fc.integer({ min: 1, max: 32 }).chain((bytes) => leaf(`uint${8 * bytes}`, fc.bigInt({ min: 0n, max: 2n ** (8n * BigInt(bytes)) - 1n }))),
-  fc.integer({ min: 1, max: 32 }).chain((bytes) => {
-    const half = 2n ** (8n * BigInt(bytes) - 1n);
-    return leaf(`int${8 * bytes}`, fc.bigInt({ min: -half, max: half - 1n }));
-  }),
-);
-
-let structCount = 0;
-
-/** A struct with a name of its own. */
-function structOf(fields: fc.Arbitrary<Typed>): fc.Arbitrary<Typed> {
-  return fc.array(fields, { minLength: 1, maxLength: 4 }).map((parts) => {
-    structCount += 1;
-    const type = `S${structCount}`;
-    return {
-      type,
-      structs: {
-        ...Object.assign({}, ...parts.map(({ structs }) => structs)),
-        [type]: parts.map((part, at) => ({ name: `f${at}`, type: part.type })),
-      },
-      json: `{${parts.map(({ json }, at) => `"f${at}":${json}`).join(',')}}`,
-      value: Object.fromEntries(parts.map(({ value }, at) => [`f${at}`, value])),
-    };
-  });
-}
-
-/** An array of one value again and again, of fixed length or not. */
-function arrayOf(item: fc.Arbitrary<Typed>): fc.Arbitrary<Typed> {
-  return fc.tuple(item, fc.integer({ min: 1, max: 3 }), fc.boolean()).map(([one, count, isFixed]) => ({
-    type: `${one.type}[${isFixed ? count : ''}]`,
-    structs: one.structs,
-    json: `[${Array.from({ length: count }, () => one.json).join(',')}]`,
-    value: Array.from({ length: count }, () => one.value),
-  }));
-}
-
-const { part } = fc.letrec<{ part: Typed }>((tie) => ({
-  part: fc.oneof({ maxDepth: 3, withCrossShrink: true }, leaves, structOf(tie('part')), arrayOf(tie('part'))),
-}));
-
 describe('typed data', () => {
   it('typed data: the example of EIP-712 has the hashes that EIP-712 names', () => {
     const expected = {
@@ -140,7 +80,7 @@ describe('typed data', () => {
 
   it('typed data: random structs, arrays and values have the hashes of ethers, in every form of an integer', () => {
     fc.assert(
-      fc.property(structOf(part), fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), ({ type, structs, json, value }, chainId) => {
+      fc.property(typedStructs, fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), ({ type, structs, json, value }, chainId) => {
         const found = hashed({ domain: `{"chainId":${chainId}}`, types: structs, message: json, primaryType: type });
         assert.equal(found.hashStructMessage, TypedDataEncoder.from({ ...structs }).hashStruct(type, value as Record<string, unknown>));
         assert.equal(found.domainSeparator, TypedDataEncoder.hashDomain({ chainId }));
