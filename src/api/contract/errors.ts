@@ -11,7 +11,7 @@ import {
 import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors/errors.js';
 import { SigningHeldError } from '../../core/ports/database-state.js';
-import { StoreAwayError } from '../../core/ports/store/change.js';
+import { isConflict, StoreAwayError } from '../../core/ports/store/change.js';
 import { outsideText } from '../../core/text/safe-text.js';
 import type { Log } from '../../core/work/log.js';
 import { type Call, callKey } from './call.js';
@@ -23,13 +23,18 @@ const errorDomain = 'relayer.v1';
 
 /**
  * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
- * `unimplemented`; an unavailable database, and a signature while nothing may be signed, are `unavailable`. Everything else is `internal`,
- * with the error as its private cause.
+ * `unimplemented`; an unavailable database, a change that others overtake for ever, and a signature while nothing may be signed, are
+ * `unavailable`. Everything else is `internal`, with the error as its private cause.
  */
 export function domainErrorOf(error: unknown): DomainError {
   if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
   if (error instanceof StoreAwayError) {
     return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the database of the service is unavailable; retry later', {
+      cause: error,
+    });
+  }
+  if (isConflict(error)) {
+    return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'conflicting changes were faster, again and again; retry later', {
       cause: error,
     });
   }
@@ -42,9 +47,9 @@ export function domainErrorOf(error: unknown): DomainError {
   return internal(error);
 }
 
-/** True if the database of the service was unavailable. */
+/** True if the database of the service was unavailable, or let no change succeed. */
 export function isStoreAway(error: DomainError): boolean {
-  return error.cause instanceof StoreAwayError;
+  return error.cause instanceof StoreAwayError || isConflict(error.cause);
 }
 
 /** The delay before a retry, for errors that state none. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { domainErrorOf } from '../../../src/api/contract/errors.js';
 import { DomainError, invalidField } from '../../../src/core/errors/errors.js';
+import { ConflictError } from '../../../src/core/ports/store/change.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
 async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
@@ -39,6 +40,18 @@ describe('error interceptor', () => {
       [['url', 'must be an address']],
     );
     assert.deepEqual(lines, []);
+  });
+
+  it('error interceptor: a change that conflicts for ever can be tried again, and is logged once', async () => {
+    const { client, lines } = throwing(new ConflictError('updateTransaction'));
+    const failure = await failureOf(client.getNotification({}));
+    assert.equal(failure.code, Code.Unavailable);
+    assert.equal(failure.rawMessage, 'conflicting changes were faster, again and again; retry later');
+    assert.equal(failure.findDetails(RetryInfoSchema).length, 1);
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['a call failed'],
+    );
   });
 
   it('error interceptor: hides an internal error and logs it once', async () => {

@@ -182,8 +182,8 @@ describe('gate', () => {
     const send = () =>
       client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: { to: `0x${'1'.repeat(40)}`, value: '1' } } });
     assert.deepEqual(await send(), keptResponse);
-    assert.match(await told(send()), /^Internal /);
-    assert.match(await told(send()), /^Internal /);
+    assert.match(await told(send()), /^Unavailable /);
+    assert.match(await told(send()), /^Unavailable /);
     assert.match(await told(send()), /IDEMPOTENCY_KEY_REUSED/);
     assert.equal(ended, 4);
   });
