@@ -67,7 +67,7 @@ function commit(): string {
 function report({ seed, violation, tail, faults: present }: RunResult): void {
   print(`seed ${seed} at commit ${commit()}: ${violation}`);
   print(
-    `repeat it: npm run suite -- sim --${network === 'evm' ? '' : ` --network ${network}`}${instances === 1 ? '' : ` --instances ${instances}`} --seed ${seed}`,
+    `repeat it: npm run suite -- sim${network === 'evm' ? '' : ` --network ${network}`}${instances === 1 ? '' : ` --instances ${instances}`} --seed ${seed}`,
   );
   print(`faults: ${[...present].join(', ')}`);
   for (const line of tail.slice(Math.max(0, tail.length - Number(values.tail)))) print(`    ${line}`);

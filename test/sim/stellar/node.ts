@@ -163,9 +163,11 @@ function renumbered(value: unknown, shift: number, name = ''): unknown {
   if (shift === 0) return value;
   if (Array.isArray(value)) return value.map((one) => renumbered(one, shift));
   if (typeof value === 'number' && ledgerNumbers.has(name)) return Math.max(1, value + shift);
-  if (typeof value === 'string' && name === 'xdr') return withLedger(value, shift);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, renumbered(member, shift, key)]));
+  const moved = Object.entries(value).map(([key, member]): [string, unknown] => [key, renumbered(member, shift, key)]);
+  // The results of simulations have XDR of other types.
+  const isEntry = 'lastModifiedLedgerSeq' in value && 'xdr' in value;
+  return Object.fromEntries(isEntry ? [...moved, ['xdr', withLedger(String(value.xdr), shift)]] : moved);
 }
 
 function withLedger(entry: string, shift: number): string {
