@@ -9,7 +9,16 @@ import { seam } from './seam.js';
 const noBlocksRead = seam(() => import('../../src/chains/solana/absence.js'), {
   createAbsence:
     (original) =>
-    (...args) => ({ ...original(...args), among: async (attempts) => attempts.map((attempt) => ({ attempt, more: 0 })) }),
+    (...args) => ({
+      ...original(...args),
+      among: async (attempts, { slots }) =>
+        attempts.flatMap((attempt) => {
+          const { sinceSlot, sinceHeight, lastValidBlockHeight } = attempt.fields;
+          const blocks = Number(lastValidBlockHeight - sinceHeight) + 1;
+          const slot = slots[slots.findIndex((one) => one >= sinceSlot) + blocks - 1];
+          return slot === undefined ? [] : [{ attempt, blocks, last: { slot, height: null, hash: '', parentHash: '' } }];
+        }),
+    }),
 });
 
 /** Asks the endpoint of the head whatever endpoint a call is for, and calls itself one of several. */
@@ -147,6 +156,18 @@ export const chainPlants: readonly Plant[] = [
     network: 'solana',
     seams: [noBlocksRead],
     faults: ['lost index', 'snapshot restart', 'crash', 'outage', 'stall', 'full disk'],
+  },
+  {
+    name: 'Solana: what a node that shifted its slots has shown is never read again',
+    network: 'solana',
+    seams: [
+      seam(() => import('../../src/chains/solana/block-contents.js'), {
+        createBlockContents:
+          (original) =>
+          (...args) => ({ ...original(...args), forget: () => undefined, forgetAll: () => undefined }),
+      }),
+    ],
+    faults: ['shifted slots', 'forwards nothing', 'reorg', 'lag'],
   },
   {
     name: 'Solana: a transaction is final in a block that is not finalized',

@@ -20,10 +20,11 @@ export interface AttemptOutcomes {
   /**
    * Returns outcomes by signature. An attempt has landed if a node has seen it in a block. It is dead only if a single node proves it:
    *
-   * - a finalized block is higher than the last block that could include the attempt;
+   * - all blocks that could include the attempt are finalized, and none of them, as nodes show them, contains it;
    * - the node does not find the attempt in its history;
-   * - that history has every block since the attempt was drafted;
-   * - none of these blocks, as nodes show them, contains the attempt.
+   * - that history has every block since the attempt was drafted.
+   *
+   * Blocks are counted from the slot of the draft, since its height may come from a node that numbered its blocks wrongly.
    *
    * An endpoint that did not give this proof must not find it either, unless all others say that they keep no history, and must deny its
    * blockhash at a finalized block after that of the blockhash: one node alone may have named too low a height. The number of blocks per
@@ -72,36 +73,32 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
   }
 
   async function search(attempts: readonly SolanaAttempt[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
-    const { height } = await positions.confirmed();
+    const head = await positions.confirmed();
     const budget = { blocks: blocksPerHead };
-    // The finalized height is never above the confirmed height.
-    for (const some of chunksOf(attempts.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
+    // The finalized block is never above the confirmed one.
+    for (const some of chunksOf(attempts.filter(({ fields }) => mayBeOver(fields, head)))) {
       const answeredBy = new Set<number>();
       const known = await inHistory(some, answeredBy);
-      for (const { hash, fields } of some) {
-        const isOld = height > fields.lastValidBlockHeight + blocksUntilUnknown;
-        outcomes.set(hash, isOld ? { kind: 'unknown' } : { kind: 'open' });
-      }
+      for (const { hash, fields } of some) outcomes.set(hash, isLongOver(fields, head) ? { kind: 'unknown' } : { kind: 'open' });
       if (known !== null) await takeStatuses(some, known, { withHistory: true, answeredBy }, outcomes);
       const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
       if (known === null) continue;
       // A block that no node shows must not keep others from being proved dead.
-      for (const together of neighborsAmong(unfound)) await proveDead(together, height, budget, outcomes).catch(logFailure);
+      for (const together of neighborsAmong(unfound)) await proveDead(together, head, budget, outcomes).catch(logFailure);
     }
   }
 
   async function proveDead(
     attempts: readonly SolanaAttempt[],
-    height: bigint,
+    { slot, height }: BlockPosition,
     budget: ReadBudget,
     outcomes: Map<string, AttemptOutcome>,
   ): Promise<void> {
     const [oldest] = attempts;
-    if (oldest === undefined) return;
-    const since = sinceOf(oldest.fields);
-    const history = blocksCall(since, height);
-    const listed = await rpc.ask(history);
-    const absent = await absence.among(attempts, { windowOf: ({ fields }, more) => windowOf(listed, fields, more), budget, height });
+    if (oldest === undefined || slot < oldest.fields.sinceSlot) return;
+    const history = blocksCall(oldest.fields.sinceSlot, slot);
+    const round = { slots: await rpc.ask(history), budget, height };
+    const absent = await absence.among(attempts, round);
     if (absent.length === 0) return;
     const answeredBy = new Set<number>();
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
@@ -112,13 +109,12 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       ],
       { first: 'head', answeredBy },
     );
-    const provedOnce = absent.filter(({ attempt: { fields }, more }, at) => {
-      const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
-      const isOver = isKnown && finalized.height > fields.lastValidBlockHeight;
+    const proved: SolanaAttempt[] = [];
+    for (const [at, { attempt, ...searched }] of absent.entries()) {
       // The list that was searched may come from another node, and lack a block.
-      return isOver && statuses.value[at] === null && isSame(windowOf(slots, fields, more), windowOf(listed, fields, more));
-    });
-    const proved = provedOnce.map(({ attempt }) => attempt);
+      if (!hasEveryBlock(slots, attempt.fields.sinceSlot, searched, finalized)) await absence.doubt(attempt, round);
+      else if (statuses.slot >= finalized.slot && statuses.value[at] === null) proved.push(attempt);
+    }
     if (proved.length === 0) return;
     const second = await searchAgain(proved, answeredBy);
     // A node that lags behind the proof may not have the attempt's block yet.
@@ -128,7 +124,8 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
       const deniedAt = denials.get(fields.recentBlockhash);
       // A node that has seen the blockhash denies it only once it has expired; it may be some slots behind the node that gave the proof.
       const isExpired = deniedAt !== undefined && deniedAt >= fields.sinceSlot + maxSlotsAhead;
-      if (second.value[at] === null && isExpired) outcomes.set(hash, dead);
+      // Later than the blocks of the proof, the attempt can be in one that was final only at the denial.
+      if (second.value[at] === null && isExpired && second.slot >= deniedAt) outcomes.set(hash, dead);
     }
   }
 
@@ -228,18 +225,19 @@ async function denialsOf(
   return denials;
 }
 
-function sinceOf({ sinceSlot, sinceHeight }: SolanaAttemptFields): BlockPosition {
-  return { slot: sinceSlot, height: sinceHeight };
+/** True if an attempt's last block may be finalized: by its height or, because that can be wrong, by the slots that have passed. */
+function mayBeOver(fields: SolanaAttemptFields, { slot, height }: BlockPosition): boolean {
+  return height > fields.lastValidBlockHeight || slot > lastSlotOf(fields) + maxSlotsAhead;
 }
 
-/** See `WindowOf`. */
-function windowOf(slots: readonly bigint[], fields: SolanaAttemptFields, more: number): readonly bigint[] {
-  const first = slots.findIndex((slot) => slot >= fields.sinceSlot);
-  return first === -1 ? [] : slots.slice(first, first + blocksOf(fields) + more);
+/** True if it was over long ago, by heights and by slots. */
+function isLongOver(fields: SolanaAttemptFields, { slot, height }: BlockPosition): boolean {
+  return height > fields.lastValidBlockHeight + blocksUntilUnknown && slot > lastSlotOf(fields) + blocksUntilUnknown;
 }
 
-function isSame(slots: readonly bigint[], others: readonly bigint[]): boolean {
-  return slots.length === others.length && slots.every((slot, at) => slot === others[at]);
+/** The slot of an attempt's last block if no slot is skipped. */
+function lastSlotOf(fields: SolanaAttemptFields): bigint {
+  return fields.sinceSlot + BigInt(blocksOf(fields) - 1);
 }
 
 /** Sorts attempts by age and groups them by the call that can ask about them. */
@@ -248,7 +246,7 @@ function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly 
   for (const one of attempts.toSorted((a, b) => Number(a.fields.sinceSlot - b.fields.sinceSlot))) {
     const group = groups.at(-1);
     const oldest = group?.[0];
-    const fits = oldest !== undefined && one.fields.lastValidBlockHeight - oldest.fields.sinceHeight < maxBlocksTogether;
+    const fits = oldest !== undefined && lastSlotOf(one.fields) - oldest.fields.sinceSlot < maxBlocksTogether;
     if (group !== undefined && fits && group.length < maxStatuses) group.push(one);
     else groups.push([one]);
   }

@@ -15,6 +15,11 @@ export interface BlockContents {
    * requests from the budget. Throws `NODE_UNAVAILABLE` if no node answers.
    */
   read(slots: readonly bigint[], budget: ReadBudget): Promise<ReadonlyMap<bigint, BlockContent>>;
+  /** Reads a block from several endpoints. Returns what they show; empty if none shows it. Throws `NODE_UNAVAILABLE`. */
+  opinions(slot: bigint): Promise<readonly BlockContent[]>;
+  /** The next call of `read` asks for this block again. */
+  forget(slot: bigint): void;
+  forgetAll(): void;
 }
 
 /** The blocks that may still be read. */
@@ -23,7 +28,7 @@ export interface ReadBudget {
 }
 
 const maxAtOnce = 4;
-/** Finalized blocks do not change. These take about 10 MB on the main cluster. */
+/** Finalized blocks do not change, but a node can show wrong ones. These take about 10 MB on the main cluster. */
 const maxRemembered = 320;
 
 /** Creates an empty collection. */
@@ -44,17 +49,10 @@ export function createBlockContents(rpc: Rpc): BlockContents {
     return shared;
   }
 
-  /** Null: nodes answer, but do not show it. */
-  async function readShown(slot: bigint): Promise<BlockContent | null> {
-    try {
-      return await readOnce(slot);
-    } catch (error) {
-      if (error instanceof DomainError && error.cause instanceof NodeError) return null;
-      throw error;
-    }
-  }
-
   return {
+    forget: (slot) => void known.delete(slot),
+    forgetAll: () => known.clear(),
+    opinions: async (slot) => (await nullIfNotShown(rpc.opinions(questions.blockSignatures(slot)))) ?? [],
     async read(slots, budget) {
       const contents = new Map<bigint, BlockContent>();
       const missing: bigint[] = [];
@@ -67,11 +65,21 @@ export function createBlockContents(rpc: Rpc): BlockContents {
         const some = missing.slice(at, at + Math.min(maxAtOnce, budget.blocks));
         at += some.length;
         budget.blocks -= some.length;
-        for (const [index, content] of (await Promise.all(some.map(readShown))).entries())
+        for (const [index, content] of (await Promise.all(some.map((slot) => nullIfNotShown(readOnce(slot))))).entries())
           if (content !== null) contents.set(some[index] ?? 0n, content);
         if (some.some((slot) => !contents.has(slot))) break;
       }
       return contents;
     },
   };
+}
+
+/** Null: nodes answer, but do not show it. */
+async function nullIfNotShown<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof DomainError && error.cause instanceof NodeError) return null;
+    throw error;
+  }
 }

@@ -43,7 +43,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory, positions: Positi
 
   async function newest(): Promise<Lifetime> {
     const since = await positions.confirmed();
-    const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), (slot) => highestWith(since, slot)));
+    const latest = await rpc.ask(questions.latestBlockhash(latestSlot(since), since.height, (slot) => highestWith(since, slot)));
     return { ...latest, since };
   }
 

@@ -24,6 +24,9 @@ export interface LatestBlockhash {
 export interface BlockContent {
   /** Null: the node does not report it. */
   readonly height: bigint | null;
+  readonly parentSlot: bigint;
+  readonly hash: string;
+  readonly parentHash: string;
   contains(signature: string): boolean;
 }
 
@@ -100,13 +103,14 @@ export const questions = {
   latestBlockhash: question({
     method: 'getLatestBlockhash',
     // Of a confirmed block: a processed one may be on a fork that is dropped together with the transactions bound to it.
-    params: (_latestSlot: bigint, _highestAt: (slot: bigint) => bigint) => [{ commitment: 'confirmed' }],
-    read(result, latestSlot, highestAt): LatestBlockhash {
+    params: (_latestSlot: bigint, _lowest: bigint, _highestAt: (slot: bigint) => bigint) => [{ commitment: 'confirmed' }],
+    read(result, latestSlot, lowest, highestAt): LatestBlockhash {
       const { slot, value } = atSlotFrom(result, 'latest blockhash', (latest) => objectFrom(latest, 'latest blockhash'));
       if (slot > latestSlot) throw new MalformedAnswerError('slot of the latest blockhash');
       const lastValidBlockHeight = integerFrom(value.lastValidBlockHeight, 'last valid block height');
-      // An attempt stays open until this height: a wrong one would keep it open for as long as a node likes.
-      if (lastValidBlockHeight > highestAt(slot)) throw new MalformedAnswerError('last valid block height');
+      // An attempt stays open until this height: a wrong one would keep it open for as long as a node likes, or never let it land.
+      if (lastValidBlockHeight <= lowest || lastValidBlockHeight > highestAt(slot))
+        throw new MalformedAnswerError('last valid block height');
       return { blockhash: keyFrom(value.blockhash, 'blockhash'), lastValidBlockHeight };
     },
     asks: 'head',
@@ -275,7 +279,7 @@ function statusFrom(value: unknown): SignatureStatus | null {
 }
 
 function blockContentFrom(result: unknown): BlockContent {
-  const { signatures, blockHeight } = objectFrom(result, 'block');
+  const { signatures, blockHeight, parentSlot, blockhash, previousBlockhash } = objectFrom(result, 'block');
   const beginnings = listFrom(signatures, 'signatures of a block').map((one) => {
     const signature = textFrom(one, 'signature');
     if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signature)) throw new MalformedAnswerError('signature');
@@ -284,6 +288,9 @@ function blockContentFrom(result: unknown): BlockContent {
   const joined = Buffer.from(beginnings.join(' '), 'latin1');
   return {
     height: blockHeight === null || blockHeight === undefined ? null : integerFrom(blockHeight, 'block height'),
+    parentSlot: integerFrom(parentSlot, 'parent slot'),
+    hash: keyFrom(blockhash, 'blockhash'),
+    parentHash: keyFrom(previousBlockhash, 'previous blockhash'),
     contains: (signature) => joined.includes(signature.slice(0, keptCharacters)),
   };
 }

@@ -123,6 +123,97 @@ describe('outcome of an attempt', () => {
     assert.equal((await outcomeOf(attempt)).kind, 'dead');
   });
 
+  /** What a node that numbers its slots and heights wrongly leaves in an attempt. */
+  const wrongNumbers = (['slots and heights', 'heights'] as const).flatMap((what) =>
+    [3n, 60n, 200n, 10_000_000n].flatMap((by) =>
+      what === 'heights' || by < 1_000n
+        ? [
+            { what, by },
+            { what, by: -by },
+          ]
+        : [],
+    ),
+  );
+  for (const { what, by } of wrongNumbers)
+    it(`outcome of an attempt: is dead in time if the ${what} of its draft are wrong by ${by}`, async (test) => {
+      const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
+      await advance(100);
+      solana.chain.skipSlots(7);
+      await advance(150);
+      solana.chain.pool.losesPackets = true;
+      const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+      await advance(20);
+      solana.chain.skipSlots(7);
+      await advance(20);
+      const fields = onNetwork('solana', attempt.fields);
+      const wrong: Attempt = {
+        ...attempt,
+        fields: {
+          ...fields,
+          sinceSlot: fields.sinceSlot + (what === 'heights' ? 0n : by),
+          sinceHeight: fields.sinceHeight + by,
+          lastValidBlockHeight: fields.lastValidBlockHeight + by,
+        },
+      };
+      await advance(100);
+      assert.equal((await outcomeOf(wrong)).kind, 'open', 'its blockhash is still valid');
+      let kind = 'open';
+      // Its lifetime, the number by which a slot is too high, and the time until blocks are final.
+      for (let heads = 0; heads < 60 && kind !== 'dead'; heads += 1) {
+        await advance(8);
+        kind = (await outcomeOf(wrong)).kind;
+      }
+      assert.equal(kind, 'dead');
+    });
+
+  it('outcome of an attempt: is dead once a node that showed blocks wrongly shows them as they are', async (test) => {
+    const lies: readonly (readonly [string, (body: string, hash: string) => string])[] = [
+      ['other heights', (body) => body.replace(/"blockHeight":(\d+)/, (_, at: string) => `"blockHeight":${Number(at) - 5}`)],
+      ['other parents', (body) => body.replace(/"previousBlockhash":"\w+"/, `"previousBlockhash":"${to}"`)],
+      [
+        'the attempt in a block',
+        (body, hash) => body.replace(/"signatures":\[(?=(\])?)/, (_, end) => `"signatures":["${hash}"${end === undefined ? ',' : ''}`),
+      ],
+    ];
+    for (const [what, lie] of lies)
+      for (const until of ['every block', 'the first blocks', 'the last blocks']) {
+        const { sent, payer, advance, solana, relayer } = await startSolanaChain(test);
+        solana.chain.pool.losesPackets = true;
+        const attempt = await sent({ instructions: [transferInstruction(payer, to, 1n)] });
+        await advance(600);
+        const { sinceSlot } = onNetwork('solana', attempt.fields);
+        let isLying = true;
+        const gateway = await startFakeNode(test, async (request) => {
+          const [call] = request.calls;
+          const answer = await relayed(solana.url, request);
+          if (!isLying || request.isBatch || call?.method !== 'getBlock') return answer;
+          const isEarly = BigInt(Number(call.params[0])) < sinceSlot + 70n;
+          return until === 'every block' || isEarly === (until === 'the first blocks')
+            ? { ...answer, body: lie(answer.body, attempt.hash) }
+            : answer;
+        });
+        const { network } = relayer;
+        assert.ok(network.type === 'solana');
+        const rpcUrls = [{ url: gateway.url, weight: 100 }];
+        const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+        test.after(() => chain.close());
+        const kind = async (): Promise<unknown> => {
+          await advance(8);
+          await chain.head();
+          return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+        };
+        for (let heads = 0; heads < 4; heads += 1) {
+          const seen = await kind();
+          // The first height only says how many more blocks are searched.
+          if (what !== 'other heights' || until !== 'the first blocks') assert.equal(seen, 'open', `${what} in ${until}`);
+        }
+        isLying = false;
+        let last: unknown;
+        for (let heads = 0; heads < 12 && last !== 'dead'; heads += 1) last = await kind();
+        assert.equal(last, 'dead', `${what} in ${until}`);
+      }
+  });
+
   it('outcome of an attempt: is dead even if the last block of its window, or every block, has no transactions', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     solana.chain.pool.losesPackets = true;
@@ -402,12 +493,17 @@ describe('outcome of an attempt', () => {
     const { condition } = solana.node;
     const fields = onNetwork('solana', attempt.fields);
     const { height } = solana.chain.tip({ ...newest, commitment: 'confirmed' });
-    const ended = (lastValidBlockHeight: bigint): Attempt => ({ ...attempt, fields: { ...fields, lastValidBlockHeight } });
+    const ended = (lastValidBlockHeight: bigint, heightsOnly = false): Attempt => {
+      const earlier = fields.lastValidBlockHeight - lastValidBlockHeight;
+      const since = { sinceHeight: fields.sinceHeight - earlier, sinceSlot: fields.sinceSlot - (heightsOnly ? 0n : earlier) };
+      return { ...attempt, fields: { ...fields, ...since, lastValidBlockHeight } };
+    };
     const states: readonly Partial<typeof condition>[] = [{ historyFromSlot: solana.chain.tip(newest).slot }, { keepsHistory: false }];
     for (const state of states) {
       Object.assign(condition, { historyFromSlot: 0n, keepsHistory: true }, state);
       assert.deepEqual(await outcomeOf(ended(height - 216_000n)), { kind: 'open' });
       assert.deepEqual(await outcomeOf(ended(height - 216_001n)), { kind: 'unknown' });
+      assert.deepEqual(await outcomeOf(ended(height - 216_001n, true)), { kind: 'open' }, 'its heights alone are those of another day');
     }
   });
 
