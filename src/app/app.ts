@@ -120,7 +120,7 @@ export async function startApp(
     const feed = createFeed(store.read);
     const journal = createJournal({ log, telemetry, clock });
     const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
-    const recording = createRecordEvents(store.change, clock);
+    const recording = { ...createRecordEvents(store.change, clock), delayLimitsMs: settings.delayedAfterSeconds };
     const engine = createEngine({ store, leases, database, directory, ...recording, feed, journal, ...time, ids: systemIds, log });
     onStop('work', () => engine.stop());
     headTimesMs = () => engine.networks().flatMap(({ head }) => blockTimeMsOf(head) ?? []);

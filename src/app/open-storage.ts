@@ -146,8 +146,8 @@ export function createRecordEvents(
     renderTransaction: (view: Parameters<RecordEvent>[1]) => renderTransaction(protoOfTransaction(view)),
     renderRelayer: (relayer: Relayer) => renderRelayer(protoOfRelayer(relayer)),
   };
-  const recordEvent: RecordEvent = (relayer, view) => {
-    const event = eventFor(eventDeps, relayer, view);
+  const recordEvent: RecordEvent = (relayer, view, name) => {
+    const event = eventFor(eventDeps, relayer, view, name);
     return event === null ? [] : [event];
   };
   const recordRelayerState: RecordRelayerState = (relayer, name) => {

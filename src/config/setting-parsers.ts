@@ -3,6 +3,7 @@ import type { ConfiguredLimits, HostedType, SignerLimits } from '../core/signer/
 import { type AddressRanges, addressRangesFrom } from '../core/text/address-ranges.js';
 import { httpUrlFrom } from '../core/text/http-url.js';
 import { syntaxes } from '../core/text/text-syntax.js';
+import type { DelayLimits } from '../core/transaction/delays.js';
 
 /** A setting's value, or what is wrong with its text, as a text that follows the name and a colon. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -117,6 +118,27 @@ export function signerLimits(input: string): Parsed<SignerLimits> {
     limits.set(type, perSecond === undefined ? { parallel: given.parallel } : given);
   }
   return { value: limits };
+}
+
+/** Twice the time after which the lane raises the fee. */
+const defaultDelaySeconds: DelayLimits = { fastest: 60, fast: 120, average: 240, safeLow: 600 };
+const maxDelaySeconds = 604_800;
+
+/** Accepts `off` (null), or `<speed>=<seconds>` separated by commas, in milliseconds. */
+export function delayLimits(input: string): Parsed<DelayLimits | null> {
+  if (input === 'off') return { value: null };
+  const seconds = new Map<string, number>();
+  for (const part of listed(input)) {
+    const [, name = '', text = ''] = /^([A-Za-z]+)=(\d{1,6})$/.exec(part) ?? [];
+    if (name === '') return { problem: `cannot parse ${JSON.stringify(part)}; expected <speed>=<seconds>, for example fast=120, or off` };
+    if (!Object.hasOwn(defaultDelaySeconds, name))
+      return { problem: `has the unknown speed ${JSON.stringify(name)}; must be one of ${Object.keys(defaultDelaySeconds).join(', ')}` };
+    if (seconds.has(name)) return { problem: `has the speed ${JSON.stringify(name)} twice` };
+    if (Number(text) < 1 || Number(text) > maxDelaySeconds) return { problem: `seconds of ${name} must be from 1 to ${maxDelaySeconds}` };
+    seconds.set(name, Number(text));
+  }
+  const limit = (speed: keyof DelayLimits) => 1_000 * (seconds.get(speed) ?? defaultDelaySeconds[speed]);
+  return { value: { fastest: limit('fastest'), fast: limit('fast'), average: limit('average'), safeLow: limit('safeLow') } };
 }
 
 /** Accepts an amount in units of a currency with 18 decimals, in its smallest unit; 0 is null, empty is undefined. */

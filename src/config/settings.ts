@@ -7,6 +7,7 @@ import {
   apiKey,
   base64Key,
   databaseUrl,
+  delayLimits,
   hosts,
   hoursOrOff,
   integer,
@@ -188,6 +189,12 @@ const table = {
     default: '',
     doc: 'Maximum fee of a transaction on an EVM network if the service chooses its price, in units of the native currency; 0: no limit; empty: 1 on networks with the symbol ETH, no limit on others.',
     parse: nativeAmountOrOff,
+  }),
+  delayedAfterSeconds: setting({
+    name: 'DELAYED_AFTER_SECONDS',
+    default: 'fastest=60,fast=120,average=240,safeLow=600',
+    doc: 'Seconds that a transaction may wait for its block before the event transaction_delayed reports it, by speed: <speed>=<seconds>, separated by commas. Absent speeds keep their defaults. Transactions with other prices, and on Stellar and Solana, count as fast. off: none is reported.',
+    parse: delayLimits,
   }),
   rpcAllowedHosts: setting({
     name: 'RPC_ALLOWED_HOSTS',

@@ -7,6 +7,7 @@ import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event
 import type { Ids } from '../core/records/ids.js';
 import { laneOf, type Relayer } from '../core/records/relayer.js';
 import type { LaneId } from '../core/records/transaction.js';
+import type { DelayLimits } from '../core/transaction/delays.js';
 import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
 import type { DurationClock } from '../core/work/clock.js';
@@ -27,6 +28,8 @@ export interface EngineDeps {
   readonly database: DatabaseState;
   readonly recordEvent: RecordEvent;
   readonly recordRelayerState: RecordRelayerState;
+  /** Absent: no delay is reported. */
+  readonly delayLimitsMs?: DelayLimits | null;
   readonly feed: Feed;
   readonly journal: Journal;
   readonly clock: DurationClock;

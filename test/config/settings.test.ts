@@ -50,6 +50,7 @@ test('settings: have defaults', () => {
     otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,
     maxFeePerTransaction: undefined,
+    delayedAfterSeconds: { fastest: 60_000, fast: 120_000, average: 240_000, safeLow: 600_000 },
     rpcAllowedHosts: new Set(),
     rpcBlockPrivateIps: false,
     azureAuthorityHost: null,

@@ -261,8 +261,8 @@ export function startService(world: ServiceWorld): Service {
   const parts = {
     store,
     directory: createDirectory(relayers.map(({ relayer, signer }) => ({ relayer, signer: hosted(signer), chain }))),
-    recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2]) => {
-      const event = eventFor(eventDeps, relayer, view);
+    recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2], name?: Parameters<typeof eventFor>[3]) => {
+      const event = eventFor(eventDeps, relayer, view, name);
       return event === null ? [] : [event];
     },
     database: members ?? soleDatabase,
@@ -277,6 +277,7 @@ export function startService(world: ServiceWorld): Service {
     leases,
     timers,
     log,
+    delayLimitsMs: { fastest: 60_000, fast: 120_000, average: 240_000, safeLow: 600_000 },
     recordRelayerState({ id, disabledReason }, event) {
       world.logged('info', { relayer: id, disabledReason }, event);
       return [];

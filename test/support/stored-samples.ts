@@ -40,6 +40,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     validUntilMs: null,
     traceParent: null,
     tags: null,
+    delays: null,
     revision: 1,
     ...over,
   };

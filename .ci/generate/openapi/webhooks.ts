@@ -18,13 +18,19 @@ const signatureHeaders: Readonly<Record<string, string>> = {
 
 /** Returns the events that the service posts to notifications, by type, and adds their schemas. */
 export function webhooksOf(compiler: SchemaCompiler): Readonly<Record<string, Schema>> {
+  const transactionPayload = compiler.extended(TransactionSchema, 'Payload', {
+    payload_type: { type: 'string', enum: ['transaction'], description: 'The type of the content.' },
+  });
   return {
     transaction_update: webhook(compiler, {
       event: 'transaction_update',
       summary: 'A transaction was accepted or replaced, or its status changed',
-      payload: compiler.extended(TransactionSchema, 'Payload', {
-        payload_type: { type: 'string', enum: ['transaction'], description: 'The type of the content.' },
-      }),
+      payload: transactionPayload,
+    }),
+    transaction_delayed: webhook(compiler, {
+      event: 'transaction_delayed',
+      summary: 'A transaction has waited for longer than its speed promises; `status_reason` names the obstacle',
+      payload: transactionPayload,
     }),
     relayer_state_update: webhook(compiler, {
       event: 'relayer_state_update',

@@ -4,6 +4,7 @@ import { type Delivery, DeliveryStatus, EventType } from '../../../gen/relayer/v
 export const eventTexts: Readonly<Record<EventType, string>> = {
   [EventType.UNSPECIFIED]: 'unknown event',
   [EventType.TRANSACTION_UPDATE]: 'transaction_update',
+  [EventType.TRANSACTION_DELAYED]: 'transaction_delayed',
   [EventType.RELAYER_STATE_UPDATE]: 'relayer_state_update',
   [EventType.TEST]: 'test',
 };

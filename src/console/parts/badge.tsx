@@ -1,3 +1,4 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
 import { Icon, type IconName } from './icon.js';
 
@@ -32,7 +33,19 @@ export function statusText(status: TransactionStatus): string {
   return statusLooks[status].text;
 }
 
-/** The status of a transaction. */
-export function StatusBadge({ status }: { readonly status: TransactionStatus }) {
-  return <Badge {...statusLooks[status]} />;
+/** The status of a transaction. `delayedAt`: since when it is reported as delayed. */
+export function StatusBadge({ status, delayedAt }: { readonly status: TransactionStatus; readonly delayedAt?: Timestamp | undefined }) {
+  const badge = <Badge {...statusLooks[status]} />;
+  if (delayedAt === undefined || !unminedStatuses.has(status)) return badge;
+  return (
+    <>
+      {badge} <Badge tone="bad" icon="clock" text="delayed" />
+    </>
+  );
 }
+
+const unminedStatuses: ReadonlySet<TransactionStatus> = new Set([
+  TransactionStatus.PENDING,
+  TransactionStatus.SENT,
+  TransactionStatus.SUBMITTED,
+]);

@@ -231,7 +231,7 @@ function Queue({ relayerId, lane, hasNumbers }: { readonly relayerId: string; re
               <a href={locationTo(['relayers', relayerId, 'transactions', transaction.id])}>
                 <code>{shortened(transaction.id, 8)}</code>
               </a>
-              <StatusBadge status={transaction.status} />
+              <StatusBadge status={transaction.status} delayedAt={transaction.delayedAt} />
               <span class="quiet small">
                 <Age at={transaction.createdAt ?? { seconds: 0n, nanos: 0 }} />
                 {transaction.attempts.length > 0 && ` · ${counted(transaction.attempts.length, 'attempt')}`}
@@ -291,7 +291,12 @@ function SlotList({
     },
     {
       title: 'State',
-      cell: ({ slot }) => (slot?.transaction === undefined ? kindTexts[kindOf(slot)] : <StatusBadge status={slot.transaction.status} />),
+      cell: ({ slot }) =>
+        slot?.transaction === undefined ? (
+          kindTexts[kindOf(slot)]
+        ) : (
+          <StatusBadge status={slot.transaction.status} delayedAt={slot.transaction.delayedAt} />
+        ),
     },
     { title: 'Attempts', align: 'right', cell: ({ slot }) => slot?.transaction?.attempts.length ?? '' },
     {

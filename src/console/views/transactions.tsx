@@ -222,7 +222,7 @@ function columnsOf(
         </span>
       ),
     },
-    { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+    { title: 'Status', cell: ({ status, delayedAt }) => <StatusBadge status={status} delayedAt={delayedAt} /> },
     { title: 'Number', align: 'right', cell: numberCell },
     { title: 'To', cell: receiverCell },
     { title: 'Value', align: 'right', cell: (transaction) => valueCell(transaction, coin) },

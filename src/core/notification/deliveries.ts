@@ -39,7 +39,7 @@ export async function getDelivery(
 
 /** True if the delivery is of an event of this transaction. */
 export function isOfTransaction({ event }: DeliveryRecord, transactionId: string): boolean {
-  return event.event === 'transaction_update' && event.orderKey === transactionId;
+  return event.event.startsWith('transaction_') && event.orderKey === transactionId;
 }
 
 /** The dependencies of redelivering and testing. */

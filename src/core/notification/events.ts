@@ -1,4 +1,4 @@
-import type { RelayerStateEvent } from '../ports/record-event.js';
+import type { RelayerStateEvent, TransactionEvent } from '../ports/record-event.js';
 import type { Change } from '../ports/store/change.js';
 import type { OutboxChanges } from '../ports/store/outbox.js';
 import type { Ids } from '../records/ids.js';
@@ -32,6 +32,7 @@ export function eventFor(
   deps: EventDeps & TransactionRenderer,
   relayer: Pick<Relayer, 'notificationId'>,
   view: TransactionView,
+  event: TransactionEvent = 'transaction_update',
 ): Change | null {
   const { notificationId } = relayer;
   if (notificationId === null) return null;
@@ -40,7 +41,7 @@ export function eventFor(
   const payload = `{"payload_type":"transaction",${record.slice(1)}`;
   return insertEvent(deps, {
     notificationId,
-    event: 'transaction_update',
+    event,
     orderKey: view.transaction.id,
     payload,
     traceParent: view.transaction.traceParent,

@@ -25,6 +25,8 @@ export interface Meter {
   nodeAsked(network: string, host: string, result: 'answered' | 'refused' | 'failed', calls: number, seconds: number): void;
   /** A transaction reached this status. */
   statusReached(relayerId: string, status: TransactionStatus): void;
+  /** A transaction was reported as delayed. */
+  delayed(relayerId: string): void;
   /** An attempt was signed and stored. `escalation`: a fee bump by the service. */
   attemptStored(relayerId: string, kind: Intent | 'escalation'): void;
 }
@@ -40,6 +42,7 @@ export const noMeter: Meter = {
   webhookDelivered: nothing,
   nodeAsked: nothing,
   statusReached: nothing,
+  delayed: nothing,
   attemptStored: nothing,
 };
 

@@ -87,6 +87,13 @@ export interface TransactionLabel {
   readonly value: string;
 }
 
+/** The delays of a transaction that were reported. */
+export interface Delays {
+  /** The kinds of its obstacles, see `obstacleKind`. */
+  readonly kinds: readonly string[];
+  readonly lastAtMs: number;
+}
+
 /** A label as one text. */
 export function labelText({ key, value }: TransactionLabel): string {
   return `${key}:${value}`;
@@ -122,6 +129,8 @@ export interface Transaction extends LaneId {
   readonly traceParent: string | null;
   /** Null: the caller gave none. */
   readonly tags: TransactionTags | null;
+  /** Null: none was reported. */
+  readonly delays: Delays | null;
   /** Grows with every write; it guards a write against a concurrent one. */
   readonly revision: number;
 }
@@ -196,6 +205,7 @@ export function changed(transaction: Transaction, changes: Partial<Transaction>,
     validUntilMs: transaction.validUntilMs,
     traceParent: transaction.traceParent,
     tags: transaction.tags,
+    delays: transaction.delays,
     revision,
   };
   return Object.assign(copy, changes);

@@ -99,6 +99,11 @@ export function createJournal({
           reached(previous.status, next, shownAttempt(next, after.attempts)?.hash ?? null, null);
           traceStatus(next);
         }
+        if (next.delays !== previous.delays) {
+          const { relayerId: relayer, id, status, statusReason: reason } = next;
+          meter.delayed(relayer);
+          log.info({ relayer, transaction: id, status, reason }, 'transaction delayed');
+        }
         previous = next;
       }
     },

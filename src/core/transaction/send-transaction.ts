@@ -232,6 +232,7 @@ export function newTransaction(
     validUntilMs: given.validUntilMs,
     traceParent: given.traceParent,
     tags: given.tags,
+    delays: null,
     revision: 1,
   };
 }

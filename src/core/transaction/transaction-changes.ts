@@ -9,7 +9,7 @@ import type { Clock } from '../work/clock.js';
 
 /**
  * Builds the commit of a move: the row as the last step leaves it, the new attempt if there is one, and the events. Each change of status
- * and each replacement (`writesEvent`) writes one event; nothing else does.
+ * and each replacement (`writesEvent`) writes one event, and so does each delay; nothing else does.
  */
 export function transactionChanges(
   deps: {
@@ -29,6 +29,8 @@ export function transactionChanges(
     const step = changed(decided, { updatedAtMs: Math.max(nowMs, previous.updatedAtMs) });
     const hasEvent = step.status !== previous.status || (move.writesEvent === true && decided === move.steps.at(-1));
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
+    if (step.delays !== previous.delays)
+      changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts }), 'transaction_delayed'));
     previous = step;
   }
   changes.push(deps.store.change.updateTransaction(previous, { revisionBefore: before.transaction.revision, endedAtMs: nowMs }));

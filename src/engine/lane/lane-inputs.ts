@@ -8,6 +8,7 @@ import type { StoreFor } from '../../core/ports/store/store.js';
 import type { TransactionChanges, TransactionReads } from '../../core/ports/store/transactions.js';
 import type { Relayer } from '../../core/records/relayer.js';
 import type { LaneId } from '../../core/records/transaction.js';
+import type { DelayLimits } from '../../core/transaction/delays.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { DurationClock } from '../../core/work/clock.js';
 import type { Log } from '../../core/work/log.js';
@@ -23,6 +24,8 @@ export type LaneStore = StoreFor<
 export interface LaneWork extends TransactionDeps {
   readonly store: LaneStore;
   readonly recordRelayerState: RecordRelayerState;
+  /** Absent: no delay is reported. */
+  readonly delayLimitsMs?: DelayLimits | null;
   readonly clock: DurationClock;
   readonly timers: Timers;
   readonly log: Log;

@@ -1,4 +1,5 @@
 import { type Content, isFinal, isSigned, type OpenTransaction, type TransactionStatus } from '../../core/records/transaction.js';
+import { speedOf } from '../../core/transaction/delays.js';
 import { type AttemptStates, createAttemptStates } from './attempt-states.js';
 import { createInFlightTotals, type InFlightTotals, textLength } from './in-flight-totals.js';
 import { createSlotIndex } from './slot-index.js';
@@ -120,7 +121,7 @@ export function createOpenTransactions(
   }
 
   function waitingOf({ transaction }: OpenTransaction): Waiting {
-    const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content } = transaction;
+    const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content, delays } = transaction;
     return {
       id,
       revision,
@@ -130,6 +131,8 @@ export function createOpenTransactions(
       mined,
       validUntilMs,
       createdAtMs,
+      delays,
+      speed: speedOf(content),
       isUnsequenced: isUnsequenced(content),
       soleUse: soleUseOf(content),
     };

@@ -1,4 +1,5 @@
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
+import type { Speed } from '../../core/records/evm.js';
 import type { RelayerPolicies } from '../../core/records/relayer.js';
 import type { OpenTransaction, Transaction } from '../../core/records/transaction.js';
 import type { Lasting } from '../../core/work/patience.js';
@@ -38,7 +39,11 @@ export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly
 
 /** The facts about an unsigned transaction that always stay in memory; its content may stay in the store. */
 export interface Waiting
-  extends Pick<Transaction, 'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
+  extends Pick<
+    Transaction,
+    'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs' | 'delays'
+  > {
+  readonly speed: Speed;
   readonly isUnsequenced: boolean;
   /** See `Unsequenced.soleUseOf`. */
   readonly soleUse: string | null;

@@ -11,6 +11,7 @@ import { createStillnessExplainer } from './tasks/explain-stillness.js';
 import { createGapFiller } from './tasks/fill-gaps.js';
 import { createRebroadcaster } from './tasks/rebroadcast.js';
 import { createSlotReleaser } from './tasks/release-slot.js';
+import { createDelayReporter } from './tasks/report-delays.js';
 import { settleSlots } from './tasks/settle-slots.js';
 import { type Dead, settleUnsequenced, signAgain } from './tasks/settle-unsequenced.js';
 
@@ -53,11 +54,13 @@ export function createUpkeep(lane: LaneContext, rest: Rest, { task, signingTask 
   const expirer = createExpirer(lane);
   const endHolds = task('end holds', createHoldEnder(lane));
   const explainStillness = task('explain stillness', createStillnessExplainer(lane));
+  const reportDelays = task('report delays', createDelayReporter(lane));
   const expireUnsigned = task('expire unsigned', expirer.expireUnsigned);
   const expireSigned = signingTask('expire', expirer.expireSigned);
 
   return async () => {
     await expireUnsigned(heads.newest);
+    await reportDelays();
     const { newest } = heads;
     if (newest === null || heads.isUnreachable) return;
     // It began to rest in the last round, during which another head came.

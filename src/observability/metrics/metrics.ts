@@ -152,6 +152,11 @@ function createPrometheusMeter(): PrometheusMeter {
     'relayer',
     'status',
   ]);
+  const delays = counter(
+    'relayer_transaction_delays_total',
+    'Obstacles for which a transaction was reported as delayed (event transaction_delayed)',
+    ['relayer'],
+  );
   const attempts = counter(
     'relayer_attempts_total',
     'Signed attempts by kind: content, cancel, expire, release_slot (unblocks later transactions) or escalation (fee bump)',
@@ -183,7 +188,12 @@ function createPrometheusMeter(): PrometheusMeter {
       nodeCalls(network, host).inc(calls);
       nodeDurations(network, host).observe(seconds);
     },
-    statusReached: (relayerId, status) => transactions(relayerId, status).inc(),
+    statusReached(relayerId, status) {
+      transactions(relayerId, status).inc();
+      // An alert on the first delay needs a zero before it.
+      if (status === 'pending') delays(relayerId).inc(0);
+    },
+    delayed: (relayerId) => delays(relayerId).inc(),
     attemptStored: (relayerId, kind) => attempts(relayerId, kind).inc(),
     text: () => texts.map((text) => text()).join('\n'),
   };

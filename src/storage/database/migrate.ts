@@ -7,6 +7,7 @@ import { costsThatDoNotGrow } from '../migrations/0004-costs-that-do-not-grow.js
 import { find } from '../migrations/0005-find.js';
 import { leaseParts } from '../migrations/0006-lease-parts.js';
 import { configurations } from '../migrations/0007-configurations.js';
+import { delays } from '../migrations/0008-delays.js';
 import type { Dialect } from '../sql/dialect.js';
 
 /**
@@ -27,6 +28,7 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0005-find': find,
     '0006-lease-parts': leaseParts(dialect),
     '0007-configurations': configurations,
+    '0008-delays': delays,
   };
 }
 

@@ -49,6 +49,8 @@ export interface TransactionTable {
   trace_parent: string | null;
   /** Exact JSON. */
   tags: string | null;
+  /** Exact JSON. */
+  delays: string | null;
   /** Null until the status is final. */
   ended_at_ms: Generated<number | null>;
   revision: number;

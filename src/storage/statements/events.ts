@@ -116,7 +116,7 @@ export function eventStatements(db: Kysely<Schema>, hasSeveralWriters: boolean) 
         .select('seq')
         .where('notification_id', '=', values.notification_id)
         .where('order_key', '=', values.order_key)
-        .where('event', '=', sql.lit('transaction_update' as const))
+        .where('event', 'in', [sql.lit('transaction_update' as const), sql.lit('transaction_delayed' as const)])
         .where('seq', '<', values.before)
         .where(condition);
     return db

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { LaneTransaction, LaneViewReads, OpenOfRelayer } from '../../core/ports/store/lane-views.js';
 import { type Attempt, type LaneId, openStatuses, type TransactionStatus } from '../../core/records/transaction.js';
 import type { Dialect } from '../sql/dialect.js';
+import { exactJson } from '../sql/record-mapping.js';
 import type { TransactionTable } from '../sql/schema.js';
 import { numbered, paddedToPowerOfTwo, perCount, type Query, statement } from '../sql/statement.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
@@ -25,7 +26,7 @@ interface OpenInStatusRow {
 /** What identifies a transaction in its lane, and what it waits for. */
 type LaneTransactionRow = Pick<
   TransactionTable,
-  'id' | 'status' | 'status_reason' | 'created_at_ms' | 'nonce' | 'live_version' | 'mined_version'
+  'id' | 'status' | 'status_reason' | 'created_at_ms' | 'nonce' | 'live_version' | 'mined_version' | 'delays'
 >;
 
 /** An attempt without its wire form and its call data, which may be large. */
@@ -39,7 +40,9 @@ const laneColumns = [
   'transactions.nonce',
   'transactions.live_version',
   'transactions.mined_version',
+  'transactions.delays',
 ] as const;
+const storedDelays = exactJson('delays');
 const slimColumns = attemptColumns.filter((column) => column !== 'raw' && column !== 'fields');
 
 /** The open transactions from the start of a lane among which the lowest nonce is searched. */
@@ -186,13 +189,14 @@ export function laneViewReads(laneViews: ReturnType<typeof laneViewStatements>, 
         known.push(attemptFromRow({ ...row, raw: '' }));
       }
     }
-    return rows.map(({ id, status, status_reason, created_at_ms, nonce, mined_version }) => ({
+    return rows.map(({ id, status, status_reason, created_at_ms, nonce, mined_version, delays }) => ({
       id,
       status,
       statusReason: status_reason,
       createdAtMs: created_at_ms,
       nonce: nonce === null ? null : BigInt(nonce),
       minedVersion: mined_version,
+      delays: storedDelays.read(delays as never),
       attempts: attemptsById.get(id) ?? [],
     }));
   }

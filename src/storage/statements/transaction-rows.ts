@@ -45,6 +45,7 @@ const mapping = recordMapping<Transaction, WrittenRow, Exclude<keyof Transaction
     validUntilMs: 'valid_until_ms',
     traceParent: 'trace_parent',
     tags: exactJson('tags'),
+    delays: exactJson('delays'),
     revision: 'revision',
   },
   ['mined'],

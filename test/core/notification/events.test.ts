@@ -18,6 +18,7 @@ const view: TransactionView = {
     queued: null,
     traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     tags: null,
+    delays: null,
     nonce: null,
     liveVersion: null,
     mined: null,

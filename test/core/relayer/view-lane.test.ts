@@ -13,7 +13,7 @@ const relayer = modelRelayer('r1', {});
 const whole: LanePart = { from: null, limit: 50 };
 
 function laneTransaction(nonce: bigint, status: TransactionStatus): LaneTransaction {
-  return { id: `t${nonce}`, status, statusReason: null, createdAtMs: 1, nonce, minedVersion: null, attempts: [] };
+  return { id: `t${nonce}`, status, statusReason: null, createdAtMs: 1, nonce, minedVersion: null, delays: null, attempts: [] };
 }
 
 /** What the store and the nodes know. */

@@ -41,6 +41,7 @@ describe('send', () => {
         validUntilMs: nowMs + 5,
         traceParent: origin.traceParent,
         tags: null,
+        delays: null,
         revision: 1,
       },
     });

@@ -14,7 +14,7 @@ import type { LaneTransaction } from '../../../core/ports/store/lane-views.js';
 import { gasPriceCapOf, type Relayer } from '../../../core/records/relayer.js';
 import type { LanePart, LaneView, SlotUse } from '../../../core/relayer/view-lane.js';
 import type { Call } from '../../contract/call.js';
-import { present, presentAmount } from '../shared/present.js';
+import { present, presentAmount, presentTime } from '../shared/present.js';
 import { protoOfSpeed } from '../transactions/evm-transaction.js';
 import { protoOfAttempt, protoOfStatus } from '../transactions/transaction.js';
 
@@ -55,12 +55,13 @@ export function protoOfLane({ policies }: Relayer, lane: LaneView): Lane {
 }
 
 function protoOfLaneTransaction(transaction: LaneTransaction): MessageInitShape<typeof LaneTransactionSchema> {
-  const { id, status, statusReason, createdAtMs, attempts, minedVersion } = transaction;
+  const { id, status, statusReason, createdAtMs, attempts, minedVersion, delays } = transaction;
   return {
     id,
     status: protoOfStatus[status],
     ...present('statusReason', statusReason),
     createdAt: timestampFromMs(createdAtMs),
+    ...presentTime('delayedAt', delays?.lastAtMs ?? null),
     attempts: attempts.map((attempt) => protoOfAttempt(attempt, minedVersion ?? undefined)),
   };
 }

@@ -135,6 +135,7 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...presentAmount('feePaid', transaction.mined?.facts?.feePaid ?? null),
     ...present('traceId', traceIdOf(transaction.traceParent)),
     ...presentTime('validUntil', transaction.validUntilMs),
+    ...presentTime('delayedAt', transaction.delays?.lastAtMs ?? null),
     ...present('externalId', transaction.tags?.externalId ?? null),
     labels: transaction.tags?.labels.map((label) => create(TransactionLabelSchema, label)) ?? [],
   });

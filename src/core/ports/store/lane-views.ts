@@ -1,7 +1,7 @@
 import type { Attempt, LaneId, Transaction, TransactionStatus } from '../../records/transaction.js';
 
 /** A transaction as operators see it in its lane, with its newest attempts and the mined one, oldest first. */
-export interface LaneTransaction extends Pick<Transaction, 'id' | 'status' | 'statusReason' | 'createdAtMs' | 'nonce'> {
+export interface LaneTransaction extends Pick<Transaction, 'id' | 'status' | 'statusReason' | 'createdAtMs' | 'nonce' | 'delays'> {
   /** The version of the mined attempt; null: none is known to be mined. */
   readonly minedVersion: number | null;
   /** The newest ones that were asked for, and the mined one. Without call data, and with an empty `raw`. */

@@ -2,8 +2,8 @@ import { nullIfUnavailable } from '../../../core/errors/unavailable.js';
 import { isEscalationDue, notIncreasedReason } from '../../../core/fees/escalation.js';
 import { maxCost } from '../../../core/fees/price.js';
 import { type BumpReason, type Draft, isRefusal, type Refusal, type Sequence } from '../../../core/ports/chain.js';
-import type { Speed } from '../../../core/records/evm.js';
-import type { Attempt, Content, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
+import type { Attempt, OpenTransaction, Transaction } from '../../../core/records/transaction.js';
+import { speedOf } from '../../../core/transaction/delays.js';
 import { signed } from '../../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../../core/transaction/outbid.js';
 import { signAttempt } from '../../../core/transaction/sign-attempt.js';
@@ -139,10 +139,6 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, lowest:
     waitedHeads,
   });
   return isDue ? 'waited' : null;
-}
-
-function speedOf(content: Content): Speed {
-  return content.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : 'fast';
 }
 
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {

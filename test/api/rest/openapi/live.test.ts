@@ -36,7 +36,12 @@ describe('the check of a response', () => {
 describe('each webhook of the document', () => {
   it('each webhook of the document: matches what the service posts', async (t) => {
     const receiver = await startHttpReceiver(t, (response) => response.writeHead(204).end());
-    const posting = await startAppRig({ rpcUrl: anvil.url, notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }] });
+    const env = { DELAYED_AFTER_SECONDS: 'fast=1' };
+    const posting = await startAppRig({
+      rpcUrl: anvil.url,
+      env,
+      notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }],
+    });
     try {
       await posting.ask('POST', '/api/v1/notifications/mine/test');
       await posting.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to: posting.home.address, value: 1 }) });
@@ -45,7 +50,7 @@ describe('each webhook of the document', () => {
       const posted = () => new Set(receiver.requests.map(({ body }) => JSON.parse(body.toString()).event as string));
       await waitFor('each kind of event', async () => {
         await anvil.mine();
-        return posted().size >= 3 ? true : undefined;
+        return posted().size >= 4 ? true : undefined;
       });
       for (const { headers, body } of receiver.requests) {
         const event = JSON.parse(body.toString());
@@ -54,7 +59,7 @@ describe('each webhook of the document', () => {
         assert.notEqual(document.problems(place, { ...event, more: 1 }), null);
         assert.ok(headers['webhook-id'] && headers['webhook-timestamp']);
       }
-      assert.deepEqual([...posted()].sort(), ['relayer_state_update', 'test', 'transaction_update']);
+      assert.deepEqual([...posted()].sort(), ['relayer_state_update', 'test', 'transaction_delayed', 'transaction_update']);
     } finally {
       await posting.stop();
     }
