@@ -42,7 +42,7 @@ export function figuresOf({ engine, directory, opened: { leases, sharing, logByt
       heldLeases: leases.held(),
       unheldLeases: sharing.unheld(),
       isRewound: sharing.rewind() !== null,
-      isHeld: sharing.ownHold() !== null,
+      isSigningHeld: sharing.ownHold() !== null,
       clockSkewMs: sharing.clockSkewMs(),
       unsafeSettings: sharing.unsafeSettings(),
       oldestSnapshotMs: sharing.oldestSnapshotMs(),

@@ -128,7 +128,7 @@ export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, conten
         const other = (await otherBlockGasLimit(deps)) ?? given;
         return given > other ? gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${other}`, limits(given, other)) : given;
       };
-      return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, askAnother, true);
+      return seconded(gasLimitRefusal(sentence, limits(given, blockGasLimit)), deps, askAnother, { briefly: false });
     }
     if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
       return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
@@ -160,7 +160,7 @@ export async function gasLimitFor(deps: DraftDeps, request: DraftRequest, conten
       const limit = (await otherBlockGasLimit(deps)) ?? blockGasLimit;
       return typeof second === 'bigint' && second <= limit ? withMargin(deps, account, second, limit) : tooMuch;
     };
-    return seconded(tooMuch, deps, askAnother, true);
+    return seconded(tooMuch, deps, askAnother, { briefly: false });
   }
   return withMargin(deps, account, estimate, blockGasLimit);
 }
@@ -242,16 +242,17 @@ async function rejectionOf(
 
 /**
  * Returns the answer of another endpoint to a lasting refusal. If none answers, or there is only one, which cannot confirm itself, the
- * refusal is doubted: `alone` says how, if there is only one. A limit of blocks may be another one in the next blocks.
+ * refusal is doubted; `briefly`, if there is only one, unless the caller says otherwise. A limit of blocks may be another one in the next
+ * blocks.
  */
 async function seconded(
   refusal: Refusal,
   { rpc }: Pick<DraftDeps, 'rpc'>,
   askAnother: () => Promise<bigint | Refusal>,
-  alone: NonNullable<Refusal['isDoubted']> = 'briefly',
+  { briefly }: { readonly briefly: boolean } = { briefly: true },
 ): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
-  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: alone };
+  if (rpc.isSingle()) return { ...refusal, lasting: false, isDoubted: briefly ? 'briefly' : true };
   try {
     return await askAnother();
   } catch (error) {

@@ -2,6 +2,7 @@ import { DomainError } from '../../core/errors/errors.js';
 import type { BlockRange, NonceAnswer, NoSender, SenderUse } from '../../core/ports/chain.js';
 import { lowerMedian, max } from '../../core/records/bigints.js';
 import type { BlockMemory } from '../../core/work/block-memory.js';
+import { remember } from '../../core/work/remember.js';
 import { type First, nonceAnswer } from '../rpc/endpoint-selector.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -122,11 +123,11 @@ async function scanBack(
     const found = (await usesIn(deps, account, blocks.slice(at, at + blocksPerBatch))).flat().find((use) => use.nonce === nonce);
     if (found !== undefined) return found;
   }
-  scans.delete(key);
-  if (next < from) return 'not_found';
-  const [oldest] = scans.keys();
-  if (scans.size >= maxScans && oldest !== undefined) scans.delete(oldest);
-  scans.set(key, { from: next + 1n, to });
+  if (next < from) {
+    scans.delete(key);
+    return 'not_found';
+  }
+  remember(scans, key, { from: next + 1n, to }, maxScans);
   return 'pruned';
 }
 

@@ -9,7 +9,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import { blocksOf, createAbsence, type SolanaAttempt } from './absence.js';
 import type { ReadBudget } from './block-contents.js';
 import { noHistoryCode } from './dialect.js';
-import { createFinalResults, type Final, type Reading } from './final-results.js';
+import { createFinalResults, type Final, type FinalReading } from './final-results.js';
 import { blocksCall, hasEveryBlock } from './history.js';
 import { maxSlotsAhead } from './lifetime.js';
 import type { Positions } from './positions.js';
@@ -133,7 +133,7 @@ export function createAttemptOutcomes({ rpc, positions, clock, log, networkName 
   async function takeStatuses(
     attempts: readonly SolanaAttempt[],
     { value }: Statuses,
-    reading: Pick<Reading, 'withHistory' | 'answeredBy'>,
+    reading: Pick<FinalReading, 'withHistory' | 'answeredBy'>,
     outcomes: Map<string, AttemptOutcome>,
   ): Promise<void> {
     const final: Final[] = [];

@@ -13,7 +13,7 @@ export interface Final extends Landed {
 }
 
 /** What was read, and how. */
-export interface Reading {
+export interface FinalReading {
   readonly final: readonly Final[];
   /** The endpoint searched its history. */
   readonly withHistory: boolean;
@@ -27,7 +27,7 @@ export interface FinalResults {
    * other one answers, or only one that lags, they count after a minute. What another one contradicts never does: it shows another result,
    * or does not show this one as final, or at all, although it is past its block. Throws nothing because of a node.
    */
-  confirm(reading: Reading): Promise<ReadonlyMap<string, bigint>>;
+  confirm(reading: FinalReading): Promise<ReadonlyMap<string, bigint>>;
 }
 
 const unconfirmedForMs = 60_000;
@@ -80,7 +80,7 @@ export function createFinalResults({ rpc, positions, clock, log, networkName }: 
   }
 
   /** Returns what another endpoint says, by signature. Left out: what it cannot know yet, or knows no more. */
-  async function wordsOn({ final, withHistory, answeredBy }: Reading): Promise<ReadonlyMap<string, Word>> {
+  async function wordsOn({ final, withHistory, answeredBy }: FinalReading): Promise<ReadonlyMap<string, Word>> {
     const words = new Map<string, Word>();
     const second = await askOthers(final, withHistory, answeredBy);
     if (second === null) return words;

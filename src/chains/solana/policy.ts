@@ -33,9 +33,7 @@ function whyTooMuch(message: Message, { maxSignatures, maxTxDataSizeBytes }: Sol
   return `needs ${message.signers} signatures; the relayer's max_signatures allows at most ${maxSignatures}`;
 }
 
-/**
- * Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible.
- */
+/** Accounts in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. */
 function whyUsesForbidden(message: Message, relayer: Relayer): string | null {
   const policies = onNetwork('solana', relayer.policies);
   const { allowedPrograms } = policies;

@@ -128,7 +128,7 @@ const rememberedMs = 1_000;
 const patienceMs = 2_000;
 const noAnswer = `no RPC node has answered within ${patienceMs / 1_000} seconds`;
 
-interface Reading {
+interface AccountReading {
   readonly chain: Chain;
   readonly answer: Promise<AccountAtNodes>;
   /** Null: there is no answer yet. */
@@ -140,17 +140,17 @@ interface Reading {
  * for more than two seconds, and none at all while the network's nodes are known to be unreachable.
  */
 export function createReadAccountAtNodes({ directory, problemOf, clock, timers }: AccountAtNodesDeps): ReadAccountAtNodes {
-  const readings = new Map<string, Reading>();
+  const readings = new Map<string, AccountReading>();
 
-  function isRemembered({ endedAtMs }: Reading): boolean {
+  function isRemembered({ endedAtMs }: AccountReading): boolean {
     return endedAtMs === null || clock.elapsedMs() - endedAtMs < rememberedMs;
   }
 
-  function readingOf(relayer: Relayer, chain: Chain): Reading {
+  function readingOf(relayer: Relayer, chain: Chain): AccountReading {
     const known = readings.get(relayer.id);
     if (known?.chain === chain && isRemembered(known)) return known;
     for (const [id, reading] of readings) if (!isRemembered(reading)) readings.delete(id);
-    const reading: Reading = { chain, answer: readFrom(chain, relayer), endedAtMs: null };
+    const reading: AccountReading = { chain, answer: readFrom(chain, relayer), endedAtMs: null };
     readings.set(relayer.id, reading);
     void reading.answer.then(() => {
       reading.endedAtMs = clock.elapsedMs();

@@ -14,7 +14,7 @@ const ascii = /^[\t\n\r\x20-\x7e]*$/;
 const escapeStart = /[%\\]/;
 
 /** A text as bytes, each a character, and where in the text each of them begins; null: where it stands. */
-interface Reading {
+interface DecodedText {
   readonly bytes: string;
   readonly starts: readonly number[] | null;
 }
@@ -45,7 +45,7 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
   return masked(text, found);
 }
 
-function readingOf(text: string, characters: RegExp): Reading {
+function readingOf(text: string, characters: RegExp): DecodedText {
   // Nearly all texts, which a slow reading would make costly: each answer of a receiver comes through here.
   if (characters === plain && ascii.test(text)) return { bytes: text, starts: null };
   const starts: number[] = [];

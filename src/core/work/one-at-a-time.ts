@@ -3,14 +3,14 @@ export interface OneAtATime {
   /** Runs `task` when all earlier tasks on any of these keys have ended. */
   run<T>(keys: readonly string[], task: () => Promise<T>): Promise<T>;
   /** True while a task on this key runs or waits. */
-  isHeld(key: string): boolean;
+  isBusy(key: string): boolean;
 }
 
 /** Creates the runner; idle keys cost nothing. */
 export function createOneAtATime(): OneAtATime {
   const last = new Map<string, Promise<unknown>>();
   return {
-    isHeld: (key) => last.has(key),
+    isBusy: (key) => last.has(key),
     run<T>(keys: readonly string[], task: () => Promise<T>): Promise<T> {
       // All keys are taken in the same turn of the event loop, so two tasks never wait for each other.
       const earlier = keys.flatMap((key) => last.get(key) ?? []);

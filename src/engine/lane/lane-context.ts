@@ -17,9 +17,9 @@ export interface LaneRecords {
   /** Reads transactions and the next nonce from the store again, after a conflict. */
   reload(transactionIds: readonly string[]): Promise<void>;
   /** Runs a task while nothing else changes these transactions. */
-  hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
+  exclusively<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
   /** True while something changes this transaction or waits for its turn. */
-  isHeld(transactionId: string): boolean;
+  isBusy(transactionId: string): boolean;
 }
 
 /** The loops of a lane, as its tasks see them. */

@@ -15,9 +15,9 @@ export interface Decision {
  * results of `move` in the order of the decisions. One commit after the other: a block can hold a thousand of them, and a caller's commit
  * would wait until all of theirs are written.
  *
- * A transaction that something else holds is changed alone, so the others do not wait for it; a second decision about one transaction comes
- * last. If a commit fails, each of its changes is made alone: one that conflicts delays no other. Throws the first failure when nothing
- * runs any more.
+ * A transaction that something else is changing is changed alone, so the others do not wait for it; a second decision about one transaction
+ * comes last. If a commit fails, each of its changes is made alone: one that conflicts delays no other. Throws the first failure when
+ * nothing runs any more.
  */
 export async function moveAll(lane: LaneContext, decisions: readonly Decision[]): Promise<readonly (OpenTransaction | null)[]> {
   const results = new Map<Decision, OpenTransaction | null>();
@@ -26,7 +26,7 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
   const moveAlone = (one: Decision) => lane.records.move(one.id, one.decide).then((result) => void results.set(one, result), note);
 
   async function moveTogether(part: readonly Decision[]): Promise<void> {
-    const isStored = await lane.records.hold(
+    const isStored = await lane.records.exclusively(
       part.map(({ id }) => id),
       () =>
         storeTogether(lane, part, results).then(
@@ -51,7 +51,7 @@ export async function moveAll(lane: LaneContext, decisions: readonly Decision[])
   for (let at = 0; at < first.length && !failures.some((error) => error instanceof StoreAwayError); at += storedAtOnce) {
     const free: Decision[] = [];
     for (const one of first.slice(at, at + storedAtOnce)) {
-      if (lane.records.isHeld(one.id)) alone.push(moveAlone(one));
+      if (lane.records.isBusy(one.id)) alone.push(moveAlone(one));
       else free.push(one);
     }
     if (free.length > 0) await moveTogether(free).catch(note);

@@ -85,8 +85,8 @@ export function createRecords(lane: Omit<LaneContext, 'records'>, onPut: (open: 
     move,
     reload,
     put,
-    hold: oneAtATime.run,
-    isHeld: oneAtATime.isHeld,
+    exclusively: oneAtATime.run,
+    isBusy: oneAtATime.isBusy,
     async load() {
       const { last } = await stored.changePositions(lane.relayer().id);
       let after: string | undefined;

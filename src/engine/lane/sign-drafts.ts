@@ -47,9 +47,9 @@ function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransacti
 /**
  * Signs into consecutive nonces, all at once, and stores attempts, nonces and events, those of `storedAtOnce` transactions in one commit.
  *
- * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not
- * signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast. Nothing is
- * stored either if `policies`, under which all of it was drafted, are no longer in force: it is drafted again.
+ * No record is locked while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was
+ * not signed, or that changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast. Nothing
+ * is stored either if `policies`, under which all of it was drafted, are no longer in force: it is drafted again.
  */
 export async function signAll(lane: LaneContext, pace: SigningPace, drafted: readonly Drafted[], policies: RelayerPolicies): Promise<void> {
   if (!isActive(lane.relayer())) return;
@@ -132,7 +132,7 @@ async function storeAll(
     return null;
   }
 
-  await lane.records.hold(ids, async () => {
+  await lane.records.exclusively(ids, async () => {
     if ((await tryStore()) === null) return;
     // Another instance has changed some of them, which must not delay the others.
     const conflict = await tryStore();

@@ -44,7 +44,7 @@ export interface InstanceFigures {
   /** The database lacks commits that it had answered, so nothing is signed. */
   readonly isRewound: boolean;
   /** This instance signs nothing. */
-  readonly isHeld: boolean;
+  readonly isSigningHeld: boolean;
   /** The own clock minus the database's. */
   readonly clockSkewMs: number;
   /** The settings of PostgreSQL with which answered commits can get lost, by name. */
@@ -178,7 +178,7 @@ function instanceTexts({
   heldLeases,
   unheldLeases,
   isRewound,
-  isHeld,
+  isSigningHeld,
   clockSkewMs,
   unsafeSettings,
   oldestSnapshotMs,
@@ -191,7 +191,7 @@ function instanceTexts({
     headText('relayer_database_rewound', '1: the database lacks commits that it had answered, so nothing is signed', 'gauge') +
       lineOf('relayer_database_rewound', '', Number(isRewound)),
     headText('relayer_signing_held', '1: this instance signs nothing, as /ready says', 'gauge') +
-      lineOf('relayer_signing_held', '', Number(isHeld)),
+      lineOf('relayer_signing_held', '', Number(isSigningHeld)),
     headText('relayer_clock_skew_seconds', "Own clock minus the database's; 0 on SQLite", 'gauge') +
       lineOf('relayer_clock_skew_seconds', '', clockSkewMs / 1_000),
     headText(

@@ -10,10 +10,10 @@ describe('one at a time', () => {
     const oneAtATime = createOneAtATime();
     const first = oneAtATime.run(['a', 'b'], async () => undefined);
     const last = oneAtATime.run(['b'], async () => undefined);
-    assert.deepEqual(['a', 'b', 'c'].map(oneAtATime.isHeld), [true, true, false]);
+    assert.deepEqual(['a', 'b', 'c'].map(oneAtATime.isBusy), [true, true, false]);
     await Promise.all([first, last]);
     await new Promise(setImmediate);
-    assert.deepEqual(['a', 'b'].map(oneAtATime.isHeld), [false, false]);
+    assert.deepEqual(['a', 'b'].map(oneAtATime.isBusy), [false, false]);
   });
 
   it('tasks of one key run in order and never together, and wait for nothing else', async () => {

@@ -60,7 +60,7 @@ function laneOn(seen: OpenTransaction, stored: OpenTransaction) {
     numbers: numbersOf(8n),
     records: {
       // By the one that has stored something else.
-      isHeld: () => true,
+      isBusy: () => true,
       async move(_: string, decide: Decide) {
         const move = await decide(stored);
         if (move !== null) moves.push(move);
@@ -202,7 +202,9 @@ describe('a nonce above what was signed', () => {
       finalBlock: async () => null,
     } as unknown as Sequence;
     for (let number = 101n; number < 116n; number += 1n) {
-      await settleSlots(lane, sequence, { ...head, number, hash: `0x${number}` });
+      const seenHead = { ...head, number, hash: `0x${number}` };
+      lane.heads.see(seenHead);
+      await settleSlots(lane, sequence, seenHead);
       pass(12_000);
       assert.equal(lane.numbers.next, 8n);
     }

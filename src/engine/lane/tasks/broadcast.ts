@@ -72,7 +72,7 @@ async function reportHeldBack(lane: LaneContext): Promise<void> {
   }
 }
 
-function isTaken({ kind }: BroadcastOutcome): boolean {
+function nodeHasIt({ kind }: BroadcastOutcome): boolean {
   return kind === 'accepted' || kind === 'known';
 }
 
@@ -80,7 +80,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
   const state = lane.transactions.stateOf(attempt);
   if (state === undefined) return;
   state.isKnownAgain = outcome.kind === 'known';
-  if (isTaken(outcome)) {
+  if (nodeHasIt(outcome)) {
     lane.transactions.noteTaken(attempt, elapsedMs);
     return;
   }
@@ -113,7 +113,7 @@ async function recordAll(lane: LaneContext, answered: readonly Answered[]): Prom
   );
   for (const [index, { attempt, span, outcome }] of answered.entries()) {
     // A repeated broadcast with the same outcome leaves no span.
-    if (moved[index] != null || (isTaken(outcome) && attempt.nonce !== null))
+    if (moved[index] != null || (nodeHasIt(outcome) && attempt.nonce !== null))
       span?.end('sentence' in outcome ? outcome.sentence : null, { outcome: outcome.kind });
   }
 }

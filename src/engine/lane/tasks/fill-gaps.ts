@@ -110,7 +110,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      if (mined !== null || (await isTaken(lane, sequence, nonce, versions))) continue;
+      if (mined !== null || (await isUsed(lane, sequence, nonce, versions))) continue;
       if (await isGap(head, nonce, nextAtHead)) gaps.push({ nonce, attempts: versions });
       unused += 1;
       if (unused > maxGaps) break;
@@ -136,7 +136,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
  * ours has left the slot, because a foreign transaction was found there, on a chain that loses no blocks: then the node that shows the
  * nonce as free lags.
  */
-async function isTaken(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
+async function isUsed(lane: LaneContext, { losesBlocks }: Sequence, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
   let isDisplaced = false;
   for (const id of new Set(versions.map(({ transactionId }) => transactionId))) {
     const transaction = (await lane.deps.store.read.transaction(id))?.transaction;

@@ -41,13 +41,22 @@ export interface StoredFinder {
 /** The parts that make the finder. */
 export interface StoredFinderDeps
   extends Pick<LaneContext, 'id' | 'deps' | 'transactions' | 'relayer'>,
-    Pick<LoadedRecords, 'reload' | 'hold' | 'put'> {
+    Pick<LoadedRecords, 'reload' | 'exclusively' | 'put'> {
   /** Called when changes of other instances were taken in. */
   onChange(): void;
 }
 
 /** Creates the finder. It reads only the records whose stored revision is not the one in memory. */
-export function createStoredFinder({ id, deps, transactions, reload, hold, relayer, put, onChange }: StoredFinderDeps): StoredFinder {
+export function createStoredFinder({
+  id,
+  deps,
+  transactions,
+  reload,
+  exclusively,
+  relayer,
+  put,
+  onChange,
+}: StoredFinderDeps): StoredFinder {
   const { read } = deps.store;
   /** Nothing can be written late after this time. Null: everything was found. */
   let due: { readonly lastWriteMs: number } | null = null;
@@ -74,7 +83,7 @@ export function createStoredFinder({ id, deps, transactions, reload, hold, relay
     // Read first, so that what changes meanwhile is looked at later.
     const { last } = await read.changePositions(relayer().id);
     const ids = await differing();
-    await hold(ids, () => reload(ids));
+    await exclusively(ids, () => reload(ids));
     position = last;
     return ids.length > 0;
   }
@@ -113,7 +122,7 @@ export function createStoredFinder({ id, deps, transactions, reload, hold, relay
         const changes = await read.changesOfRelayer(relayer().id, position, changesAtOnce);
         const ids = changes.filter(isNews).map((change) => change.id);
         if (ids.length > 0) {
-          await hold(ids, () => takeIn(ids));
+          await exclusively(ids, () => takeIn(ids));
           onChange();
         }
         position = changes.at(-1)?.position ?? position;

@@ -43,7 +43,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest !== undefined && live != null && state !== undefined;
-    if (!isCandidate || isHeld(lane, lowest)) {
+    if (!isCandidate || isInPool(lane, lowest)) {
       blocked = null;
       return;
     }
@@ -120,7 +120,7 @@ function isRefusedAlways({ transactions }: LaneContext, attempt: Attempt): boole
 }
 
 /** True if a node has an earlier attempt in the slot, which may still be mined. */
-function isHeld(lane: LaneContext, open: OpenTransaction): boolean {
+function isInPool(lane: LaneContext, open: OpenTransaction): boolean {
   return !isHidden(lane, open) && attemptsInSlot(open).some((attempt) => lane.transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
