@@ -169,8 +169,9 @@ async function land(
     const nowMs = lane.deps.clock.nowMs();
     // The transaction may have changed since the lane asked nodes: another answer may have removed its block.
     if (isShownBy(transaction) && !outcome.isFinal) return null;
-    // A final block also shows the fee that was paid.
-    const isSame = isShownBy(transaction) && transaction.mined?.facts?.feePaid === at.facts?.feePaid;
+    const { mined: before } = transaction;
+    // A final block also shows the fee that was paid, and one node alone may have shown another result before.
+    const isSame = isShownBy(transaction) && before?.succeeded === at.succeeded && before.facts?.feePaid === at.facts?.feePaid;
     const step = isSame ? transaction : mined(transaction, at, nowMs);
     if (!outcome.isFinal) return { steps: [step] };
     const last = resolved(step, 'content', whyFailed, nowMs);
