@@ -236,7 +236,7 @@ export const chainPlants: readonly Plant[] = [
         createAttemptOutcomes: (original) => (deps) => original({ ...deps, rpc: atHeadOnly(deps.rpc) }),
       }),
     ],
-    faults: ['merge', 'foreign envelope', 'lag', 'split gateway'],
+    faults: ['foreign envelope', 'wrong receipts', 'drops sent'],
   },
   {
     name: 'Stellar: a transaction becomes final by the word of one node',

@@ -19,10 +19,12 @@ import { startChainEvents } from './chain-events.js';
 import { createGateway, type Gateway } from './node.js';
 import { startNodeFaults } from './node-faults.js';
 
-/** A fifth of the real numbers, so that blockhashes expire and histories end within a run. */
-const blockhashAgeBlocks = 30;
+/**
+ * Below the real numbers, so that blockhashes expire and histories end within a run. With the longer lifetime a blockhash expires, as in
+ * reality, only after the time for which an endpoint that denies it may be behind.
+ */
+const blockhashAges = [30, 80] as const;
 const finalizedAfterBlocks = 6;
-const recentBlocks = 60;
 const fullLamports = 10n ** 10n;
 const lowLamports = 3_000_000n;
 const systemProgram = '11111111111111111111111111111111';
@@ -38,6 +40,8 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
   const { random, time, faults, database, log } = run;
   const blockMs = [400, 1_000][random.between(0, 1)] ?? 400;
   const activeMs = random.between(120, 350) * blockMs;
+  const blockhashAgeBlocks = blockhashAges[random.fork('blockhash age').between(0, 1)] ?? 30;
+  const recentBlocks = 2 * blockhashAgeBlocks;
   const network = solanaNetwork({
     rpcUrls: Array.from({ length: random.between(1, 2) }, (_, index) => ({ url: `http://n${index}.sim`, weight: 100 - index })),
     averageBlockTimeMs: blockMs,
@@ -157,7 +161,7 @@ export async function makeSolanaWorld(run: RunContext): Promise<World> {
     callers,
     maxCallsPerWindow: 4_000,
     // Longer than blockhashes live.
-    maxDowntimeMs: 60 * blockMs,
+    maxDowntimeMs: 2 * blockhashAgeBlocks * blockMs,
     openChain(parts) {
       const limits = random.fork(`limits ${time.elapsedMs()}`);
       const drawLimit = (least: number, end: number): number => limits.between(least, end - 1);
