@@ -365,6 +365,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       isUnsequenced: () => false,
       unsequenced: null,
       signForeign: null,
+      quote: unused,
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,

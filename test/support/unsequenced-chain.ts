@@ -99,6 +99,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
       },
       whyForbidden: () => null,
       isUnsequenced: () => true,
+      quote: unused,
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,

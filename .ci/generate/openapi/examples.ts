@@ -117,7 +117,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     },
     answer: done([records.pendingTransaction]),
   },
-  'TransactionService.QuoteTransaction': { requests: evmContent, answer: done(records.quote) },
+  'TransactionService.QuoteTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(records.quote) },
   'TransactionService.ReplaceTransaction': {
     requests: {
       evm: {

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/quote.proto.
  */
 export const file_relayer_v1_quote: GenFile = /*@__PURE__*/
-  fileDesc("ChZyZWxheWVyL3YxL3F1b3RlLnByb3RvEgpyZWxheWVyLnYxIsQCChBUcmFuc2FjdGlvblF1b3RlEhAKCGFjY2VwdGVkGAEgASgIEioKCHJlZnVzYWxzGAIgAygLMhgucmVsYXllci52MS5RdW90ZVJlZnVzYWwSGgoNd291bGRfc3VjY2VlZBgDIAEoCEgBiAEBEi4KB2ZhaWx1cmUYBCABKAsyGC5yZWxheWVyLnYxLlF1b3RlRmFpbHVyZUgCiAEBEioKBWZ1bmRzGAUgASgLMhYucmVsYXllci52MS5RdW90ZUZ1bmRzSAOIAQESGgoSdHJhbnNhY3Rpb25zX2FoZWFkGAYgASgNEiMKA2V2bRgKIAEoCzIULnJlbGF5ZXIudjEuRXZtUXVvdGVIAEIRCgduZXR3b3JrEgba8xgCCAFCEAoOX3dvdWxkX3N1Y2NlZWRCCgoIX2ZhaWx1cmVCCAoGX2Z1bmRzIi0KDFF1b3RlUmVmdXNhbBIOCgZyZWFzb24YASABKAkSDQoFZXJyb3IYAiABKAkioAEKDFF1b3RlRmFpbHVyZRIpCgZyZWFzb24YASABKA4yGS5yZWxheWVyLnYxLkZhaWx1cmVSZWFzb24SDQoFZXJyb3IYAiABKAkSGgoNcmV2ZXJ0X3JlYXNvbhgDIAEoCUgAiAEBEhgKC3JldmVydF9kYXRhGAQgASgJSAGIAQFCEAoOX3JldmVydF9yZWFzb25CDgoMX3JldmVydF9kYXRhIqgBCgpRdW90ZUZ1bmRzEhcKCnN1ZmZpY2llbnQYASABKAhIAIgBARIXCgdiYWxhbmNlGAIgASgJQgbS8xgCCAESGAoIcmVzZXJ2ZWQYAyABKAlCBtLzGAIIARIbCgttdXN0X3JlbWFpbhgEIAEoCUIG0vMYAggBEhkKBGNvc3QYBSABKAlCBtLzGAIIAUgBiAEBQg0KC19zdWZmaWNpZW50QgcKBV9jb3N0IuYCCghFdm1RdW90ZRIbCgZyZXN1bHQYASABKAlCBtLzGAJIAUgAiAEBEhgKC3JldHVybl9kYXRhGAIgASgJSAGIAQESHgoJZ2FzX2xpbWl0GAMgASgEQgbS8xgCCAFIAogBARIhCgxnYXNfZXN0aW1hdGUYBCABKARCBtLzGAIIAUgDiAEBEhUKCGJhc2VfZmVlGAUgASgJSASIAQESEwoGbDFfZmVlGAYgASgJSAWIAQESLQoFcHJpY2UYByABKAsyGS5yZWxheWVyLnYxLkV2bVF1b3RlUHJpY2VIBogBARIpCgZwcmljZXMYCCADKAsyGS5yZWxheWVyLnYxLkV2bVF1b3RlUHJpY2VCCQoHX3Jlc3VsdEIOCgxfcmV0dXJuX2RhdGFCDAoKX2dhc19saW1pdEIPCg1fZ2FzX2VzdGltYXRlQgsKCV9iYXNlX2ZlZUIJCgdfbDFfZmVlQggKBl9wcmljZSLcAgoNRXZtUXVvdGVQcmljZRIlCgVzcGVlZBgBIAEoDjIRLnJlbGF5ZXIudjEuU3BlZWRIAIgBARIWCglnYXNfcHJpY2UYAiABKAlIAYgBARIcCg9tYXhfZmVlX3Blcl9nYXMYAyABKAlIAogBARIlChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYBCABKAlIA4gBARIaCg1leHBlY3RlZF9jb3N0GAUgASgJSASIAQESGQoMbWF4aW11bV9jb3N0GAYgASgJSAWIAQESFgoJd2FpdHNfZm9yGAcgASgJSAaIAQFCCAoGX3NwZWVkQgwKCl9nYXNfcHJpY2VCEgoQX21heF9mZWVfcGVyX2dhc0IbChlfbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzQhAKDl9leHBlY3RlZF9jb3N0Qg8KDV9tYXhpbXVtX2Nvc3RCDAoKX3dhaXRzX2ZvckKBAQoOY29tLnJlbGF5ZXIudjFCClF1b3RlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_transaction]);
+  fileDesc("ChZyZWxheWVyL3YxL3F1b3RlLnByb3RvEgpyZWxheWVyLnYxIpwDChBUcmFuc2FjdGlvblF1b3RlEhAKCGFjY2VwdGVkGAEgASgIEioKCHJlZnVzYWxzGAIgAygLMhgucmVsYXllci52MS5RdW90ZVJlZnVzYWwSGgoNd291bGRfc3VjY2VlZBgDIAEoCEgBiAEBEi4KB2ZhaWx1cmUYBCABKAsyGC5yZWxheWVyLnYxLlF1b3RlRmFpbHVyZUgCiAEBEioKBWZ1bmRzGAUgASgLMhYucmVsYXllci52MS5RdW90ZUZ1bmRzSAOIAQESGgoSdHJhbnNhY3Rpb25zX2FoZWFkGAYgASgNEiMKA2V2bRgKIAEoCzIULnJlbGF5ZXIudjEuRXZtUXVvdGVIABIrCgdzdGVsbGFyGAsgASgLMhgucmVsYXllci52MS5TdGVsbGFyUXVvdGVIABIpCgZzb2xhbmEYDCABKAsyFy5yZWxheWVyLnYxLlNvbGFuYVF1b3RlSABCEQoHbmV0d29yaxIG2vMYAggBQhAKDl93b3VsZF9zdWNjZWVkQgoKCF9mYWlsdXJlQggKBl9mdW5kcyItCgxRdW90ZVJlZnVzYWwSDgoGcmVhc29uGAEgASgJEg0KBWVycm9yGAIgASgJIqABCgxRdW90ZUZhaWx1cmUSKQoGcmVhc29uGAEgASgOMhkucmVsYXllci52MS5GYWlsdXJlUmVhc29uEg0KBWVycm9yGAIgASgJEhoKDXJldmVydF9yZWFzb24YAyABKAlIAIgBARIYCgtyZXZlcnRfZGF0YRgEIAEoCUgBiAEBQhAKDl9yZXZlcnRfcmVhc29uQg4KDF9yZXZlcnRfZGF0YSKoAQoKUXVvdGVGdW5kcxIXCgpzdWZmaWNpZW50GAEgASgISACIAQESFwoHYmFsYW5jZRgCIAEoCUIG0vMYAggBEhgKCHJlc2VydmVkGAMgASgJQgbS8xgCCAESGwoLbXVzdF9yZW1haW4YBCABKAlCBtLzGAIIARIZCgRjb3N0GAUgASgJQgbS8xgCCAFIAYgBAUINCgtfc3VmZmljaWVudEIHCgVfY29zdCLmAgoIRXZtUXVvdGUSGwoGcmVzdWx0GAEgASgJQgbS8xgCSAFIAIgBARIYCgtyZXR1cm5fZGF0YRgCIAEoCUgBiAEBEh4KCWdhc19saW1pdBgDIAEoBEIG0vMYAggBSAKIAQESIQoMZ2FzX2VzdGltYXRlGAQgASgEQgbS8xgCCAFIA4gBARIVCghiYXNlX2ZlZRgFIAEoCUgEiAEBEhMKBmwxX2ZlZRgGIAEoCUgFiAEBEi0KBXByaWNlGAcgASgLMhkucmVsYXllci52MS5Fdm1RdW90ZVByaWNlSAaIAQESKQoGcHJpY2VzGAggAygLMhkucmVsYXllci52MS5Fdm1RdW90ZVByaWNlQgkKB19yZXN1bHRCDgoMX3JldHVybl9kYXRhQgwKCl9nYXNfbGltaXRCDwoNX2dhc19lc3RpbWF0ZUILCglfYmFzZV9mZWVCCQoHX2wxX2ZlZUIICgZfcHJpY2Ui3AIKDUV2bVF1b3RlUHJpY2USJQoFc3BlZWQYASABKA4yES5yZWxheWVyLnYxLlNwZWVkSACIAQESFgoJZ2FzX3ByaWNlGAIgASgJSAGIAQESHAoPbWF4X2ZlZV9wZXJfZ2FzGAMgASgJSAKIAQESJQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAQgASgJSAOIAQESGgoNZXhwZWN0ZWRfY29zdBgFIAEoCUgEiAEBEhkKDG1heGltdW1fY29zdBgGIAEoCUgFiAEBEhYKCXdhaXRzX2ZvchgHIAEoCUgGiAEBQggKBl9zcGVlZEIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhc0IQCg5fZXhwZWN0ZWRfY29zdEIPCg1fbWF4aW11bV9jb3N0QgwKCl93YWl0c19mb3Ii+QEKDFN0ZWxsYXJRdW90ZRIYCgNmZWUYASABKAlCBtLzGAIIAUgAiAEBEiEKDHJlc291cmNlX2ZlZRgCIAEoCUIG0vMYAggBSAGIAQESHAoPc2VxdWVuY2VfbnVtYmVyGAMgASgJSAKIAQESFwoKcmVzdWx0X3hkchgEIAEoCUgDiAEBEjkKDGRlc3RpbmF0aW9ucxgFIAMoCzIjLnJlbGF5ZXIudjEuU3RlbGxhclF1b3RlRGVzdGluYXRpb25CBgoEX2ZlZUIPCg1fcmVzb3VyY2VfZmVlQhIKEF9zZXF1ZW5jZV9udW1iZXJCDQoLX3Jlc3VsdF94ZHIijQEKF1N0ZWxsYXJRdW90ZURlc3RpbmF0aW9uEhEKCW9wZXJhdGlvbhgBIAEoDRIPCgdhY2NvdW50GAIgASgJEhMKBmV4aXN0cxgDIAEoCEgAiAEBEhsKDmhhc190cnVzdF9saW5lGAQgASgISAGIAQFCCQoHX2V4aXN0c0IRCg9faGFzX3RydXN0X2xpbmUicwoLU29sYW5hUXVvdGUSGAoDZmVlGAEgASgJQgbS8xgCCAFIAIgBARIiCg1jb21wdXRlX3VuaXRzGAIgASgJQgbS8xgCCAFIAYgBARIMCgRsb2dzGAMgAygJQgYKBF9mZWVCEAoOX2NvbXB1dGVfdW5pdHNCgQEKDmNvbS5yZWxheWVyLnYxQgpRdW90ZVByb3RvUAFaFHJlbGF5ZXIvdjE7cmVsYXllcnYxqgIKUmVsYXllci5WMboCCVJlbGF5ZXJWMcoCClJlbGF5ZXJcVjHiAhZSZWxheWVyXFYxXEdQQk1ldGFkYXRh6gILUmVsYXllcjo6VjFiBnByb3RvMw", [file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_transaction]);
 
 /**
  * What SendTransaction would do with a transaction now. What could not be found out is not set.
@@ -81,6 +81,22 @@ export type TransactionQuote = Message<"relayer.v1.TransactionQuote"> & {
      */
     value: EvmQuote;
     case: "evm";
+  } | {
+    /**
+     * On Stellar.
+     *
+     * @generated from field: relayer.v1.StellarQuote stellar = 11;
+     */
+    value: StellarQuote;
+    case: "stellar";
+  } | {
+    /**
+     * On Solana.
+     *
+     * @generated from field: relayer.v1.SolanaQuote solana = 12;
+     */
+    value: SolanaQuote;
+    case: "solana";
   } | { case: undefined; value?: undefined };
 };
 
@@ -345,4 +361,130 @@ export type EvmQuotePrice = Message<"relayer.v1.EvmQuotePrice"> & {
  */
 export const EvmQuotePriceSchema: GenMessage<EvmQuotePrice> = /*@__PURE__*/
   messageDesc(file_relayer_v1_quote, 5);
+
+/**
+ * What is known of a transaction on Stellar.
+ *
+ * @generated from message relayer.v1.StellarQuote
+ */
+export type StellarQuote = Message<"relayer.v1.StellarQuote"> & {
+  /**
+   * The fee that the transaction would offer, in stroops. A ledger usually charges less.
+   *
+   * @generated from field: optional string fee = 1;
+   */
+  fee?: string | undefined;
+
+  /**
+   * The part of `fee` that is the resource fee of a contract operation. `0`: there is none.
+   *
+   * @generated from field: optional string resource_fee = 2;
+   */
+  resourceFee?: string | undefined;
+
+  /**
+   * The sequence number that the next transaction of the relayer's account has, decimal. Transactions that are ahead take it first.
+   *
+   * @generated from field: optional string sequence_number = 3;
+   */
+  sequenceNumber?: string | undefined;
+
+  /**
+   * What the contract operation returns, an ScVal in base64 XDR. Not set: it would fail, or there is none.
+   *
+   * @generated from field: optional string result_xdr = 4;
+   */
+  resultXdr?: string | undefined;
+
+  /**
+   * The accounts that the operations pay or create, in the order of the operations.
+   *
+   * @generated from field: repeated relayer.v1.StellarQuoteDestination destinations = 5;
+   */
+  destinations: StellarQuoteDestination[];
+};
+
+/**
+ * Describes the message relayer.v1.StellarQuote.
+ * Use `create(StellarQuoteSchema)` to create a new message.
+ */
+export const StellarQuoteSchema: GenMessage<StellarQuote> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_quote, 6);
+
+/**
+ * An account that an operation pays or creates.
+ *
+ * @generated from message relayer.v1.StellarQuoteDestination
+ */
+export type StellarQuoteDestination = Message<"relayer.v1.StellarQuoteDestination"> & {
+  /**
+   * The number of the operation, from 1.
+   *
+   * @generated from field: uint32 operation = 1;
+   */
+  operation: number;
+
+  /**
+   * The account, `G...`.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * True if it exists. Not set: unknown.
+   *
+   * @generated from field: optional bool exists = 3;
+   */
+  exists?: boolean | undefined;
+
+  /**
+   * True if it has a trust line for the asset that it gets. Not set: unknown, or it needs none.
+   *
+   * @generated from field: optional bool has_trust_line = 4;
+   */
+  hasTrustLine?: boolean | undefined;
+};
+
+/**
+ * Describes the message relayer.v1.StellarQuoteDestination.
+ * Use `create(StellarQuoteDestinationSchema)` to create a new message.
+ */
+export const StellarQuoteDestinationSchema: GenMessage<StellarQuoteDestination> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_quote, 7);
+
+/**
+ * What is known of a transaction on Solana.
+ *
+ * @generated from message relayer.v1.SolanaQuote
+ */
+export type SolanaQuote = Message<"relayer.v1.SolanaQuote"> & {
+  /**
+   * The fee in lamports, the priority fee included.
+   *
+   * @generated from field: optional string fee = 1;
+   */
+  fee?: string | undefined;
+
+  /**
+   * The compute units that the simulation used.
+   *
+   * @generated from field: optional string compute_units = 2;
+   */
+  computeUnits?: string | undefined;
+
+  /**
+   * The log of the simulation, at most 256 lines. Empty: unknown, or there is none.
+   *
+   * @generated from field: repeated string logs = 3;
+   */
+  logs: string[];
+};
+
+/**
+ * Describes the message relayer.v1.SolanaQuote.
+ * Use `create(SolanaQuoteSchema)` to create a new message.
+ */
+export const SolanaQuoteSchema: GenMessage<SolanaQuote> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_quote, 8);
 

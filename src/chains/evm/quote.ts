@@ -27,7 +27,10 @@ type Gas = { readonly limit: bigint; readonly estimate: bigint | null } | { read
 type Priced = Pick<QuotedPrice, 'speed'> & { readonly price: EvmPrice | Refusal };
 
 /** Quotes a transaction by the rules of `draftAttempt`. */
-export async function quoteAttempt(drafting: DraftDeps, { relayer, content, request, part }: QuoteRequest): Promise<EvmQuote> {
+export async function quoteAttempt(
+  drafting: DraftDeps,
+  { relayer, unrestricted, content, request, part }: QuoteRequest,
+): Promise<EvmQuote> {
   const { ownBids } = drafting;
   // A price that is only quoted is no bid of the service.
   const deps: DraftDeps = { ...drafting, ownBids: { ...ownBids, chosen: () => undefined } };
@@ -37,7 +40,7 @@ export async function quoteAttempt(drafting: DraftDeps, { relayer, content, requ
   const priceOf = (pricing: EvmPricing) => priceAttempt(deps, { policies, pricing, outbids: [], bidder: 'caller', bump: null });
   const [simulated, gas, baseFeeWei, own, ofSpeeds] = await Promise.all([
     part('the result of the call', () => simulate(deps, relayer.address, wanted, decode)),
-    part('gas_limit', () => readGas(deps, { ...relayer, policies: { ...policies, gasLimitEstimation: true } }, wanted)),
+    part('gas_limit', () => readGas(deps, unrestricted, wanted)),
     part('base_fee', () => deps.market.baseFeeWei()),
     part('price', async (): Promise<Priced> => ({ speed: null, price: await priceOf(wanted.pricing) })),
     part('prices', () =>

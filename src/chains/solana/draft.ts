@@ -82,7 +82,8 @@ function refusalOf(message: Message, relayer: Relayer): Refusal | null {
 
 type Base = Pick<SolanaDraft, 'signatures'> & Pick<Pricing, 'message' | 'isFixed'>;
 
-function baseOf({ transaction, instructions }: SolanaContent, relayer: string): Base {
+/** The message of content, and the signatures that it has. */
+export function baseOf({ transaction, instructions }: SolanaContent, relayer: string): Base {
   if (transaction === null) return { message: compileInstructions(relayer, instructions), signatures: [null], isFixed: false };
   const wire = readTransaction(transaction);
   const signatures = wire.signatures.map((signature, index) => (index === 0 ? null : base64From(signature)));

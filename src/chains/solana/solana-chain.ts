@@ -12,12 +12,13 @@ import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
-import { draftAttempt, whyForbidden, whyUnusable } from './draft.js';
+import { type DraftDeps, draftAttempt, whyForbidden, whyUnusable } from './draft.js';
 import { createLifetimes } from './lifetime.js';
 import { createMarket } from './market.js';
 import { createPositions } from './positions.js';
 import { createRecentMessages, type RecentMessages } from './price-attempt.js';
 import { questions } from './questions.js';
+import { quoteAttempt } from './quote.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { readTransactionToSign, signForeignTransaction } from './sign-foreign.js';
 import { deniedForMs } from './verdict.js';
@@ -41,6 +42,7 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
   const denials = createDenials(clock, deniedForMs);
   const outcomes = createAttemptOutcomes({ rpc, positions, clock, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
+  const drafting: DraftDeps = { rpc, memory, lifetimes, market, recent, denials };
   let seen: Head = { number: 0n, hash: '', timestampMs: 0, isOwnTime: true };
 
   /** Reads the newest confirmed block, named by its slot. */
@@ -74,9 +76,10 @@ export function createSolanaChain(options: SolanaChainOptions): Chain {
     lockedOf: async () => 0n,
     whyUnusable: (account, from) => whyUnusable(rpc, account, from),
     market: async () => null,
+    quote: (request) => quoteAttempt(drafting, clock, request),
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt({ rpc, memory, lifetimes, market, recent, denials }, relayer, onNetwork('solana', content));
+      return draftAttempt(drafting, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: broadcaster.send,

@@ -30,11 +30,24 @@ import { maxTransactionFeeStroops } from './transaction.js';
  * fee-bump envelope: nodes accept nothing else as a replacement. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<StellarDraft | Refusal> {
+  const forbidden = request.content === 'filler' ? null : whyForbidden(onNetwork('stellar', request.content), request.relayer);
+  if (forbidden !== null) return forbidden;
+  const drafted = await draftUnpaid(deps, request);
+  if ('refused' in drafted) return drafted;
+  return fundsRefusal(drafted.drafting, drafted.draft.costStroops) ?? drafted.draft;
+}
+
+/** A draft, and what it was made of. */
+interface Drafted {
+  readonly draft: StellarDraft;
+  readonly drafting: Drafting;
+}
+
+/** Drafts an attempt without regard to the policies for its operations and to the balance. Throws `NODE_UNAVAILABLE`. */
+export async function draftUnpaid(deps: DraftDeps, request: DraftRequest): Promise<Drafted | Refusal> {
   const { relayer, validUntilMs } = request;
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(relayer.address) : onNetwork('stellar', request.content);
-  const forbidden = isFiller ? null : whyForbidden(content, relayer);
-  if (forbidden !== null) return forbidden;
   const payer = await readAccount(deps.rpc, relayer.address);
   if (payer === null) return missingAccount(relayer.address, deps.network.name);
   const unusable = whyPowerless(payer, []);
@@ -53,8 +66,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
     nextNonce: request.nextNonce ?? null,
   };
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
-  if ('refused' in draft) return draft;
-  return fundsRefusal(drafting, draft.costStroops) ?? draft;
+  return 'refused' in draft ? draft : { draft, drafting };
 }
 
 /** Returns the bids to outbid: not of attempts that nodes refused, or dropped after their time bounds. */

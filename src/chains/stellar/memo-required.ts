@@ -24,7 +24,8 @@ function destinationOf(body: xdr.OperationBody): string | null {
   return account?.type === 'keyTypeEd25519' ? addressFromMuxedAccount(account) : null;
 }
 
-function receiverOf(body: xdr.OperationBody): xdr.MuxedAccount | null {
+/** Returns the account that an operation pays; null: it pays none. */
+export function receiverOf(body: xdr.OperationBody): xdr.MuxedAccount | null {
   switch (body.type) {
     case 'payment':
       return body.paymentOp.destination;

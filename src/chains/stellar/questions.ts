@@ -5,7 +5,16 @@ import { MalformedAnswerError } from '../rpc/node-error.js';
 import { question } from '../rpc/question.js';
 import { integerFrom, textFrom } from './answer.js';
 import { type LedgerRules, leastBaseFeeStroops, maxBaseFeeStroops } from './fee-rules.js';
-import { type Account, accountKey, accountsFrom, memoRequirementKey, requiringMemoFrom } from './read-entries.js';
+import {
+  type Account,
+  accountKey,
+  accountsFrom,
+  memoRequirementKey,
+  requiringMemoFrom,
+  type TrustLineId,
+  trustLineKey,
+  trustLinesFrom,
+} from './read-entries.js';
 import { type SimulationAnswer, simulationFrom } from './read-simulation.js';
 import { type NodeView, nodeViewFrom } from './read-transaction.js';
 import { readXdr } from './xdr-text.js';
@@ -104,6 +113,16 @@ export const questions = {
     decides: 'a final state',
     fallback: `${refusesAll}; a payment ends only if a second endpoint says the same`,
     // The entry is missing for nearly every account.
+    isEmpty: () => false,
+  }),
+  trustLines: question({
+    method: 'getLedgerEntries',
+    params: (lines: readonly TrustLineId[]) => ({ keys: lines.map(trustLineKey) }),
+    /** The ledger keys of the lines that exist. */
+    read: (result, lines): ReadonlySet<string> => trustLinesFrom(result, lines),
+    asks: 'head',
+    decides: 'nothing final',
+    fallback: 'a quote does not say whether a destination has the trust line',
     isEmpty: () => false,
   }),
   recentBids: question({

@@ -40,6 +40,32 @@ export function memoRequirementKey(address: string): string {
   return xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: accountIdFrom(address), dataName: memoEntryName })).toXdr('base64');
 }
 
+/** The ledger key of a trust line, base64 XDR. */
+export function trustLineKey({ account, asset }: TrustLineId): string {
+  const key = new xdr.LedgerKeyTrustLine({ accountId: accountIdFrom(account), asset: xdr.TrustLineAsset.fromXdr(asset, 'base64') });
+  return xdr.LedgerKey.trustline(key).toXdr('base64');
+}
+
+/** Names a trust line. */
+export interface TrustLineId {
+  /** `G...` */
+  readonly account: string;
+  /** Base64 XDR. */
+  readonly asset: string;
+}
+
+/** Reads which of these trust lines exist, as their ledger keys. Throws `MalformedAnswerError`, also for one that was not asked for. */
+export function trustLinesFrom(answer: unknown, asked: readonly TrustLineId[]): ReadonlySet<string> {
+  const keys = new Set(asked.map(trustLineKey));
+  const found = entriesFrom(answer).entries.map((entry) => {
+    if (entry.type !== 'trustline') throw new MalformedAnswerError('trust line');
+    const { accountId, asset } = entry.trustLine;
+    return xdr.LedgerKey.trustline(new xdr.LedgerKeyTrustLine({ accountId, asset })).toXdr('base64');
+  });
+  if (found.some((key) => !keys.has(key))) throw new MalformedAnswerError('trust line: not a requested one');
+  return new Set(found);
+}
+
 /** Reads accounts by their addresses. Throws `MalformedAnswerError`, also for one that was not asked for. */
 export function accountsFrom(answer: unknown, addresses: readonly string[]): ReadonlyMap<string, Account> {
   const asked = new Set(addresses);

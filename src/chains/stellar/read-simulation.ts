@@ -13,6 +13,8 @@ export type SimulationAnswer =
       readonly sorobanData: string;
       readonly resourceFeeStroops: bigint;
       readonly auth: readonly xdr.SorobanAuthorizationEntry[];
+      /** What the operation returns, base64 XDR; null: the node does not say. */
+      readonly returned: string | null;
       readonly needsRestore: boolean;
       /** True if the call itself restores archived entries (CAP-66). */
       readonly restores: boolean;
@@ -36,6 +38,7 @@ export function simulationFrom(value: unknown): SimulationAnswer {
     sorobanData: new xdr.SorobanTransactionData({ ...data, resourceFee: resourceFeeStroops }).toXdr('base64'),
     resourceFeeStroops,
     auth: listFrom(results ?? [], 'simulation results').flatMap(authFromResult),
+    returned: returnedFrom(results),
     restores: data.ext.type === 'resourceExt' && data.ext.resourceExt.archivedSorobanEntries.length > 0,
     needsRestore: restorePreamble !== undefined && restorePreamble !== null,
   };
@@ -45,4 +48,10 @@ function authFromResult(result: unknown): readonly xdr.SorobanAuthorizationEntry
   const { auth } = objectFrom(result, 'simulation result');
   const what = 'simulated authorization';
   return listFrom(auth ?? [], what).map((entry) => xdrFrom(xdr.SorobanAuthorizationEntry, entry, what));
+}
+
+function returnedFrom(results: unknown): string | null {
+  const [first] = listFrom(results ?? [], 'simulation results');
+  const returned = first === undefined ? null : objectFrom(first, 'simulation result').xdr;
+  return typeof returned === 'string' ? xdrFrom(xdr.ScVal, returned, 'returned value').toXdr('base64') : null;
 }

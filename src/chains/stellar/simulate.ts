@@ -15,6 +15,8 @@ export interface Simulation {
   /** Base64 XDR of SorobanTransactionData. */
   readonly sorobanData: string;
   readonly resourceFeeStroops: bigint;
+  /** What it returns, base64 XDR; null: the node does not say. */
+  readonly returned: string | null;
   /** One node demands a resource fee above the limit, and no other one answered. */
   readonly isFeeDoubted?: true;
 }
@@ -63,7 +65,7 @@ async function simulateOnce(
       ...refusal("the contract call uses archived ledger entries, which the relayer's policy restore_archived forbids to restore"),
       refused: 'not_allowed',
     };
-  const { sorobanData, resourceFeeStroops } = answer;
+  const { sorobanData, resourceFeeStroops, returned } = answer;
   const needsOtherAddress = answer.auth.some((entry) => entry.credentials.type !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';
   if (!isGiven && needsOtherAddress) return refusal(needsOtherSignature);
@@ -76,6 +78,7 @@ async function simulateOnce(
     operation: isGiven ? operation : withAuth(given, answer.auth).toXdr('base64'),
     sorobanData,
     resourceFeeStroops,
+    returned,
   };
 }
 

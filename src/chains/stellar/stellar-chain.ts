@@ -15,12 +15,13 @@ import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { stellarDialect } from './dialect.js';
-import { draftAttempt } from './draft.js';
+import { type DraftDeps, draftAttempt } from './draft.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { fillerOf } from './own-content.js';
 import { whyForbidden } from './policy.js';
 import { questions } from './questions.js';
+import { quoteAttempt } from './quote.js';
 import { createReceiptReader, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { failureOf, resultCodesOf } from './result-codes.js';
 import { signDraft } from './sign.js';
@@ -42,6 +43,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const secondReading = createSecondReading({ rpc, reader: createReceiptReader(rpc, networkId), log, nowMs: clock.elapsedMs });
   const outcomes = createAttemptOutcomes({ rpc, secondReading, networkId, networkName, clock, log });
+  const drafting: DraftDeps = { rpc, market, network, networkId, broadcaster, clock };
   const askTransaction = (hash: string) => rpc.ask(questions.transaction(hash, networkId, rpc.newestNumber()));
 
   return {
@@ -79,7 +81,8 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       return known === null ? null : whyPowerless(known, []);
     },
     market: async () => null,
-    draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),
+    quote: (request) => quoteAttempt(drafting, request),
+    draft: (request) => draftAttempt(drafting, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: broadcaster.send,
     async whyFailed({ hash }) {

@@ -407,6 +407,8 @@ export interface TypedData {
 /** A request for a quote. */
 export interface QuoteRequest {
   readonly relayer: Relayer;
+  /** The relayer with policies that forbid nothing. */
+  readonly unrestricted: Relayer;
   readonly content: Content;
   /** The request of the content. */
   readonly request: ContentRequest;
@@ -455,7 +457,7 @@ export interface Chain {
    * Returns what a transaction with this content would do and cost now, by the rules of `draft`, but policies and balance forbid nothing.
    * A part is unknown if nodes do not answer. A quote leaves nothing behind, and never throws because of a node.
    */
-  quote?(request: QuoteRequest): Promise<ChainQuote>;
+  quote(request: QuoteRequest): Promise<ChainQuote>;
   /** Checks the policies, estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
   /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */

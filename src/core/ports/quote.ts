@@ -54,5 +54,35 @@ export interface EvmQuote extends ChainQuoteBase {
   readonly prices: readonly QuotedPrice[];
 }
 
+/** An account that an operation pays or creates. Null: unknown. */
+export interface QuotedDestination {
+  /** The number of the operation, from 1. */
+  readonly operation: number;
+  readonly account: string;
+  readonly exists: boolean | null;
+  /** Null also if it needs none. */
+  readonly hasTrustLine: boolean | null;
+}
+
+/** A quote of a Stellar network. Null: unknown. */
+export interface StellarQuote extends ChainQuoteBase {
+  readonly network: 'stellar';
+  readonly feeStroops: bigint | null;
+  readonly resourceFeeStroops: bigint | null;
+  /** The next one of the account. */
+  readonly sequence: bigint | null;
+  /** What a contract operation returns, base64 XDR. */
+  readonly resultXdr: string | null;
+  readonly destinations: readonly QuotedDestination[];
+}
+
+/** A quote of a Solana cluster. Null: unknown. */
+export interface SolanaQuote extends ChainQuoteBase {
+  readonly network: 'solana';
+  readonly feeLamports: bigint | null;
+  readonly computeUnits: bigint | null;
+  readonly logs: readonly string[];
+}
+
 /** What a chain says about a transaction that is not sent. */
-export type ChainQuote = EvmQuote;
+export type ChainQuote = EvmQuote | StellarQuote | SolanaQuote;

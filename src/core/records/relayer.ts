@@ -23,21 +23,24 @@ export interface EvmPolicies {
 }
 
 /** What takes away the ability of an account on Stellar to act; the definitions say what each is. */
-export type StellarAccountChange = 'signers' | 'immutable' | 'account_merge' | 'bump_sequence' | 'revoke_sponsorship';
+export const stellarAccountChanges = ['signers', 'immutable', 'account_merge', 'bump_sequence', 'revoke_sponsorship'] as const;
+export type StellarAccountChange = (typeof stellarAccountChanges)[number];
 
 /** What takes away the ability of an account on Solana to act; the definitions say what each is. */
-export type SolanaAccountChange =
-  | 'assign'
-  | 'allocate'
-  | 'nonce_authority'
-  | 'token_authority'
-  | 'token_delegate'
-  | 'token_close'
-  | 'token_encryption'
-  | 'stake_authority'
-  | 'vote_authority'
-  | 'program_authority'
-  | 'unknown';
+export const solanaAccountChanges = [
+  'assign',
+  'allocate',
+  'nonce_authority',
+  'token_authority',
+  'token_delegate',
+  'token_close',
+  'token_encryption',
+  'stake_authority',
+  'vote_authority',
+  'program_authority',
+  'unknown',
+] as const;
+export type SolanaAccountChange = (typeof solanaAccountChanges)[number];
 
 /** The policies of a Stellar relayer. */
 export interface StellarPolicies {

@@ -6,7 +6,15 @@ import type { ContentRequest, Wanted } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import type { ChainQuote, ReadPart } from '../ports/quote.js';
 import type { TransactionReads } from '../ports/store/transactions.js';
-import { defaultPolicies, laneOf, type Relayer, type RelayerPolicies, requireActive } from '../records/relayer.js';
+import {
+  defaultPolicies,
+  laneOf,
+  type Relayer,
+  type RelayerPolicies,
+  requireActive,
+  solanaAccountChanges,
+  stellarAccountChanges,
+} from '../records/relayer.js';
 import type { TransactionTags } from '../records/transaction.js';
 import { within } from '../work/abort.js';
 import type { Clock } from '../work/clock.js';
@@ -81,16 +89,12 @@ export async function quoteTransaction(
 ): Promise<Quote> {
   const { content } = contentToQuote(deps, relayer, request);
   const chain = deps.directory.chainOf(relayer);
-  if (chain.quote === undefined) {
-    const sentence = `QuoteTransaction is not supported on relayers of network type ${relayer.networkType}`;
-    throw new DomainError('invalid', 'NOT_SUPPORTED_ON_NETWORK', sentence, { metadata: { network_type: relayer.networkType } });
-  }
   const warnings: Warning[] = [];
   const part = createReadPart(warnings, deps.timers);
   const [refusals, inFlight, quoted, account] = await Promise.all([
     refusalsOf(deps, relayer, request, tags),
     readInFlight(deps, relayer),
-    chain.quote({ relayer, content, request, part }),
+    chain.quote({ relayer, unrestricted: unrestricted(relayer, request), content, request, part }),
     part('the balance', async () => {
       const [balance, locked] = await Promise.all([chain.balanceOf(relayer.address), chain.lockedOf(relayer.address)]);
       return { balance, locked };
@@ -173,11 +177,19 @@ function unrestricted(relayer: Relayer, request: ContentRequest): Relayer {
   return { ...relayer, policies: unrestrictedPolicies(relayer.policies, request) };
 }
 
-function unrestrictedPolicies(policies: RelayerPolicies, _request: ContentRequest): RelayerPolicies {
+function unrestrictedPolicies(policies: RelayerPolicies, request: ContentRequest): RelayerPolicies {
   switch (policies.network) {
     case 'evm':
       return { ...policies, gasPriceCapWei: null, whitelistReceivers: null, gasLimitEstimation: true };
-    default:
-      return defaultPolicies[policies.network];
+    case 'stellar': {
+      const sources = request.network === 'stellar' ? request.operations.flatMap(({ sourceAccount }) => sourceAccount ?? []) : [];
+      return { ...policies, maxFeeStroops: null, allowAccountChanges: stellarAccountChanges, operationSourceAccounts: sources };
+    }
+    case 'solana':
+      return {
+        ...defaultPolicies.solana,
+        minBalanceLamports: policies.minBalanceLamports,
+        allowAccountChanges: solanaAccountChanges,
+      };
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Keypair, Operation, SorobanDataBuilder } from '@stellar/stellar-sdk';
+import { Asset, Keypair, Operation, SorobanDataBuilder } from '@stellar/stellar-sdk';
 import type { RpcCall } from '../../../src/chains/rpc/json-rpc.js';
 import { stellarDialect } from '../../../src/chains/stellar/dialect.js';
 import { questions } from '../../../src/chains/stellar/questions.js';
@@ -28,6 +28,7 @@ function sampled<T>(call: RpcCall<T>, other?: object): readonly [RpcCall<unknown
   return [call, other ?? methods[call.method]?.((call.params ?? {}) as Record<string, unknown>, context)];
 }
 
+const usd = new Asset('USD', requiring.address).toXdrObject().toXdr('base64');
 const simulated = { transactionData: new SorobanDataBuilder().build().toXdr('base64'), minResourceFee: '10', results: [], latestLedger: 5 };
 
 describe('questions to Stellar nodes', () => {
@@ -39,6 +40,7 @@ describe('questions to Stellar nodes', () => {
       oldestLedger: sampled(questions.oldestLedger()),
       accounts: sampled(questions.accounts([wallet.address, Keypair.random().publicKey()], 2n)),
       memoRequired: sampled(questions.memoRequired([wallet.address, requiring.address])),
+      trustLines: sampled(questions.trustLines([{ account: wallet.address, asset: usd }])),
       recentBids: sampled(questions.recentBids()),
       simulation: sampled(questions.simulation(waiting), simulated),
       transaction: sampled(questions.transaction(hash, Buffer.from(ledger.networkId), 2n)),

@@ -4,10 +4,12 @@ import {
   EvmQuoteSchema,
   type QuoteFailureSchema,
   type QuoteFundsSchema,
+  SolanaQuoteSchema,
+  StellarQuoteSchema,
   type TransactionQuote,
   TransactionQuoteSchema,
 } from '../../../../gen/relayer/v1/quote_pb.js';
-import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice } from '../../../core/ports/quote.js';
+import type { ChainQuote, EvmQuote, QuotedFailure, QuotedPrice, SolanaQuote, StellarQuote } from '../../../core/ports/quote.js';
 import type { Quote, QuotedFunds } from '../../../core/transaction/quote-transaction.js';
 import { present, presentAmount } from '../shared/present.js';
 import { protoOfSpeed } from './evm-transaction.js';
@@ -47,7 +49,33 @@ function protoOfFunds(funds: QuotedFunds, cost: bigint | null): MessageInitShape
 }
 
 function networkOf(chain: ChainQuote): TransactionQuote['network'] {
-  return { case: 'evm', value: create(EvmQuoteSchema, protoOfEvmQuote(chain)) };
+  switch (chain.network) {
+    case 'evm':
+      return { case: 'evm', value: create(EvmQuoteSchema, protoOfEvmQuote(chain)) };
+    case 'stellar':
+      return { case: 'stellar', value: create(StellarQuoteSchema, protoOfStellarQuote(chain)) };
+    case 'solana':
+      return { case: 'solana', value: create(SolanaQuoteSchema, protoOfSolanaQuote(chain)) };
+  }
+}
+
+function protoOfStellarQuote(quote: StellarQuote): MessageInitShape<typeof StellarQuoteSchema> {
+  return {
+    destinations: quote.destinations.map(({ operation, account, exists, hasTrustLine }) => ({
+      operation,
+      account,
+      ...present('exists', exists),
+      ...present('hasTrustLine', hasTrustLine),
+    })),
+    ...presentAmount('fee', quote.feeStroops),
+    ...presentAmount('resourceFee', quote.resourceFeeStroops),
+    ...presentAmount('sequenceNumber', quote.sequence),
+    ...present('resultXdr', quote.resultXdr),
+  };
+}
+
+function protoOfSolanaQuote({ logs, feeLamports, computeUnits }: SolanaQuote): MessageInitShape<typeof SolanaQuoteSchema> {
+  return { logs: [...logs], ...presentAmount('fee', feeLamports), ...presentAmount('computeUnits', computeUnits) };
 }
 
 function protoOfEvmQuote(quote: EvmQuote): MessageInitShape<typeof EvmQuoteSchema> {
