@@ -172,6 +172,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.EvmTransaction.signature": "Signature. Null: not signed yet.",
   "relayer.v1.EvmTransaction.is_canceled": "True once a cancellation was accepted.",
   "relayer.v1.EvmTransaction.call": "The call that `data` encodes. Not set: the caller gave `data`, or a self-transfer is shown.",
+  "relayer.v1.EvmTransaction.contract_address": "The contract that it created, EIP-55. Not set: it is in no block, it failed there, or it is no creation. Until the transaction is confirmed, a reorg can undo it.",
   "relayer.v1.EvmAttempt": "An attempt on an EVM network.",
   "relayer.v1.EvmAttempt.nonce": "Nonce.",
   "relayer.v1.EvmAttempt.to": "Receiver, EIP-55; null for a contract creation.",

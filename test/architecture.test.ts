@@ -44,7 +44,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'api/contract': { rooms: ['core', 'json', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },
-  'api/services': { rooms: ['core', 'gen', 'codec', 'api/contract'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
+  'api/services': { rooms: ['core', 'gen', 'codec', 'crypto', 'api/contract'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/unary': { rooms: ['api/contract', 'api/http'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/rpc': {
     rooms: ['core', 'gen', 'json', 'codec', 'api/contract', 'api/http', 'api/unary'],

@@ -31,3 +31,13 @@ export function addressOfPublicKey(publicKey: Uint8Array): string {
 export function recoverAddress(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): string {
   return addressOfPublicKey(secp256k1.ecdsaRecover(signature, recoveryId, digest, false));
 }
+
+/** Returns the EIP-55 address of the contract that this account creates with this nonce: the end of the hash of both as an RLP list. */
+export function createdAddress(account: string, nonce: bigint): string {
+  const digits = nonce.toString(16);
+  const number = nonce === 0n ? Buffer.alloc(0) : Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex');
+  const nonceItem = nonce > 0n && nonce < 0x80n ? number : Buffer.concat([Buffer.of(0x80 + number.length), number]);
+  const items = Buffer.concat([Buffer.of(0x80 + 20), Buffer.from(account.slice(2), 'hex'), nonceItem]);
+  const hash = keccak256(Buffer.concat([Buffer.of(0xc0 + items.length), items]));
+  return checksumAddress(`0x${Buffer.from(hash.subarray(12)).toString('hex')}`);
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { computeAddress, recoverAddress as ethersRecoverAddress, SigningKey } from 'ethers';
+import { computeAddress, recoverAddress as ethersRecoverAddress, getCreateAddress, SigningKey } from 'ethers';
 import fc from 'fast-check';
-import { addressOfPublicKey, recoverAddress } from '../../src/crypto/evm-address.js';
+import { addressOfPublicKey, createdAddress, recoverAddress } from '../../src/crypto/evm-address.js';
 
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const privateKeys = fc.bigInt({ min: 1n, max: curveOrder - 1n });
@@ -61,3 +61,14 @@ function bytesOf(hex: string): Buffer {
 function wordOf(value: bigint): string {
   return value.toString(16).padStart(64, '0');
 }
+
+it('createdAddress: gives the address that ethers gives, for nonces of every length', () => {
+  const nonces = [0n, 1n, 0x7fn, 0x80n, 0xffn, 0x100n, 2n ** 53n, 2n ** 63n - 1n];
+  fc.assert(
+    fc.property(privateKeys, fc.oneof(fc.constantFrom(...nonces), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })), (privateKey, nonce) => {
+      const from = computeAddress(new SigningKey(`0x${wordOf(privateKey)}`).publicKey);
+      assert.equal(createdAddress(from, nonce), getCreateAddress({ from, nonce }));
+    }),
+    { numRuns: 50 },
+  );
+});

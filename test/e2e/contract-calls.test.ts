@@ -72,6 +72,34 @@ describe('contract calls', () => {
     }
   });
 
+  it('a creation: its record shows the address of the contract once a block holds it, and one that failed shows none', async () => {
+    const path = `/relayers/${home.relayerId}/transactions`;
+    const sentAs = async (body: object) => {
+      const { status, body: sent } = await rest(service.baseUrl, 'POST', path, { value: 0, ...body });
+      assert.equal(status, 200, JSON.stringify(sent));
+      return sent.data as Record<string, unknown>;
+    };
+    const endOf = (id: unknown) =>
+      waitFor('the creation to end', async () => {
+        const seen = (await rest(service.baseUrl, 'GET', `${path}/${id}`)).body.data;
+        return ['confirmed', 'failed'].includes(seen.status) ? seen : undefined;
+      });
+    // Returns one byte of code, STOP.
+    const sent = await sentAs({ data: '0x60015ff3' });
+    assert.equal('contract_address' in sent, false);
+    const created = await endOf(sent.id);
+    const receipt = (await anvil.rpc('eth_getTransactionReceipt', [created.hash])) as { contractAddress: string };
+    assert.equal(created.contract_address.toLowerCase(), receipt.contractAddress);
+    const [caller] = callers;
+    const read = await caller?.call('TransactionService', 'GetTransaction', { relayer_id: home.relayerId, transaction_id: sent.id });
+    assert.ok(read?.ok);
+    assert.equal((read.response.transaction as { evm: { contract_address: string } }).evm.contract_address, created.contract_address);
+    const failed = await endOf((await sentAs({ data: '0x5f5ffd', gas_limit: 100_000 })).id);
+    assert.deepEqual([failed.status, 'contract_address' in failed], ['failed', false]);
+    const payment = await endOf((await sentAs({ to: account })).id);
+    assert.deepEqual([payment.status, 'contract_address' in payment], ['confirmed', false]);
+  });
+
   it('call: mistakes are named by their paths in REST and RPC, and nothing is stored', async () => {
     const path = `/relayers/${home.relayerId}/transactions`;
     const before = (await rest(service.baseUrl, 'GET', path)).body.pagination.total_items;

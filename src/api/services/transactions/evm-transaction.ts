@@ -14,6 +14,7 @@ import {
 import type { Speed as DomainSpeed, EvmCall, EvmCallRequest, EvmPricing, EvmRequest, EvmSignature } from '../../../core/records/evm.js';
 import { onNetwork } from '../../../core/records/on-network.js';
 import type { Attempt, TransactionView } from '../../../core/records/transaction.js';
+import { createdAddress } from '../../../crypto/evm-address.js';
 import { present, validUntilOf } from '../shared/present.js';
 
 /** The proto value of each speed. */
@@ -62,6 +63,7 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
   const content = onNetwork('evm', transaction.content);
   const fields = shown === null ? null : onNetwork('evm', shown.fields);
   const values = fields ?? content;
+  const isCreated = shown?.nonce != null && fields?.to === null && transaction.mined?.succeeded === true;
   return create(EvmTransactionSchema, {
     fromAddress: transaction.account,
     value: values.valueWei.toString(),
@@ -74,6 +76,7 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
     ...pricesOf(fields?.price ?? content.pricing),
     ...(content.pricing.kind === 'speed' ? { speed: protoOfSpeed[content.pricing.speed] } : {}),
     ...(fields === null ? {} : { signature: protoOfSignature(fields.signature) }),
+    ...(isCreated ? { contractAddress: createdAddress(transaction.account, shown.nonce) } : {}),
   });
 }
 
